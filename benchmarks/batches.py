@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
@@ -93,7 +93,7 @@ def main() -> None:
             resource = HomeResource(root=str(home.root))
             runner = Runner(resource, instance)
             started = time.process_time()
-            runner.run(Request("panel"), progress=begin)
+            runner.run(Wanted("panel"), progress=begin)
             end()
             total = time.process_time() - started
             report(f"ingest to release: {total:.0f} s, {total / chosen.batches:.2f} s a batch", processed)
@@ -102,10 +102,10 @@ def main() -> None:
                 more: Times = defaultdict(list)
                 begin, end = stopwatch(more)
                 started = time.process_time()
-                plan(resource.standings(), Request("panel"))
+                plan(resource.standings(), Wanted("panel"))
                 planning = time.process_time() - started
                 started = time.process_time()
-                runner.run(Request("panel"), progress=begin)
+                runner.run(Wanted("panel"), progress=begin)
                 end()
                 total = time.process_time() - started
                 report(

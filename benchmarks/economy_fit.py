@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import ExplicitSettings
 

@@ -18,8 +18,9 @@ import numpy as np
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.explicit.fit.fitting import Reference, fit_pairs, fit_sentences
-from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
@@ -75,7 +76,7 @@ def main(reports: int, pairs: int) -> None:
     )
     frame = timed(
         f"fitted probabilities, {len(hedges)} pairs",
-        lambda: fit_pairs(findings, hedges, vocabulary, ranking, panel, load_anchors(), settings),
+        lambda: fit_pairs(findings, hedges, vocabulary, ranking, panel, published_anchors(), settings),
     )
     known = (
         frame.merge(hedges[["finding_id", "masked_sentence"]], on="finding_id")["masked_sentence"]

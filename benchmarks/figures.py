@@ -20,8 +20,9 @@ from lunguage_assets.explicit.analysis.agreement import judge_agreement
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import calibrate, load_anchors
+from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
@@ -37,7 +38,7 @@ from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 
 def pictures(reports: int) -> dict[str, Callable[[], bytes]]:
     """Every figure by name, from one run of the explicit stage."""
-    settings, configuration, anchors = ExplicitSettings(), load_judges(), load_anchors()
+    settings, configuration, anchors = ExplicitSettings(), load_judges(), published_anchors()
     panel = [make_judge(key, configuration) for key in configuration.panel_members]
     with tempfile.TemporaryDirectory() as folder:
         write_sample(Path(folder), reports)
@@ -46,7 +47,7 @@ def pictures(reports: int) -> dict[str, Callable[[], bytes]]:
     vocabulary = hedge_vocabulary(hedges, settings)
     matches = {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}
     ranking = reference_ranking(vocabulary, matches, settings)
-    fitted = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
+    fitted = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings).probabilities
     placed = fitted[fitted["mu"].notna()].sort_values(["mu", "finding_id"])
     points, mu = placed.iloc[plots.thinned(len(placed))], placed["mu"].to_numpy()
     validation = fit_validation(ranking, matches, settings)

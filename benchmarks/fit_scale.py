@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_with_log
+from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -82,12 +82,8 @@ def measure(size: int, fit: str, log: bool) -> None:
     )
     before, start, asked = peak_mb(), time.perf_counter(), sum(judge.asked for judge in panel)
     arguments = (findings, hedges, corpus.vocabulary, ranking, panel, corpus.anchors, settings)
-    rows = 0
-    if log:
-        tables = fit_with_log(*arguments)
-        frame, rows = tables.probabilities, len(tables.log)
-    else:
-        frame = fit_pairs(*arguments)
+    tables = fit_pairs(*arguments)
+    frame, rows = tables.probabilities, len(tables.log)
     seconds, answers = time.perf_counter() - start, sum(judge.asked for judge in panel) - asked
     print(
         f"{fit:<8} {size:>8} pairs {seconds:8.1f} s {1e6 * seconds / answers:6.1f} us/answer "

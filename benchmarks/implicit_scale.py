@@ -30,8 +30,8 @@ from lunguage_assets.implicit.encoders.lexical import LexicalEmbedder
 from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_vectors
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.candidates import linearise
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
-from lunguage_assets.implicit.merging.linearise import linearise
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.guarantees import violations

@@ -57,7 +57,7 @@ def main() -> None:
     reports = timed(
         "sections and sentences", size, lambda: [sectioned(study, text) for study, text in texts.items()]
     )
-    structurer = RuleStructurer.bundled()
+    structurer = RuleStructurer()
     structurer.structure(reports[:10])  # what is read and compiled once
     answers = timed("rules, sentences remembered", size, lambda: structurer.structure(reports))
     rows = StructuredRows()

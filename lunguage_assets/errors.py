@@ -47,6 +47,13 @@ class InputError(LunguageError):
         super().__init__(f"{place}: found {found}; expected {expected}. {remedy}")
 
 
+def damaged(
+    file: str, found: str, error: Exception, expected: str, remedy: str = "Deliver it again."
+) -> InputError:
+    """The error of a file that its reader gave up, with the kind of what the reader said: never its text."""
+    return InputError(file, f"{found} ({type(error).__name__})", expected, remedy)
+
+
 class InvalidTable(LunguageError):
     """A frame does not fit its table's schema; nothing was stored."""
 

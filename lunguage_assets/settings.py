@@ -1,8 +1,9 @@
 """Options of the method, validated at the edge.
 
-Defaults are in `resources/settings.toml`; a file `settings.toml` in the home overrides single values. With
-`as_published = true` in it the options of `resources/as_published.toml` stand between the two. The
-constants of the method that are not options (TrueSkill's, for instance) live beside the code that uses them.
+Defaults are in `resources/settings.toml`, which says what each option means; a file `settings.toml` in the
+home overrides single values. With `as_published = true` in it the options of `resources/as_published.toml`
+stand between the two. The constants of the method that are not options (TrueSkill's, for instance) live
+beside the code that uses them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -19,6 +20,7 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.files import replace_text
 
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
 
@@ -30,12 +32,8 @@ class _Options(BaseModel):
 class CorpusSettings(_Options):
     """Reading a corpus (implicit.md section 1)."""
 
-    default_view: str = Field(
-        default="", description="Views assumed when a study has none, such as 'pa, lateral'; empty: unknown"
-    )
-    batch_reports: int = Field(
-        default=20_000, ge=1, description="Raw reports of one batch; a larger delivery becomes several"
-    )
+    default_view: str = ""
+    batch_reports: int = Field(default=20_000, ge=1)
 
 
 class ExplicitSettings(_Options):
@@ -43,32 +41,22 @@ class ExplicitSettings(_Options):
 
     seed: int = Field(default=0, ge=0)
     ruler: Literal["own", "published"] = "own"
-    ruler_minimum: int = Field(
-        default=20, ge=2, description="Fewer own phrases than this: the published ruler is used"
-    )
+    ruler_minimum: int = Field(default=20, ge=2)
     minimum_examples: int = Field(default=10, ge=1)
     repetitions: int = Field(default=10, ge=1)
     position: Literal["coin", "fixed"] = "coin"
     orders: int = Field(default=10, ge=1)
     bootstrap: int = Field(default=200, ge=0)
-    opponent_limit: int = Field(default=5, ge=1, description="N: times one reference phrase is played")
-    panel_steps: int = Field(default=10, ge=0, description="K: steps in which the whole panel plays")
+    opponent_limit: int = Field(default=5, ge=1)
+    panel_steps: int = Field(default=10, ge=0)
     patience: int = Field(default=10, ge=1)
     step_limit: int = Field(default=100, ge=1, le=100)
     fit: Literal["paper", "economy"] = "paper"
     fit_log: bool = True
-    anchors: str = Field(
-        default="",
-        description="Set of anchors: its name, or a CSV of ratings or a TOML file in the home; empty: "
-        "the home's anchor_ratings.csv, without one 'published'",
-    )
-    economy_sd: float = Field(
-        default=1.5, gt=0.0, description="Deviation of a place, in units of mu, at which an economy fit ends"
-    )
-    economy_answers: int = Field(
-        default=12, ge=1, description="Answers wanted per economy round, from the whole panel together"
-    )
-    economy_rounds: int = Field(default=6, ge=1, description="Economy rounds at most")
+    anchors: str = ""
+    economy_sd: float = Field(default=1.5, gt=0.0)
+    economy_answers: int = Field(default=12, ge=1)
+    economy_rounds: int = Field(default=6, ge=1)
 
 
 class ImplicitSettings(_Options):
@@ -76,24 +64,11 @@ class ImplicitSettings(_Options):
 
     mode: Literal["method", "paper"] = "method"
     encoder: Literal["lexical", "sentence", "precomputed"] = "lexical"
-    encoder_model: str = Field(
-        default="FremyCompany/BioLORD-2023",
-        min_length=1,
-        description="Encoder 'sentence': name on the hub, or folder",
-    )
-    encoder_revision: str = Field(
-        default="",
-        description="Its commit, tag or branch, for a folder its SHA-256; empty: BioLORD's pinned, else any",
-    )
-    encoder_device: str = Field(
-        default="auto", min_length=1, description="'auto', 'cpu', 'cuda', 'cuda:1'..."
-    )
-    encoder_batch_size: int = Field(
-        default=64, ge=1, description="Phrases that go through the model together"
-    )
-    encoder_vectors: str = Field(
-        default="", description="Encoder 'precomputed': Parquet file or folder, relative to the home"
-    )
+    encoder_model: str = Field(default="FremyCompany/BioLORD-2023", min_length=1)
+    encoder_revision: str = ""
+    encoder_device: str = Field(default="auto", min_length=1)
+    encoder_batch_size: int = Field(default=64, ge=1)
+    encoder_vectors: str = ""
     merge_threshold: float = Field(default=0.9, gt=0.0, le=1.0)
     history: Literal["exclude", "keep"] = "exclude"
 
@@ -101,17 +76,12 @@ class ImplicitSettings(_Options):
 class AutomationSettings(_Options):
     """Automatic runs (docs/automation.md)."""
 
-    enabled: bool = Field(default=False, description="Whether sensor and nightly release start by themselves")
-    nightly: str = Field(default="0 2 * * *", description="When releases are written, as cron writes it")
-    time_zone: str = Field(default="UTC", description="In which the cron times are meant")
-    rebuild: bool = Field(
-        default=False,
-        description="Whether a new vocabulary is compared and ranked without a person; may cost money",
-    )
-    rebuild_cron: str = Field(
-        default="0 3 1 * *", description="When the opt-in schedule makes the vocabulary anew"
-    )
-    interval_s: int = Field(default=30, ge=1, description="Seconds between two looks for what is to be made")
+    enabled: bool = False
+    nightly: str = "0 2 * * *"
+    time_zone: str = "UTC"
+    rebuild: bool = False
+    rebuild_cron: str = "0 3 1 * *"
+    interval_s: int = Field(default=30, ge=1)
 
     @field_validator("time_zone")
     @classmethod
@@ -128,28 +98,17 @@ class AutomationSettings(_Options):
 class LandingSettings(_Options):
     """The folder in which new reports land (docs/landing.md)."""
 
-    url: str = Field(
-        default="",
-        description="Folder or fsspec URL, relative to the home; empty: none is watched. Also "
-        "$LUNGUAGE_LANDING",
-    )
-    stable_s: float = Field(
-        default=30.0, ge=0.0, description="Seconds for which a delivery without a marker must not change"
-    )
-    interval_s: int = Field(default=30, ge=1, description="Seconds between two looks")
+    url: str = ""
+    stable_s: float = Field(default=30.0, ge=0.0)
+    interval_s: int = Field(default=30, ge=1)
 
 
 class ReleaseSettings(_Options):
     """The bundle (docs/release.md)."""
 
-    keep: int = Field(default=0, ge=0, description="Versions that are kept, the current one always; 0: all")
-    folders: list[str] = Field(
-        default=[], description="Folders besides the home under which a release may be written from the UI"
-    )
-    small_cells: int = Field(
-        default=5,
-        description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact",
-    )
+    keep: int = Field(default=0, ge=0)
+    folders: list[str] = []
+    small_cells: int = 5
 
     @field_validator("small_cells")
     @classmethod
@@ -165,56 +124,26 @@ class ReleaseSettings(_Options):
 class CheckSettings(_Options):
     """Thresholds of the checks that warn (docs/checks.md)."""
 
-    rejected_share: float = Field(
-        default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected"
-    )
-    refused_share: float = Field(
-        default=0.10, ge=0.0, le=1.0, description="Share of a structurer's values that may be refused"
-    )
-    unreadable_share: float = Field(
-        default=0.02,
-        ge=0.0,
-        le=1.0,
-        description="Share of sentences that a structurer may not be able to read",
-    )
-    contradicted_share: float = Field(
-        default=0.10, ge=0.0, le=1.0, description="Share of reports that may contradict themselves"
-    )
-    recent_calls: int = Field(default=1000, ge=1, description="Latest calls of a judge that are looked at")
-    failed_call_share: float = Field(default=0.2, ge=0.0, le=1.0, description="Share of them that may fail")
-    agreement_low: float = Field(
-        default=0.80, ge=0.0, le=1.0, description="Pairwise agreement of judges that is still usual"
-    )
-    agreement_high: float = Field(
-        default=0.98, ge=0.0, le=1.0, description="Pairwise agreement above which two judges may be one"
-    )
-    kappa_low: float = Field(
-        default=0.60,
-        ge=-1.0,
-        le=1.0,
-        description="Chance-corrected agreement, by position, that is still usual",
-    )
-    extrapolated_share: float = Field(
-        default=0.10, ge=0.0, le=1.0, description="Share of fitted pairs that may lie outside the anchors"
-    )
-    earlier_batches: int = Field(
-        default=20, ge=0, description="Latest earlier batches that a batch is compared with; 0: none"
-    )
-    drift_p_value: float = Field(
-        default=0.01, gt=0.0, lt=1.0, description="Corrected p value below which a difference is no chance"
-    )
-    drift_distance: float = Field(
-        default=0.10, ge=0.0, le=1.0, description="Kolmogorov-Smirnov distance of p that matters"
-    )
-    drift_effect: float = Field(default=0.20, ge=0.0, description="Cohen's h between two shares that matters")
+    rejected_share: Share = 0.05
+    refused_share: Share = 0.10
+    unreadable_share: Share = 0.02
+    contradicted_share: Share = 0.10
+    recent_calls: int = Field(default=1000, ge=1)
+    failed_call_share: Share = 0.2
+    agreement_low: Share = 0.80
+    agreement_high: Share = 0.98
+    kappa_low: float = Field(default=0.60, ge=-1.0, le=1.0)
+    extrapolated_share: Share = 0.10
+    earlier_batches: int = Field(default=20, ge=0)
+    drift_p_value: float = Field(default=0.01, gt=0.0, lt=1.0)
+    drift_distance: Share = 0.10
+    drift_effect: float = Field(default=0.20, ge=0.0)
 
 
 class Settings(_Options):
     """All options."""
 
-    as_published: bool = Field(
-        default=False, description="Whether the paper's options stand in for the defaults (as_published.toml)"
-    )
+    as_published: bool = False
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
     implicit: ImplicitSettings = ImplicitSettings()
@@ -233,8 +162,9 @@ def load_settings(home_file: Path | None = None, *, as_published: bool = False) 
     Raises:
         ConfigurationError: an unreadable file or an unknown or wrong option, which is named.
     """
+    file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
     values = _read(resource("settings.toml"))
-    own = _read(home_file) if home_file is not None and home_file.exists() else {}
+    own = _read(file) if file == home_file else {}
     if as_published:
         own["as_published"] = True
     if own.get("as_published") is True:
@@ -245,7 +175,6 @@ def load_settings(home_file: Path | None = None, *, as_published: bool = False) 
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
-        file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
         if problem["type"] == "extra_forbidden":
             raise ConfigurationError(f"{file}: unknown option {place!r}.{_meant(problem['loc'])}") from None
         raise ConfigurationError(

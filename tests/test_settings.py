@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.settings import departures, load_settings, note_as_published
+from lunguage_assets.settings import Settings, departures, load_settings, note_as_published
 
 
 def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path) -> None:
@@ -18,6 +19,14 @@ def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path) -> None:
     file.write_text("[implicit]\nmerge_treshold = 0.9\n")
     with pytest.raises(ConfigurationError, match="merge_treshold"):
         load_settings(file)
+
+
+def test_the_file_of_defaults_has_every_option_with_its_default_and_says_what_it_means() -> None:
+    assert load_settings() == Settings()
+    lines = resource("settings.toml").read_text(encoding="utf-8").splitlines()
+    explained = {line.split(" = ")[0] for line in lines if " # " in line}
+    groups = [group for group in Settings().model_dump().values() if isinstance(group, dict)]
+    assert {option for group in groups for option in group} - explained == {"seed"}
 
 
 def test_the_home_file_overrides_single_options_and_keeps_the_rest(tmp_path: Path) -> None:

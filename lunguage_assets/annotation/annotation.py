@@ -16,7 +16,7 @@ from lunguage_assets.annotation.frames import (
     reports_frame,
     sentences_frame,
 )
-from lunguage_assets.annotation.given import FRAME, Given, Place, given_ids, given_text, given_views
+from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids, given_text, given_views
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.annotation.reading import read_texts
 from lunguage_assets.annotation.spans import spans_frame
@@ -71,8 +71,8 @@ def read(text: str, *, views: str = "") -> Annotation:
     Raises:
         InputError: `text` is no text or too long, or `views` names no view.
     """
-    said = given_views(views, Place("read", column="views"))
-    return annotated([given_text(ONE, text, said, Place("read", column="text"))])
+    said = given_views(views, InputPlace("read", column="views"))
+    return annotated([given_text(ONE, text, said, InputPlace("read", column="text"))])
 
 
 def annotate(
@@ -104,7 +104,9 @@ def annotate(
     cells = zip(names, frame[text].tolist(), said, strict=True)
     return annotated(
         [
-            given_text(name, cell, given_views(view, Place(FRAME, row, views)), Place(FRAME, row, text))
+            given_text(
+                name, cell, given_views(view, InputPlace(FRAME, row, views)), InputPlace(FRAME, row, text)
+            )
             for row, (name, cell, view) in enumerate(cells)
         ]
     )
@@ -129,14 +131,14 @@ def _part(given: Sequence[Given], start: int) -> Annotation:
     studies = {f"s{number:08d}": one for number, one in enumerate(given, start)}
     found = read_texts(studies)
     intake = found.intake
-    outcome = bundled_method().of(intake.findings, intake.reports, intake.rejected)
+    results = bundled_method().of(intake.findings, intake.reports, intake.rejected)
     names = Names.of({study: one.name for study, one in studies.items()}, intake.findings)
     return Annotation(
         reports=reports_frame(found, names),
         sentences=sentences_frame(found, names),
-        findings=findings_frame(outcome, names),
-        labels=labels_frame(outcome, names),
-        conflicts=conflicts_frame(outcome, names),
-        left_out=left_out_frame(found, outcome, names),
-        spans=spans_frame(found, outcome, names),
+        findings=findings_frame(results, names),
+        labels=labels_frame(results, names),
+        conflicts=conflicts_frame(results, names),
+        left_out=left_out_frame(found, results, names),
+        spans=spans_frame(found, results, names),
     )

@@ -4,16 +4,15 @@ every value. Nothing of the method is decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.annotation.method import Outcome
+from lunguage_assets.annotation.method import Results
 from lunguage_assets.annotation.reading import GIVEN, Read
 from lunguage_assets.implicit.rows import BARE, column_values
-from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.annotation import (
     LEFT_OUT,
     READ_CONFLICTS,
@@ -26,6 +25,7 @@ from lunguage_assets.tables.schema import Table
 
 _RENAMED = {"p": "prob", "place": "location", "p_is_bound": "prob_is_bound"}
 _SOURCES = {"original": "stated", "expansion": "implied"}
+_SENTENCE = ("study_id", "section", "sent_idx")
 _ROW_IDS = frozenset({"finding_id", "parent_id", "root_id", "survivor_id"})
 _LISTS_OF_IDS = frozenset({"evidence", "associate", "merged_ids", "finding_ids", "kept_ids"})
 
@@ -52,9 +52,6 @@ class Names:
             first[study] = min(first.get(study, int(number)), int(number))
         return cls(names, first)
 
-    def studies(self, ids: Iterable[str]) -> list[str]:
-        return [self.of_study[study] for study in ids]
-
     def row(self, finding_id: str | None) -> str | None:
         """A row's id with the caller's name of the report; bare names of references stay."""
         if finding_id is None or finding_id.startswith(BARE):
@@ -63,114 +60,89 @@ class Names:
         number, slash, edges = number.partition("/")
         return f"{self.of_study[study]}:{int(number) - self.first_row[study] + 1}{slash}{edges}"
 
-    def frame(self, table: Table, columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-        """The table with all its ids renamed."""
-        named: dict[str, Sequence[Any]] = {}
-        for name, values in columns.items():
+    def frame(self, table: Table, stored: pd.DataFrame, **made: Sequence[Any]) -> pd.DataFrame:
+        """The table from the columns of a stored one and those that are made, with all its ids renamed."""
+        columns: dict[str, Sequence[Any]] = {}
+        for name in table.names:
+            source = name if name in stored.columns else _RENAMED.get(name, name)
+            values = made[name] if name in made else column_values(stored, source)
             if name == "study_id":
-                named[name] = self.studies(values)
+                columns[name] = [self.of_study[study] for study in values]
             elif name in _ROW_IDS:
-                named[name] = [self.row(value) for value in values]
+                columns[name] = [self.row(value) for value in values]
             elif name in _LISTS_OF_IDS:
-                named[name] = [[self.row(value) for value in listed] for listed in values]
+                columns[name] = [[self.row(value) for value in listed] for listed in values]
             else:
-                named[name] = values
-        return table.frame(named)
+                columns[name] = values
+        return table.frame(columns)
 
 
-def findings_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
+def findings_frame(results: Results, names: Names) -> pd.DataFrame:
     """READ_FINDINGS, in the order of LUNGUAGE_PLUS_PLUS."""
-    rows = outcome.resolution.rows
-    stored = set(LUNGUAGE_PLUS_PLUS.names)
-    columns: dict[str, Sequence[Any]] = {
-        name: column_values(rows, _RENAMED.get(name, name))
-        for name in READ_FINDINGS.names
-        if _RENAMED.get(name, name) in stored
-    }
-    phrases = phrases_by_row(outcome)
-    implied_by = _values_by_row(outcome.expansion.expansions, "parent_pathway_id")
-    ids = columns["finding_id"]
-    columns["source"] = [_SOURCES[source] for source in columns["source"]]
-    columns["phrase"] = ["; ".join(phrases.get(own, ())) for own in ids]
-    columns["implied_by"] = [implied_by.get(own, "") for own in ids]
-    return names.frame(READ_FINDINGS, columns)
+    rows = results.resolution.rows
+    phrases = phrases_by_row(results)
+    implied_by = _values_by_row(results.expansion.expansions, "parent_pathway_id")
+    ids = rows["finding_id"].tolist()
+    return names.frame(
+        READ_FINDINGS,
+        rows,
+        source=_sources(rows),
+        phrase=["; ".join(phrases.get(own, ())) for own in ids],
+        implied_by=[implied_by.get(own, "") for own in ids],
+    )
 
 
-def left_out_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
+def left_out_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
     """LEFT_OUT: the resolution log without lost references, with the words of the rows."""
-    findings = found.intake.findings
-    log = outcome.resolution.log
+    log = results.resolution.log
     log = log[(log["event"] != "reference lost").to_numpy(dtype=bool)]
-    wanted = {"section": "section", "sent_idx": "sent_idx", "ent": "ent", "place": "location"}
-    columns: dict[str, Sequence[Any]] = {
-        name: column_values(log, name) for name in LEFT_OUT.names if name not in wanted
-    }
-    columns["source"] = [_SOURCES[source] for source in columns["source"]]
-    for name, stored in wanted.items():
-        known = _values_by_row(findings, stored) | _values_by_row(outcome.expansion.expansions, stored)
-        columns[name] = [known[own] for own in columns["finding_id"]]
-    return names.frame(LEFT_OUT, columns)
+    words: dict[str, Sequence[Any]] = {}
+    for name in ("section", "sent_idx", "ent", "place"):
+        stored = _RENAMED.get(name, name)
+        known = _values_by_row(found.intake.findings, stored)
+        known |= _values_by_row(results.expansion.expansions, stored)
+        words[name] = [known[own] for own in log["finding_id"].tolist()]
+    return names.frame(LEFT_OUT, log, source=_sources(log), **words)
 
 
-def conflicts_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
+def conflicts_frame(results: Results, names: Names) -> pd.DataFrame:
     """READ_CONFLICTS, with the rows of each that are left."""
-    conflicts = outcome.resolution.conflicts
-    living = set(outcome.resolution.rows["finding_id"].tolist())
-    columns: dict[str, Sequence[Any]] = {
-        name: column_values(conflicts, name) for name in READ_CONFLICTS.names if name != "kept_ids"
-    }
-    columns["kept_ids"] = [[own for own in listed if own in living] for listed in columns["finding_ids"]]
-    return names.frame(READ_CONFLICTS, columns)
+    conflicts = results.resolution.conflicts
+    living = set(results.resolution.rows["finding_id"].tolist())
+    kept = [[own for own in listed if own in living] for listed in conflicts["finding_ids"].tolist()]
+    return names.frame(READ_CONFLICTS, conflicts, kept_ids=kept)
 
 
-def labels_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
+def labels_frame(results: Results, names: Names) -> pd.DataFrame:
     """READ_LABELS."""
-    return names.frame(READ_LABELS, {name: column_values(outcome.labels, name) for name in READ_LABELS.names})
+    return names.frame(READ_LABELS, results.labels)
 
 
 def reports_frame(found: Read, names: Names) -> pd.DataFrame:
     """READ_REPORTS."""
     texts = found.read.report_texts
-    studies = texts["study_id"].tolist()
-    return names.frame(
-        READ_REPORTS,
-        {
-            "study_id": studies,
-            "view_information": texts["view_information"].tolist(),
-            "view_source": [
-                "given" if source == GIVEN else source for source in texts["view_source"].tolist()
-            ],
-            "notes": [found.notes[study] for study in studies],
-            "report": texts["report"].tolist(),
-        },
-    )
+    sources = ["given" if source == GIVEN else source for source in texts["view_source"].tolist()]
+    notes = [found.notes[study] for study in texts["study_id"].tolist()]
+    return names.frame(READ_REPORTS, texts, view_source=sources, notes=notes)
 
 
 def sentences_frame(found: Read, names: Names) -> pd.DataFrame:
     """READ_SENTENCES; a sentence without an account is of a section that states nothing."""
-    sentences, accounts = found.read.report_sentences, found.structured.sentence_accounts
-    key = ("study_id", "section", "sent_idx")
-    told = dict(
-        zip(
-            zip(*(accounts[name].tolist() for name in key), strict=True),
-            zip(accounts["account"].tolist(), accounts["reason"].tolist(), strict=True),
-            strict=True,
-        )
+    told = found.structured.sentence_accounts[[*_SENTENCE, "account", "reason"]]
+    sentences = found.read.report_sentences.merge(told, on=list(_SENTENCE), how="left")
+    account = sentences["account"].fillna("nothing stated").tolist()
+    return names.frame(
+        READ_SENTENCES, sentences, account=account, reason=sentences["reason"].fillna("").tolist()
     )
-    columns: dict[str, Sequence[Any]] = {
-        name: sentences[name].tolist() for name in READ_SENTENCES.names if name not in ("account", "reason")
-    }
-    known = [
-        told.get(place, ("nothing stated", ""))
-        for place in zip(*(columns[name] for name in key), strict=True)
-    ]
-    columns["account"], columns["reason"] = [account for account, _ in known], [reason for _, reason in known]
-    return names.frame(READ_SENTENCES, columns)
 
 
-def phrases_by_row(outcome: Outcome) -> dict[str, tuple[str, ...]]:
+def phrases_by_row(results: Results) -> dict[str, tuple[str, ...]]:
     """Hedging phrases of every tentative row."""
-    return {own: tuple(phrases) for own, phrases in _values_by_row(outcome.hedges, "phrases").items()}
+    return {own: tuple(phrases) for own, phrases in _values_by_row(results.hedges, "phrases").items()}
+
+
+def _sources(rows: pd.DataFrame) -> list[str]:
+    return [_SOURCES[source] for source in rows["source"].tolist()]
 
 
 def _values_by_row(frame: pd.DataFrame, name: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InputPlace:
     """Where a value stands, for messages: a file, or a frame's row and column."""
 
     file: str
@@ -47,7 +47,7 @@ class Place:
         return InputError(self.file, found, expected, remedy, row=self.row, column=self.column)
 
 
-def given_report(name: str, content: bytes, views: str, place: Place) -> Given:
+def given_report(name: str, content: bytes, views: str, place: InputPlace) -> Given:
     """A report from its bytes; `views` in the written form.
 
     Raises:
@@ -65,7 +65,7 @@ def given_report(name: str, content: bytes, views: str, place: Place) -> Given:
     return Given(name, text.text, text.notes, views)
 
 
-def given_text(name: str, cell: Any, views: str, place: Place) -> Given:
+def given_text(name: str, cell: Any, views: str, place: InputPlace) -> Given:
     """A report from a value; a missing cell of a frame is an empty report.
 
     Raises:
@@ -78,7 +78,7 @@ def given_text(name: str, cell: Any, views: str, place: Place) -> Given:
     return given_report(name, cell.encode("utf-8", "replace"), views, place)
 
 
-def given_views(cell: Any, place: Place) -> str:
+def given_views(cell: Any, place: InputPlace) -> str:
     """Views in the written form, of words such as "PA and lateral"; empty for none.
 
     Raises:
@@ -104,7 +104,7 @@ def given_ids(cells: Sequence[Any], column: str) -> list[str]:
         own = "" if is_missing(cell) else str(cell).strip()
         if not own or own in rows:
             found = f"the id of row {rows[own]}" if own else "nothing"
-            raise Place(FRAME, row, column).error(
+            raise InputPlace(FRAME, row, column).error(
                 found, "every id once", "Give each report an id of its own."
             )
         rows[own] = row

@@ -7,33 +7,31 @@ say is read once and kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.implicit.encoders.contract import Embedder
 from lunguage_assets.implicit.encoders.lexical import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
-from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.release.labels.labels import study_labels
-from lunguage_assets.settings import Settings, load_settings
+from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import HEDGE_PHRASES, TERMS
 
 EXTRACTOR, PANEL = "lexicon", ("lexicon", "cues")
@@ -41,7 +39,7 @@ EXTRACTOR, PANEL = "lexicon", ("lexicon", "cues")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Results:
     """What the method makes of some reports: tables of a run, in memory."""
 
     hedges: pd.DataFrame
@@ -50,72 +48,53 @@ class Outcome:
     labels: pd.DataFrame
 
 
-@dataclass(frozen=True)
 class Method:
-    """Judges, ruler, lists and settings, read once; `of` applies them."""
+    """The packaged judges, ruler, lists and settings, read once; `of` applies them.
 
-    settings: Settings
-    vocabulary: Vocabulary
-    extractor: Judge
-    panel: Sequence[Judge]
-    phrases: pd.DataFrame
-    ranking: pd.DataFrame
-    anchors: Sequence[Anchor]
-    embedder: Embedder
-    blacklist: Blacklist
-    dictionary: PathwayDictionary
-    labels: LabelList
+    Raises:
+        ConfigurationError: a packaged file was edited and cannot be used; the message names it.
+    """
 
-    def of(self, findings: pd.DataFrame, reports: pd.DataFrame, rejected: pd.DataFrame) -> Outcome:
+    def __init__(self) -> None:
+        settings = load_settings()
+        explicit = settings.explicit.model_copy(update={"ruler": "published", "fit_log": False})
+        judges: dict[str, Judge] = {
+            "lexicon": LexiconJudge.bundled("lexicon"),
+            "cues": CuesJudge.bundled("cues"),
+        }
+        self._explicit, self._implicit = explicit, settings.implicit
+        self._vocabulary = Vocabulary.from_terms(TERMS.frame())
+        self._extractor = judges[EXTRACTOR]
+        self._panel = [judges[key] for key in PANEL]
+        self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), explicit)
+        nothing_played = dict.fromkeys(PANEL, pd.DataFrame())
+        identities = [judge.identity for judge in self._panel]
+        self.ranking = reference_ranking(self._phrases, nothing_played, explicit, identities)
+        self._anchors = published_anchors()
+        self._embedder = LexicalEmbedder(self._vocabulary)
+        self._blacklist = load_blacklist()
+        self._dictionary = load_dictionary(None, self._vocabulary)
+        self._labels = load_label_list()
+
+    def of(self, findings: pd.DataFrame, reports: pd.DataFrame, rejected: pd.DataFrame) -> Results:
         """Apply the method to FINDINGS, with the REPORTS and REJECTED of the same studies.
 
         Raises:
             InvalidTable: a guarantee of the resolution does not hold (implicit.md section 5).
         """
-        hedges = hedge_phrases(findings, self.extractor)
+        hedges = hedge_phrases(findings, self._extractor)
         fitted = fit_pairs(
-            findings, hedges, self.phrases, self.ranking, self.panel, self.anchors, self.settings.explicit
-        )
-        merged = deduplicate(findings, fitted, self.embedder, self.blacklist, self.settings.implicit)
-        expansion = expand(merged, self.dictionary, self.vocabulary)
+            findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
+        ).probabilities
+        merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit)
+        expansion = expand(merged, self._dictionary, self._vocabulary)
         version = str(self.ranking["ranking_version"].iloc[0])
-        resolution = resolve(merged, expansion, self.dictionary, version, blacklist=self.blacklist)
+        resolution = resolve(merged, expansion, self._dictionary, version, blacklist=self._blacklist)
         accounts = account(reports, rejected, merged, expansion, resolution)
         refuse_violations(resolution.rows, accounts, reports)
-        labels = study_labels(resolution.rows, expansion.matches, reports, self.labels, resolution.log)
-        return Outcome(hedges, expansion, resolution, labels)
+        labels = study_labels(resolution.rows, expansion.matches, reports, self._labels, resolution.log)
+        return Results(hedges, expansion, resolution, labels)
 
 
-@lru_cache(maxsize=1)
-def bundled_method() -> Method:
-    """The packaged method with the published ruler.
-
-    Raises:
-        ConfigurationError: a packaged file was edited and cannot be used; the message names it.
-    """
-    packaged = load_settings()
-    settings = packaged.model_copy(
-        update={"explicit": packaged.explicit.model_copy(update={"ruler": "published"})}
-    )
-    vocabulary = Vocabulary.from_terms(TERMS.frame())
-    judges: dict[str, Judge] = {
-        "lexicon": LexiconJudge.bundled("lexicon"),
-        "cues": CuesJudge.bundled("cues"),
-    }
-    panel = [judges[key] for key in PANEL]
-    phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), settings.explicit)
-    nothing_played = dict.fromkeys(PANEL, pd.DataFrame())
-    identities = [judge.identity for judge in panel]
-    return Method(
-        settings,
-        vocabulary,
-        judges[EXTRACTOR],
-        panel,
-        phrases,
-        reference_ranking(phrases, nothing_played, settings.explicit, identities),
-        load_anchors(),
-        LexicalEmbedder(vocabulary),
-        load_blacklist(),
-        load_dictionary(None, vocabulary),
-        load_label_list(),
-    )
+bundled_method = lru_cache(maxsize=1)(Method)
+"""The one of this process."""

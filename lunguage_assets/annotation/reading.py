@@ -61,7 +61,7 @@ def read_texts(given: Mapping[str, Given]) -> Read:
 
 @lru_cache(maxsize=1)
 def _structurer() -> RuleStructurer:
-    return RuleStructurer.bundled()
+    return RuleStructurer()
 
 
 def _row(study: str, given: Given) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.frames import Names, phrases_by_row
-from lunguage_assets.annotation.method import Outcome
+from lunguage_assets.annotation.method import Results
 from lunguage_assets.annotation.reading import Read
 from lunguage_assets.release.explain.marks import PHRASE, nearest
 from lunguage_assets.structuring.rows import read_spans
@@ -17,13 +17,13 @@ from lunguage_assets.tables.annotation import READ_SPANS
 _READ = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
 
 
-def spans_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
+def spans_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
     """READ_SPANS: the spans of the structured rows, and those of the hedging phrases of their sentences."""
     texts = _by(found.read.report_texts, ("study_id",), "report")
     spans = _by(found.structured.structured_findings, ("study_id", "section", "ent_idx"), "spans")
     place = ("study_id", "section", "sent_idx")
     begins, ends = (_by(found.read.report_sentences, place, name) for name in ("begin", "end"))
-    phrases = phrases_by_row(outcome)
+    phrases = phrases_by_row(results)
     columns: dict[str, list[Any]] = {name: [] for name in READ_SPANS.names}
     findings = found.intake.findings
     for own, study, section, status, sent_idx, ent_idx in zip(
@@ -41,7 +41,7 @@ def spans_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
             row = (study, own, section, status, column, begin, end, texts[study,][begin:end])
             for cells, value in zip(columns.values(), row, strict=True):
                 cells.append(value)
-    return names.frame(READ_SPANS, columns)
+    return names.frame(READ_SPANS, pd.DataFrame(), **columns)
 
 
 def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:

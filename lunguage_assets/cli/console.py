@@ -11,28 +11,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
 from rich.table import Table as RichTable
 
 from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.judges.asking.progress import Meter, Standing, listening, spell
-from lunguage_assets.judges.asking.progress import Progress as JudgeProgress
+from lunguage_assets.judges.asking.progress import JudgeTotal, Meter, Progress, listening, spell
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
 
 if TYPE_CHECKING:
     from lunguage_assets.current.plan import Stage
     from lunguage_assets.home.home import Home
-    from lunguage_assets.orchestration.runs.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import RunSummary
 
 _console = Console(highlight=False)
 
@@ -40,26 +34,16 @@ PLAIN_LINE_EVERY_S = 30.0
 """Without a terminal, judges that are being asked are shown so often."""
 
 FIRST_SIGN_S, LATER_SIGNS_S = 10.0, 300.0
-"""Without a terminal, the first sign of life comes after so long, each further one after twice as long, up to
-the second number.
-"""
+"""Seconds to the first sign of life without a terminal; each further wait doubles, up to the second."""
 
 
 class RunDisplay:
-    """Stages and, while language models are asked, what each has answered and cost; live on a terminal, plain
-    lines elsewhere.
-    """
+    """Stages, and what each language model has answered and cost; live on a terminal, else in lines."""
 
     def __init__(self) -> None:
         self._total, self._stage = Meter(), Meter()
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=_console,
-        )
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._progress = ProgressBar(*columns, TimeElapsedColumn(), console=_console)
         self._task = self._progress.add_task("starting", total=None)
         self._last = self._began = time.monotonic()
         self._doing = "starting"
@@ -71,13 +55,13 @@ class RunDisplay:
         if not _console.is_terminal:
             _console.print(f"[{done + 1}/{total}] {stage.announced}", markup=False, soft_wrap=True)
 
-    def note(self, progress: JudgeProgress) -> None:
+    def note(self, progress: Progress) -> None:
         """A judge has got on; called from the judges' threads."""
         self._total.note(progress)
         self._stage.note(progress)
         if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
             self._last = time.monotonic()
-            for standing in self._stage.standings():
+            for standing in self._stage.totals():
                 _console.print(f"    {standing.line()}", markup=False, soft_wrap=True)
 
     def sign_of_life(self) -> None:
@@ -85,36 +69,26 @@ class RunDisplay:
         seconds = spell(time.monotonic() - self._began)
         _console.print(f"    still at {self._doing}, for {seconds}", markup=False, soft_wrap=True)
 
-    def spent(self) -> list[Standing]:
+    def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
-        return self._total.standings()
+        return self._total.totals()
 
     def __rich__(self) -> Group:
-        standings = self._stage.standings()
+        standings = self._stage.totals()
         return Group(self._progress, *([judges_table(standings)] if standings else []))
 
 
-def judges_table(standings: Sequence[Standing]) -> RichTable:
-    """One line per language model: answers, ledger hits, calls, tokens, US dollars, rate, time left in this
-    round of questions.
-    """
+def judges_table(standings: Sequence[JudgeTotal]) -> RichTable:
+    """One line per language model; `left` is the time left in this round of questions."""
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("judge")
     for name in ("answered", "ledger", "calls", "failed", "tokens", "USD", "per s", "left"):
         table.add_column(name, justify="right")
     for s in standings:
-        tokens = f"{s.input_tokens + s.output_tokens:,}"
-        answered = f"{s.settled:,}/{s.questions:,}"
+        answered, tokens = f"{s.settled:,}/{s.questions:,}", f"{s.input_tokens + s.output_tokens:,}"
+        counts = (f"{s.hits:,}", f"{s.calls:,}", f"{s.failures:,}")
         table.add_row(
-            s.judge,
-            answered,
-            f"{s.hits:,}",
-            f"{s.calls:,}",
-            f"{s.failures:,}",
-            tokens,
-            f"{s.cost_usd:.4f}",
-            f"{s.rate:.1f}",
-            spell(s.left_s),
+            s.judge, answered, *counts, tokens, f"{s.cost_usd:.4f}", f"{s.rate:.1f}", spell(s.left_s)
         )
     return table
 
@@ -151,22 +125,15 @@ def _signs_of_life(display: RunDisplay) -> Iterator[None]:
         teller.join()
 
 
-def print_outcome(
-    folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = (), lost: int = 0
+def print_run(
+    folder: Path, home: Home, summary: RunSummary, spent: Sequence[JudgeTotal] = (), lost: int = 0
 ) -> None:
-    """The summary of the release in `folder`, checks, what language models cost, how many answers the ledger
-    counts as lost, and where everything is.
-    """
-    evaluated = outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)
-    warnings = [
-        ("  warns" if number == 0 else "", warning) for number, warning in enumerate(outcome.warnings)
-    ]
-    checks = ("checks passed", f"{outcome.checks_passed} of {evaluated}")
-    print_release(folder, home, [checks, *warnings, *_spending(spent, lost)])
+    """The release in `folder`, checks, what language models cost, and where everything is."""
+    print_release(folder, home, [*_checks(summary), *_spending(spent, lost)])
 
 
 def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:
-    """The summary of the release in `folder`, further lines, and where everything is."""
+    """What is in the release in `folder`, further lines, and where everything is."""
     current = current_version(folder) or folder
     summary = json.loads((current / "restricted" / "summary.json").read_text(encoding="utf-8"))
     places = [
@@ -177,8 +144,7 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
-    lines = [*summary_lines(summary), *more, ("", ""), *places]
-    _print_beside(lines)
+    _print_beside([*summary_lines(summary), *more, ("", ""), *places])
 
 
 def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
@@ -188,7 +154,13 @@ def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
 
 
-def print_analyses(home: Home, ranker: str, outcome: Outcome, *, release_is_stale: bool = False) -> None:
+def _checks(summary: RunSummary) -> list[tuple[str, str]]:
+    warnings = summary.checks("warned")
+    passed = f"{len(summary.checks('passed'))} of {len(summary.results)}"
+    return [("checks passed", passed), *(("  warns", warning) for warning in warnings)]
+
+
+def print_analyses(home: Home, ranker: str, summary: RunSummary, *, release_is_stale: bool = False) -> None:
     """The main figures of the analyses of a ranker, where the rest is, and whether a release lacks them."""
     agreement, robustness, validation, experts = (
         read_table(TABLES[name], partition_path(home.tables, name, ranker))
@@ -201,36 +173,17 @@ def print_analyses(home: Home, ranker: str, outcome: Outcome, *, release_is_stal
             coding = "" if row["coding"] == "none" else f", coding {row['coding']}"
             lines.append((f"{measure}{coding}", f"{_measured(row)}  {of}"))
     for comparisons, rows in robustness.groupby("comparisons"):
-        means = rows[["mean_abs_mu", "mean_abs_rank", "spearman"]].mean()
-        shown = (
-            f"mu changes by {means.iloc[0]:.2f}, rank by {means.iloc[1]:.2f}, Spearman {means.iloc[2]:.3f}"
-        )
+        mu, rank, spearman = rows[["mean_abs_mu", "mean_abs_rank", "spearman"]].mean()
+        shown = f"mu changes by {mu:.2f}, rank by {rank:.2f}, Spearman {spearman:.3f}"
         lines.append((f"ranked with {comparisons!s} comparisons a pair", shown))
-    at_end = (
-        validation[(validation["step"] == validation["step"].max()) & (validation["judges"] == "all")]
-        if len(validation)
-        else validation
-    )
-    for strategy, rows in at_end.groupby("strategy"):
-        distances = rows["mean_distance_stopped"].dropna()
-        if len(distances):
-            lines.append(
-                (
-                    f"phrases fitted back, {strategy!s}",
-                    f"{distances.min():.2f} to {distances.max():.2f} ranks from their known place",
-                )
-            )
+    at_end = validation[(validation["step"] == validation["step"].max()) & (validation["judges"] == "all")]
+    for strategy, distances in at_end.groupby("strategy")["mean_distance_stopped"]:
+        if distances.notna().any():
+            shown = f"{distances.min():.2f} to {distances.max():.2f} ranks from their known place"
+            lines.append((f"phrases fitted back, {strategy!s}", shown))
     for row in experts[(experts["measure"] == "with ranking") & (experts["first"] == "")].to_dict("records"):
         lines.append((f"experts ({row['group']}) with the ranking", _measured(row)))
-    lines.append(
-        (
-            "checks passed",
-            f"{outcome.checks_passed} of "
-            f"{outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)}",
-        )
-    )
-    lines += [("  warns", warning) for warning in outcome.warnings]
-    lines.append(("tables, for any DuckDB client", str(home.database)))
+    lines += [*_checks(summary), ("tables, for any DuckDB client", str(home.database))]
     if release_is_stale:
         again = "say `lunguage run` again, or launch the job `release`: its report then shows these numbers"
         lines.append(("the release is from before", again))
@@ -238,84 +191,62 @@ def print_analyses(home: Home, ranker: str, outcome: Outcome, *, release_is_stal
 
 
 def _measured(row: Mapping[Any, Any]) -> str:
-    if row["value"] != row["value"] or row["value"] is None:
+    if pd.isna(row["value"]):
         return "not defined"
-    interval = (
-        f" ({row['low']:.3f} to {row['high']:.3f})"
-        if row["low"] == row["low"] and row["low"] is not None
-        else ""
-    )
+    interval = "" if pd.isna(row["low"]) else f" ({row['low']:.3f} to {row['high']:.3f})"
     return f"{row['value']:.3f}{interval}"
 
 
-def _spending(spent: Sequence[Standing], lost: int) -> list[tuple[str, str]]:
+def _spending(spent: Sequence[JudgeTotal], lost: int) -> list[tuple[str, str]]:
     if not spent:
         return []
-    losses = [("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes")] * bool(lost)
-    calls, hits, failures = (
-        sum(s.calls for s in spent),
-        sum(s.hits for s in spent),
-        sum(s.failures for s in spent),
+    calls, hits, failures, cost = (
+        sum(getattr(judge, name) for judge in spent) for name in ("calls", "hits", "failures", "cost_usd")
     )
-    cost = sum(s.cost_usd for s in spent)
-    by_judge = ", ".join(f"{s.judge} ${s.cost_usd:.4f}" for s in spent)
-    return [
-        (
-            "language models",
-            f"{calls:,} calls ({failures:,} failed), {hits:,} answers from the ledger, "
-            f"${cost:.4f} ({by_judge})",
-        ),
-        *losses,
-    ]
+    by_judge = ", ".join(f"{judge.judge} ${judge.cost_usd:.4f}" for judge in spent)
+    answers = f"{calls:,} calls ({failures:,} failed), {hits:,} answers from the ledger"
+    losses = [("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes")] * bool(lost)
+    return [("language models", f"{answers}, ${cost:.4f} ({by_judge})"), *losses]
 
 
 def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Label and value of every line of the printed summary."""
-    p, rows = summary["p"], summary["rows"]
-    ruler = (
-        "this corpus' own phrases"
-        if summary["ruler"] == "own"
-        else "the published phrases (too few of its own)"
-    )
+    p, rows, conflicts = summary["p"], summary["rows"], summary["conflicts"]
+    own = summary["ruler"] == "own"
+    ruler = "this corpus' own phrases" if own else "the published phrases (too few of its own)"
+    judges = ", ".join(summary["judges"]) or "none"
     spread = (
         f"mean {p['mean']:.3f}, sd {p['sd']:.3f}, {p['min']:.3f} to {p['max']:.3f}"
         if p["count"]
         else "no fitted pair"
     )
-    conflicts = summary["conflicts"]
-    lines = [
+    return [
         ("reports", str(summary["reports"])),
         ("findings", f"{summary['findings']} rows"),
         ("tentative pairs", f"{summary['tentative_pairs']} ({_list(summary['p_source'])})"),
         ("matches", str(summary["matches"])),
-        (
-            "phrases ranked",
-            f"{summary['phrases_ranked']}, {ruler}; judges: {', '.join(summary['judges']) or 'none'}",
-        ),
+        ("phrases ranked", f"{summary['phrases_ranked']}, {ruler}; judges: {judges}"),
         ("p of tentative findings", spread),
         (
             "expanded",
-            f"{summary['expanded']} stated diagnoses (and {summary['expanded_generated']} implied "
-            f"ones) into {rows['generated']} sub-findings;"
-            f" {rows['already_stated']} more were already stated",
+            f"{summary['expanded']} stated diagnoses (and {summary['expanded_generated']} implied ones) into "
+            f"{rows['generated']} sub-findings; {rows['already_stated']} more were already stated",
         ),
         ("conflicts", str(sum(conflicts.values()))),
         *((f"  {kind}", str(count)) for kind, count in conflicts.items()),
         (
             "rows accounted for",
             f"{rows['rows_in']} in = {rows['originals_out']} out + {rows['merged']} merged + "
-            f"{rows['removed']} removed"
-            f" + {rows['excluded']} excluded (history) + {rows['rejected']} rejected",
+            f"{rows['removed']} removed + {rows['excluded']} excluded (history) + "
+            f"{rows['rejected']} rejected",
         ),
         (
             "rows out",
             f"{summary['rows_out']} = {rows['originals_out']} stated + "
             f"{rows['generated'] - rows['discarded']} generated",
         ),
+        *(("batches not included", keys) for keys in [", ".join(summary["batches_not_included"])] if keys),
     ]
-    if summary["batches_not_included"]:
-        lines.append(("batches not included", ", ".join(summary["batches_not_included"])))
-    return lines
 
 
 def _list(tally: dict[str, int]) -> str:

@@ -68,37 +68,45 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
             position[column] = place
         elif folded or place > 0:
             ignored.append(name.strip() or unnamed(place))
-    absent = [column for column in REQUIRED if column not in position]
-    if absent:
-        raise InputError(
-            file,
-            described(header, (*REQUIRED, *OPTIONAL, *_ALIASES, *_STAND_INS)),
-            f"also {absent}",
-            "Add the header line if it is missing, else the column, or correct its name.",
-            column=absent[0],
-        )
+    require_columns(file, header, position, REQUIRED, (*OPTIONAL, *_ALIASES, *_STAND_INS))
     in_passage = "sent" not in names
     if in_passage and "sent_idx" not in position:
-        raise InputError(
-            file,
-            "numbered sentences and no number of the row's own",
-            "also ['sent_idx']",
-            "Add the column sent_idx, or the row's sentence as sent.",
-            column="sent_idx",
-        )
+        found = "numbered sentences and no number of the row's own"
+        remedy = "Add the column sent_idx, or the row's sentence as sent."
+        raise InputError(file, found, "also ['sent_idx']", remedy, column="sent_idx")
     return ColumnMap(
         position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position), in_passage
     )
 
 
-def described(header: Sequence[str], known: Collection[str]) -> str:
-    """A header as an error may show it: names of the format only.
+def require_columns(
+    file: str,
+    header: Sequence[str],
+    found: Collection[str],
+    required: Sequence[str],
+    others: Sequence[str],
+    remedy: str = "Add the header line if it is missing, else the column, or correct its name.",
+) -> None:
+    """Refuse a file that lacks a required column.
 
-    A file without a header line has report text there.
+    The error shows names of the format only: a file without a header line has report text there.
+
+    Raises:
+        InputError: a column is missing; names the first and what is there.
     """
-    names = [name.strip() for name in header if name.strip() and folded_name(name) in known]
-    others = sum(bool(name.strip()) for name in header) - len(names)
-    return f"columns {names} and {others} of other names"
+    absent = [name for name in required if name not in found]
+    if absent:
+        names = [
+            name.strip() for name in header if folded_name(name) in {*required, *others} and name.strip()
+        ]
+        unknown = sum(bool(name.strip()) for name in header) - len(names)
+        there = f"columns {names} and {unknown} of other names"
+        raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
+
+
+def column_places(header: Sequence[str]) -> dict[str, int]:
+    """Columns by folded name; of several with one name the first."""
+    return {folded_name(name): len(header) - place for place, name in enumerate(reversed(header), 1)}
 
 
 def unnamed(place: int) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from lunguage_assets.corpus.side_files import read_patients
-from lunguage_assets.corpus.texts.reading import Survey, survey
+from lunguage_assets.corpus.texts.reading import SourceParts, survey
 from lunguage_assets.corpus.texts.source import (
     ACCEPTED,
     TextSource,
@@ -88,12 +88,8 @@ def find_delivery(place: Path) -> Delivery:
     if place.is_file():
         return _delivered_file(place)
     if not place.is_dir():
-        raise InputError(
-            str(place),
-            "no such folder",
-            f"a folder with {FINDINGS} or raw reports",
-            "Name the folder that holds the files.",
-        )
+        remedy = "Name the folder that holds the files."
+        raise InputError(str(place), "no such folder", f"a folder with {FINDINGS} or raw reports", remedy)
     files = _Files(place)
     findings = files.one(FINDINGS, FINDINGS_PARQUET)
     sources = text_sources(place, files.paths, loose=findings is None)
@@ -101,25 +97,16 @@ def find_delivery(place: Path) -> Delivery:
         sources = [source for source in sources if source.layout != "table"]
     if findings is None and not sources:
         names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
-        raise InputError(
-            str(place),
-            names,
-            f"a file {FINDINGS} (or {FINDINGS}.gz), or raw reports: {ACCEPTED}",
-            "Put the files there or name another folder.",
-        )
+        expected = f"a file {FINDINGS} (or {FINDINGS}.gz), or raw reports: {ACCEPTED}"
+        remedy = "Put the files there or name another folder."
+        raise InputError(str(place), names, expected, remedy)
     if (findings is not None) + len(sources) > 1:
         kinds = [FINDINGS] * (findings is not None) + [
             f"{source.layout} ({source.place.name})" for source in sources
         ]
-        raise InputError(
-            str(place),
-            " and ".join(kinds),
-            "findings, or raw reports in one form",
-            "Remove all but the one to use, or lay them into folders of their own.",
-        )
-    if findings is None:
-        return files.delivery(None, sources[0])
-    return files.delivery(findings, None)
+        remedy = "Remove all but the one to use, or lay them into folders of their own."
+        raise InputError(str(place), " and ".join(kinds), "findings, or raw reports in one form", remedy)
+    return files.delivery(findings, sources[0] if sources else None)
 
 
 class _Files:
@@ -160,12 +147,9 @@ def _delivered_file(path: Path) -> Delivery:
         FINDINGS_PARQUET.lower(),
     ):
         return files.delivery(path, None)
-    raise InputError(
-        str(path),
-        "a file of another kind",
-        f"findings in the columns of {FINDINGS}, or raw reports: {ACCEPTED}",
-        "Name another file, or the folder that holds the files.",
-    )
+    expected = f"findings in the columns of {FINDINGS}, or raw reports: {ACCEPTED}"
+    remedy = "Name another file, or the folder that holds the files."
+    raise InputError(str(path), "a file of another kind", expected, remedy)
 
 
 def content_hash(delivery: Delivery, texts: str | None = None) -> str:
@@ -198,7 +182,9 @@ def require_whole_files(delivery: Delivery) -> None:
             require_whole(path)
 
 
-def in_parts(delivery: Delivery, most: int | None = None) -> tuple[list[tuple[Delivery, str]], Survey | None]:
+def in_parts(
+    delivery: Delivery, most: int | None = None
+) -> tuple[list[tuple[Delivery, str]], SourceParts | None]:
     """The delivery in parts of `most` raw reports, each with its content hash; and which report is in which.
 
     Findings are one part, as are no more raw reports than that. All reports of a patient are in one.
@@ -232,12 +218,8 @@ def read_declaration(path: Path) -> CorpusDeclaration:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            str(path),
-            "text that is not TOML",
-            "keys name and data_class",
-            f"Mend the file ({type(error).__name__}).",
-        ) from None
+        remedy = f"Mend the file ({type(error).__name__})."
+        raise InputError(str(path), "text that is not TOML", "keys name and data_class", remedy) from None
     unknown = sorted(set(values) - {"name", "data_class"})
     if unknown:
         raise InputError(

@@ -55,12 +55,8 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
         InputError: a file is unusable as a whole.
     """
     if delivery.findings is None:
-        raise InputError(
-            str(delivery.folder),
-            "raw reports",
-            f"a file {FINDINGS}",
-            "Findings are read in raw reports by a structurer (docs/method/structure.md).",
-        )
+        remedy = "Findings are read in raw reports by a structurer (docs/method/structure.md)."
+        raise InputError(str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy)
     terms = read_terms(delivery.vocabulary, log)
     vocabulary = Vocabulary.from_terms(terms)
     reader = RowReader(delivery.findings, vocabulary, log)
@@ -91,41 +87,42 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     reports: list[dict[str, object]] = []
     for study_id in sorted(studies):
         study = studies.pop(study_id)  # a study's rows are let go once they are in the table
-        view_information, source = _views(
-            study_id,
-            metadata.get(study_id),
-            default_view,
-            log,
-            read.file,
-            noted=delivery.metadata is not None,
-        )
-        builder.add(study, view_information)
+        known = metadata.get(study_id)
+        views = (known.views, known.source) if known is not None else ("", "")
+        noted = log if delivery.metadata is not None else None  # else one note stands for all studies
+        views = views_or_default(views, default_view, study_id, read.file, noted)
+        builder.add(study, views[0])
         report = study.report or read.texts.get(study_id, "")
         if not report:
             log.note("report-missing", read.file, study_id=study_id, column="report")
-        reports.append(
-            {
-                "study_id": study_id,
-                "subject_id": study.subject_id,
-                "sequence": study.sequence,
-                "report": report,
-                "view_information": view_information,
-                "view_source": source,
-                "rows_delivered": study.rows_delivered,
-                "rows_rejected": study.rows_delivered - len(study.rows),
-            }
-        )
+        reports.append(report_row(study, report, views, study.rows_delivered - len(study.rows)))
     return Intake(
         REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), read.terms
     )
 
 
-def _views(
-    study_id: str, known: StudyMetadata | None, default: str, log: IntakeLog, file: str, *, noted: bool
+def views_or_default(
+    views: tuple[str, str], default: str, study_id: str, file: str, log: IntakeLog | None
 ) -> tuple[str, str]:
-    """View information and its source; without a metadata file one note stands for all studies."""
-    if known is not None and known.views:
-        return known.views, known.source
-    if noted:
+    """View information and its source, the default where it is unknown, which is noted with a log."""
+    if views[0]:
+        return views
+    if log is not None:
         log.note("default-view" if default else "unknown-view", file, study_id=study_id)
     return (default, "default_view") if default else ("", "unknown")
+
+
+def report_row(
+    study: DeliveredStudy, report: str, views: tuple[str, str], rejected: int
+) -> dict[str, object]:
+    """The row of a study in `tables.REPORTS`."""
+    return {
+        "study_id": study.study_id,
+        "subject_id": study.subject_id,
+        "sequence": study.sequence,
+        "report": report,
+        "view_information": views[0],
+        "view_source": views[1],
+        "rows_delivered": len(study.rows) + rejected,
+        "rows_rejected": rejected,
+    }

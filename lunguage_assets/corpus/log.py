@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Self
 
 import pandas as pd
@@ -41,7 +39,7 @@ class IntakeLog:
         column: str = "",
         found: str = "",
         study_id: str = "",
-        content: Mapping[str, str] | str = "",
+        content: str = "",
     ) -> None:
         """Record a row that is not used; `content` is the whole row, so that it can be mended."""
         known = REJECTIONS[reason]
@@ -55,7 +53,7 @@ class IntakeLog:
                 "expected": known.expected,
                 "remedy": known.remedy,
                 "reason": reason,
-                "content": content if isinstance(content, str) else json.dumps(content, ensure_ascii=False),
+                "content": content,
             }
         )
 

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -27,7 +28,7 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, damaged
 
 LINES_PER_RECORD = 20_000
 """A record of more physical lines has an unclosed quote: the longest report is a few hundred lines."""
@@ -95,7 +96,7 @@ def read_records(
         raise InputError(
             path.name, "a header line and no data row", "at least one data row", "Deliver the complete file."
         )
-    return header, _chained(head, records)
+    return header, chain([head], records)
 
 
 def read_header(path: Path) -> list[str]:
@@ -111,56 +112,32 @@ def _is_parquet(path: Path) -> bool:
     return path.name.lower().endswith(".parquet")
 
 
-def _chained(head: Record, rest: Iterator[Record]) -> Iterator[Record]:
-    yield head
-    yield from rest
-
-
 def _header(lines: _Lines, file: str) -> list[str]:
     try:
         values = next((row for row in csv.reader(lines, strict=True) if row), None)
     except (csv.Error, _Swallowed):
-        values = [] if lines.damaged else None
-        if values is None:
-            raise InputError(
-                file,
-                "a header line that cannot be read",
-                "column names separated by commas",
-                "Mend the header.",
-                row=0,
-            ) from None
-    if values is None or not (lines.damaged or any(value.strip() for value in values)):
+        if not lines.damaged:
+            found, expected = "a header line that cannot be read", "column names separated by commas"
+            raise InputError(file, found, expected, "Mend the header.", row=0) from None
+        values = []
+    if lines.damaged and values is not None:
+        remedy = "Save the file as UTF-8 (not UTF-16, not a spreadsheet)."
+        raise InputError(file, "a header line that is not UTF-8 text", "UTF-8", remedy, row=0)
+    header = [value.strip() for value in values or ()]
+    if not any(header):
         raise InputError(file, "an empty file", "a header line and data rows", "Deliver the complete file.")
-    if lines.damaged:
-        raise InputError(
-            file,
-            "a header line that is not UTF-8 text",
-            "UTF-8",
-            "Save the file as UTF-8 (not UTF-16, not a spreadsheet).",
-            row=0,
-        )
-    header = [value.strip() for value in values]
     if len(header) == 1:
-        raise InputError(
-            file,
-            "a single column",
-            "values separated by commas",
-            "Save the file as comma-separated values.",
-            row=0,
-        )
+        remedy = "Save the file as comma-separated values."
+        raise InputError(file, "a single column", "values separated by commas", remedy, row=0)
     return header
 
 
 def _refuse_repeated(header: Sequence[str], file: str) -> None:
     places = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
     if places:
-        raise InputError(
-            file,
-            f"repeated columns (numbers {', '.join(places[:40])})",
-            "a header line with each column once",
-            "Add the header line if it is missing, or rename the repeated columns.",
-            row=0,
-        )
+        found = f"repeated columns (numbers {', '.join(places[:40])})"
+        remedy = "Add the header line if it is missing, or rename the repeated columns."
+        raise InputError(file, found, "a header line with each column once", remedy, row=0)
 
 
 def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
@@ -199,12 +176,7 @@ class _Lines:
         try:
             line = self._returned.popleft() if self._returned else self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(
-                self._file,
-                f"a file that cannot be unpacked ({type(error).__name__})",
-                "a whole file",
-                "Deliver it again.",
-            ) from None
+            raise damaged(self._file, "a file that cannot be unpacked", error, "a whole file") from None
         if not line:
             raise StopIteration
         if self.taken and self.start is not None and self.start.match(line):
@@ -261,29 +233,13 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
                 # Beginnings cannot be recognised in this file: every further line gets its chance.
                 lines.give_back(taken[1:])
                 taken = taken[:1]
-            yield Record(
-                number,
-                _salvaged(taken[0]),
-                UNCLOSED,
-                "a quote that is not closed, or text behind a closing quote",
-                shown("".join(taken)),
-            )
-        elif len(values) != width:
-            yield Record(
-                number,
-                [shown(value) for value in values],
-                WIDTH,
-                f"{len(values)} values",
-                shown("".join(taken)),
-            )
-        elif lines.damaged and not keep_bytes:
-            yield Record(
-                number,
-                [shown(value) for value in values],
-                ENCODING,
-                "bytes that are not UTF-8 text",
-                shown("".join(taken)),
-            )
+            found = "a quote that is not closed, or text behind a closing quote"
+            yield Record(number, _salvaged(taken[0]), UNCLOSED, found, shown("".join(taken)))
+        elif len(values) != width or (lines.damaged and not keep_bytes):
+            broken = (ENCODING, "bytes that are not UTF-8 text")
+            if len(values) != width:
+                broken = (WIDTH, f"{len(values)} values")
+            yield Record(number, [shown(value) for value in values], *broken, shown("".join(taken)))
         else:
             yield Record(number, values)
 
@@ -311,12 +267,9 @@ def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
     for record in records:
         broken += record.broken in (UNCLOSED, WIDTH, TOO_LARGE)
         if broken > BROKEN_TOLERATED and 2 * broken > record.number:
-            raise InputError(
-                file,
-                f"{broken} of {record.number} records that do not fit the header",
-                "comma-separated values with quoted text",
-                "Export the file again as CSV.",
-            )
+            found = f"{broken} of {record.number} records that do not fit the header"
+            remedy = "Export the file again as CSV."
+            raise InputError(file, found, "comma-separated values with quoted text", remedy)
         yield record
 
 
@@ -352,11 +305,6 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
                     number += 1
                     yield Record(number, ["" if value is None else str(value) for value in values])
         except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(
-                path.name,
-                f"damaged data ({type(error).__name__})",
-                "a whole Parquet file",
-                "Deliver it again.",
-            ) from None
+            raise damaged(path.name, "damaged data", error, "a whole Parquet file") from None
 
     return header, records()

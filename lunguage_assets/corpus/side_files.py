@@ -15,12 +15,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, described, folded_name, study_id
+from lunguage_assets.corpus.columns import clean, column_places, require_columns, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import read_records
 from lunguage_assets.corpus.views import ImageViews, image_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
-from lunguage_assets.errors import InputError
 from lunguage_assets.tables import TERMS
 
 _POSITION = "viewposition"
@@ -133,7 +132,7 @@ def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:
         InputError: the file is unusable as a whole.
     """
     header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
-    at = next((place for place, name in enumerate(header) if folded_name(name) == "study_id"), None)
+    at = column_places(header).get("study_id")
     owners: dict[str, list[Path]] = {}
     for place, studies in places.items():
         for study in studies:
@@ -177,20 +176,13 @@ def _rows(
     A broken record is noted under `ignored`. A file with a header and no row stops nothing: it is noted.
     """
     header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
-    place = {folded_name(name): position for position, name in enumerate(header)}
-    absent = [name for name in required if name not in place]
-    if absent:
-        raise InputError(
-            path.name,
-            described(header, (*required, *optional)),
-            f"also {absent}",
-            "Correct the header line or leave the file out.",
-            column=absent[0],
-        )
+    place = column_places(header)
+    remedy = "Correct the header line or leave the file out."
+    require_columns(path.name, header, place, required, optional, remedy)
     for name in optional:
         if name not in place and ignored == "metadata-row-ignored":
             log.note("metadata-column-missing", path.name, column=name)
-    places = [place.get(name, -1) for name in (*required, *optional)]
+    wanted = [place.get(name, -1) for name in (*required, *optional)]
     empty = True
     for record in records:
         empty = False
@@ -199,7 +191,7 @@ def _rows(
             continue
         yield (
             record.number,
-            tuple([clean(record.values[position]) if position >= 0 else "" for position in places]),
+            tuple([clean(record.values[position]) if position >= 0 else "" for position in wanted]),
         )
     if empty:
         log.note("side-file-without-rows", path.name)

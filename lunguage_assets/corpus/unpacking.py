@@ -24,12 +24,9 @@ def require_size(file: str, unpacked: int) -> None:
         InputError: with the limit.
     """
     if unpacked > MOST_UNPACKED:
-        raise InputError(
-            file,
-            f"more than {MOST_UNPACKED >> 20:,} MiB when unpacked",
-            f"at most {MOST_UNPACKED >> 20:,} MiB",
-            "Deliver it unpacked, or in several deliveries.",
-        )
+        expected = f"at most {MOST_UNPACKED >> 20:,} MiB"
+        remedy = "Deliver it unpacked, or in several deliveries."
+        raise InputError(file, f"more than {MOST_UNPACKED >> 20:,} MiB when unpacked", expected, remedy)
 
 
 class Unpacked(gzip.GzipFile):

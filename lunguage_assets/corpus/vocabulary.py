@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -161,8 +161,10 @@ class Vocabulary:
         self._in_locations = _Spellings(forms.words, forms.locations)
         self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
         self._locations = {spelling: _one_of(spelling, found) for spelling, found in locations.items()}
-        self._known_names: dict[str, str] = {}
-        self._known_places: dict[str, tuple[str, ...]] = {}
+        self._named = cache(
+            lambda ent: self._settled(plain(ent), self._findings, self._in_findings, self._whole)
+        )
+        self._placed = cache(lambda location: self._settled_places(frozenset(location.split(","))))
         self._spellings: dict[str, tuple[str, ...]] | None = None
 
     @classmethod
@@ -176,19 +178,11 @@ class Vocabulary:
 
         An unknown name comes back in lower case, with single blanks and in the singular.
         """
-        known = self._known_names.get(ent)
-        if known is None:
-            known = self._known_names[ent] = self._settled(
-                plain(ent), self._findings, self._in_findings, self._whole
-            )
-        return known
+        return self._named(ent)
 
     def location_parts(self, location: str) -> tuple[str, ...]:
         """The set of places in a location cell: canonical comma parts, sorted and distinct."""
-        known = self._known_places.get(location)
-        if known is None:
-            known = self._known_places[location] = self._settled_places(frozenset(location.split(",")))
-        return known
+        return self._placed(location)
 
     def word_forms(self, word: str) -> set[str]:
         """Singular and plurals of one word, lower case."""
@@ -260,7 +254,7 @@ def category_code(written: str) -> str | None:
     return code if code in CATEGORIES else None
 
 
-@lru_cache(maxsize=1)
+@cache
 def built_in_forms() -> BuiltInForms:
     """The packaged `terms.yaml`."""
     return read_forms(resource("terms.yaml"))
@@ -272,16 +266,15 @@ def read_forms(path: Path) -> BuiltInForms:
     Raises `ConfigurationError` for another shape, or a spelling of two forms.
     """
     forms = read_as(path, BuiltInForms, "The header of the file explains its form.")
-    for groups in (
-        (forms.words, forms.findings),
-        (forms.words, forms.locations),
-        (forms.whole,),
-        (forms.plurals,),
-    ):
+    together = (
+        [*forms.words.items(), *forms.findings.items()],
+        [*forms.words.items(), *forms.locations.items()],
+        forms.whole.items(),
+        forms.plurals.items(),
+    )
+    for entries in together:
         seen: dict[str, str] = {}
-        for form, spelling in (
-            (f, s) for group in groups for f, spellings in group.items() for s in spellings
-        ):
+        for form, spelling in ((form, spelling) for form, spellings in entries for spelling in spellings):
             other = seen.setdefault(_blanks(plain(spelling)), form)
             if other != form:
                 raise ConfigurationError(

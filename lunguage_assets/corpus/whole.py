@@ -30,13 +30,9 @@ def require_whole(path: Path) -> None:
     if last is not None and (
         last.broken == UNCLOSED or (last.broken == WIDTH and len(last.values) < len(header))
     ):
-        raise InputError(
-            path.name,
-            "a last record that breaks off, without a line end behind it",
-            "a whole file",
-            "Deliver the whole file again; if it is whole, mend its last record.",
-            row=last.number,
-        )
+        found = "a last record that breaks off, without a line end behind it"
+        remedy = "Deliver the whole file again; if it is whole, mend its last record."
+        raise InputError(path.name, found, "a whole file", remedy, row=last.number)
 
 
 def _last_byte(path: Path) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
@@ -60,6 +61,11 @@ class Stage:
     because: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    def dimensions(self) -> tuple[str, ...]:
+        """What its keys are of, in their order."""
+        return RECIPES[STEPS_OF_JOB[self.job][0]].dimensions
+
+    @property
     def label(self) -> str:
         """The partition as a person reads it."""
         return " x ".join(self.keys)
@@ -71,7 +77,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Request:
+class Wanted:
     """What somebody wants to be there.
 
     Args:
@@ -89,7 +95,7 @@ class Request:
     release: Path | None = None
 
 
-def plan(standings: Standings, wanted: Request) -> list[Stage]:
+def plan(standings: Standings, wanted: Wanted) -> list[Stage]:
     """The stages, upstream first; none when everything is current.
 
     Raises:
@@ -98,10 +104,17 @@ def plan(standings: Standings, wanted: Request) -> list[Stage]:
     return list(_Planning(standings, wanted).stages())
 
 
+def is_current(now: Standings, step: str, keys: Keys, wanted: Wanted) -> bool:
+    """Whether what a step makes is current; of the release, in the folder where it is wanted."""
+    if step == RELEASE:
+        return now.of_release(keys[0], wanted.release or now.home.release / keys[0]).state == "current"
+    return all(now.is_current(table, *keys) for table in RECIPES[step].tables)
+
+
 class _Planning:
     """One look at the standings, and which steps are going to be made."""
 
-    def __init__(self, standings: Standings, wanted: Request) -> None:
+    def __init__(self, standings: Standings, wanted: Wanted) -> None:
         self._now, self._wanted, self._judges = standings, wanted, standings.judges
         self._to_make: set[tuple[str, Keys]] = set()
         self._batches = _chosen(standings, wanted.batches)
@@ -141,18 +154,11 @@ class _Planning:
             yield Stage(job, keys, self._because(STEPS_OF_JOB[job], keys))
 
     def _needs(self, step: str, keys: Keys, force: bool = False) -> bool:
-        if force or (step, keys) in self._to_make:
+        if force or (step, keys) in self._to_make or not is_current(self._now, step, keys, self._wanted):
             return True
-        if step == RELEASE:
-            # a batch that is not complete yet is no input of the release, but will be
-            if any(made == RESOLUTION and place[0] == keys[0] for made, place in self._to_make):
-                return True
-            folder = self._wanted.release or self._now.home.release / keys[0]
-            if self._now.of_release(keys[0], folder).state != "current":
-                return True
-        elif not all(self._now.is_current(table, *keys) for table in RECIPES[step].tables):
-            return True
-        return any(
+        # a batch that is not complete yet is no input of the release, but will be
+        completed = any(made == RESOLUTION and place[0] == keys[0] for made, place in self._to_make)
+        return (step == RELEASE and completed) or any(
             (STEP_OF[wanted.table], place) in self._to_make
             for wanted, place in self._now.inputs(step, keys)
             if not wanted.on_request
@@ -160,10 +166,9 @@ class _Planning:
 
     def _because(self, steps: Sequence[str], keys: Keys) -> tuple[str, ...]:
         """Reasons of stored tables; nobody needs to be told why a missing one is made."""
-        tables = [table for step in steps for table in RECIPES[step].tables]
-        return tuple(
-            dict.fromkeys(reason for table in tables for reason in self._now.of(table, *keys).because)
-        )
+        tables = (table for step in steps for table in RECIPES[step].tables)
+        found = chain.from_iterable(self._now.of(table, *keys).because for table in tables)
+        return tuple(dict.fromkeys(found))
 
 
 def _chosen(standings: Standings, batches: Collection[str] | None) -> list[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Literal
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
@@ -21,17 +23,37 @@ from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules
 from lunguage_assets.tables import FINDINGS
 
-CORPUS_OPTIONS = frozenset({"default_view"})
-VOCABULARY_OPTIONS = frozenset({"ruler", "ruler_minimum", "minimum_examples"})
-COMPARISON_OPTIONS = frozenset({"seed", "repetitions", "position"})
-RANKING_OPTIONS = frozenset({"seed", "orders", "bootstrap"})
-FIT_OPTIONS = frozenset(
-    {
-        "seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit",
-        "fit", "fit_log", "economy_sd", "economy_answers", "economy_rounds",
-    }
-)  # fmt: skip
-MERGE_OPTIONS = frozenset({"merge_threshold", "history", "mode"})
+OPTIONS: Mapping[str, tuple[str, frozenset[str]]] = {
+    "corpus settings": ("corpus", frozenset({"default_view"})),
+    "vocabulary settings": ("explicit", frozenset({"ruler", "ruler_minimum", "minimum_examples"})),
+    "comparison settings": ("explicit", frozenset({"seed", "repetitions", "position"})),
+    "ranking settings": ("explicit", frozenset({"seed", "orders", "bootstrap"})),
+    "fit settings": (
+        "explicit",
+        frozenset(
+            {
+                "seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit",
+                "fit", "fit_log", "economy_sd", "economy_answers", "economy_rounds",
+            }
+        ),
+    ),
+    "merge settings": ("implicit", frozenset({"merge_threshold", "history", "mode"})),
+    "release settings": ("release", frozenset({"small_cells"})),
+}  # fmt: skip
+"""Name -> group of settings, and the options of it that are read under this name."""
+
+_FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
+    "terms": lambda _: [resource("terms.yaml")],
+    "readings": lambda _: [resource("readings.toml")],
+    "labels": lambda _: [resource("labels.yaml")],
+    "statements": lambda _: [resource("statements.yaml")],
+    "blacklist": lambda home: [home.blacklist_file or resource("blacklist.yaml")],
+    "pathways": lambda home: [home.pathways_file or resource("pathways.yaml")],
+    "gold findings": lambda home: [home.gold_findings],
+    "expert responses": lambda home: [home.expert_responses, home.expert_descriptions],
+    "outcomes": lambda home: [home.outcomes],
+    "split": lambda home: [home.split_file],
+}
 
 NOTHING = "none"
 
@@ -48,37 +70,7 @@ class Reads:
 
     def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
         self._home, self._judges, self._prompts = home, judges, prompts
-        self._identity = cache(self._read_identity)
-        self._structurer_identity = cache(self._read_structurer_identity)
-        self._of_home: Mapping[str, Callable[[], str]] = {
-            "corpus settings": lambda: fingerprint(
-                self.settings.corpus.model_dump(include=set(CORPUS_OPTIONS))
-            ),
-            "text rules": text_rules,
-            "terms": lambda: _of_file(resource("terms.yaml")),
-            "vocabulary settings": lambda: self._explicit(VOCABULARY_OPTIONS),
-            "comparison settings": lambda: self._explicit(COMPARISON_OPTIONS),
-            "ranking settings": lambda: self._explicit(RANKING_OPTIONS),
-            "fit settings": lambda: self._explicit(FIT_OPTIONS),
-            "merge settings": lambda: fingerprint(
-                self.settings.implicit.model_dump(include=set(MERGE_OPTIONS))
-            ),
-            "readings": lambda: _of_file(resource("readings.toml")),
-            "anchors": self._anchors,
-            "encoder": self._encoder,
-            "blacklist": lambda: _of_file(home.blacklist_file or resource("blacklist.yaml")),
-            "pathways": lambda: _of_file(home.pathways_file or resource("pathways.yaml")),
-            "labels": lambda: _of_file(resource("labels.yaml")),
-            "gold findings": lambda: _of_file(home.gold_findings),
-            "statements": lambda: _of_file(resource("statements.yaml")),
-            "expert responses": lambda: _of_file(home.expert_responses) + _of_file(home.expert_descriptions),
-            "outcomes": lambda: _of_file(home.outcomes),
-            "split": lambda: _of_file(home.split_file),
-            "release settings": lambda: fingerprint(
-                self.settings.release.model_dump(include={"small_cells"})
-            ),
-        }
-        self._cached = cache(lambda name: self._of_home[name]())
+        self._identity, self._of_home = cache(self._read_identity), cache(self._read_of_home)
 
     @cached_property
     def settings(self) -> Settings:
@@ -95,39 +87,38 @@ class Reads:
         Raises:
             LunguageError: the file or the judge cannot be used.
         """
-        if name == "judge":
-            return self._identity(keys["judge"])
-        if name == "structurer":
-            return self._structurer_identity(keys["structurer"])
-        if name == "extractor":
-            return self._identity(self._judges.extractor)
-        if name == "members":
-            return fingerprint([self._identity(judge) for judge in self._judges.members(keys["ranker"])])
-        if name == "delivery":
-            return self._home.batch(keys["report_batch"]).sha256
-        if name == "corrections":
-            return self._corrections_of(keys["report_batch"])
-        return str(self._cached(name))
+        match name:
+            case "judge" | "structurer":
+                return self._identity(name, keys[name])
+            case "extractor":
+                return self._identity("judge", self._judges.extractor)
+            case "members":
+                members = self._judges.members(keys["ranker"])
+                return fingerprint([self._identity("judge", judge) for judge in members])
+            case "delivery":
+                return self._home.batch(keys["report_batch"]).sha256
+            case "corrections":
+                return self._corrections_of(keys["report_batch"])
+        return self._of_home(name)
 
-    def _read_identity(self, judge: str) -> str:
+    def _read_identity(self, role: Literal["judge", "structurer"], key: str) -> str:
+        from lunguage_assets.judges import opening as judging
         from lunguage_assets.judges.binding_record import BindingRecord
-        from lunguage_assets.judges.opening import judge_identity
+        from lunguage_assets.structuring import opening as structuring
 
-        found = judge_identity(judge, self._judges, self._prompts)
-        BindingRecord(self._home.binding_file).require(judge, self._judges.judges[judge])
+        of = judging.judge_identity if role == "judge" else structuring.structurer_identity
+        found = of(key, self._judges, self._prompts)
+        if key in self._judges.judges:  # the rules that structure are no judge
+            BindingRecord(self._home.binding_file).require(key, self._judges.judges[key])
         return found
 
-    def _read_structurer_identity(self, structurer: str) -> str:
-        from lunguage_assets.judges.binding_record import BindingRecord
-        from lunguage_assets.structuring.opening import structurer_identity
-
-        found = structurer_identity(structurer, self._judges, self._prompts)
-        if structurer in self._judges.judges:
-            BindingRecord(self._home.binding_file).require(structurer, self._judges.judges[structurer])
-        return found
-
-    def _explicit(self, options: frozenset[str]) -> str:
-        return fingerprint(self.settings.explicit.model_dump(include=set(options)))
+    def _read_of_home(self, name: str) -> str:
+        if name in OPTIONS:
+            group, options = OPTIONS[name]
+            return fingerprint(getattr(self.settings, group).model_dump(include=set(options)))
+        if name in _FILES:
+            return "".join(map(_of_file, _FILES[name](self._home)))
+        return {"text rules": text_rules, "anchors": self._anchors, "encoder": self._encoder}[name]()
 
     def _anchors(self) -> str:
         from lunguage_assets.explicit.fit.anchors import chosen_anchors
@@ -149,16 +140,15 @@ class Reads:
 
     def _corrections_of(self, batch: str) -> str:
         """Only the corrections of this batch: those of other batches do not make it stale."""
-        if not self._corrections:
-            return NOTHING
-        try:
-            findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
-        except (FileNotFoundError, ConfigurationError):
-            return NOTHING
-        own = sorted(set(findings["finding_id"].tolist()) & set(self._corrections))
-        return (
-            fingerprint([[finding, list(self._corrections[finding])] for finding in own]) if own else NOTHING
-        )
+        found: set[str] = set()
+        if self._corrections:
+            with suppress(FileNotFoundError, ConfigurationError):
+                findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
+                found = set(findings["finding_id"])
+        own = [
+            [finding, list(self._corrections[finding])] for finding in sorted(found & set(self._corrections))
+        ]
+        return fingerprint(own) if own else NOTHING
 
 
 def _of_file(path: Path) -> str:

@@ -6,7 +6,7 @@ and the plan of a run are derived from these recipes. Nothing is read here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,8 +27,7 @@ class Input:
     """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
 
     `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the
-        vocabulary
-    by themselves: it is the measuring stick, and is collected again on request or on a slow schedule.
+    vocabulary by themselves: it is the measuring stick, collected again on request or on a slow schedule.
 
     `side`: Dagster draws no line for it. Side tables hang on the step that makes them, and a table that
         another input of the step follows from needs no second line. It is recorded and compared like any
@@ -76,6 +75,10 @@ class Recipe:
         return dimensions_of(self.tables[0])
 
 
+def _side(*tables: str, optional: bool = False) -> tuple[Input, ...]:
+    return tuple(Input(table, side=True, optional=optional) for table in tables)
+
+
 _RANKING_AND_MATCHES = (Input("reference_ranking"), Input("comparison_matches", "members"))
 
 RECIPES: Mapping[str, Recipe] = {
@@ -106,9 +109,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), asks_judges=True
     ),
     "collecting": Recipe(
-        ("hedge_vocabulary",),
-        (Input("hedge_phrases", on_request=True),),
-        ("vocabulary settings", "judge"),
+        ("hedge_vocabulary",), (Input("hedge_phrases", on_request=True),), ("vocabulary settings", "judge")
     ),
     "comparing": Recipe(
         ("comparison_matches",),
@@ -149,13 +150,9 @@ RECIPES: Mapping[str, Recipe] = {
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
         (
-            Input("reports", side=True),
-            Input("rejected", side=True),
-            Input("terms", side=True),
-            Input("reference_ranking", side=True),
-            Input("fitted_probabilities", side=True),
+            *_side("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
             Input("deduplicated_findings"),
-            Input("pathway_matches", side=True),
+            *_side("pathway_matches"),
             Input("expansions"),
         ),
         ("pathways", "blacklist", "labels", "statements"),
@@ -175,6 +172,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
         ),
         ("comparison settings", "ranking settings"),
+        code="2",
         on_request=True,
     ),
     "ranking_robustness": Recipe(
@@ -184,10 +182,7 @@ RECIPES: Mapping[str, Recipe] = {
         on_request=True,
     ),
     "fit_validation": Recipe(
-        ("fit_validation",),
-        _RANKING_AND_MATCHES,
-        ("ranking settings", "fit settings"),
-        on_request=True,
+        ("fit_validation",), _RANKING_AND_MATCHES, ("ranking settings", "fit settings"), on_request=True
     ),
     "expert_agreement": Recipe(
         ("expert_agreement",),
@@ -199,11 +194,9 @@ RECIPES: Mapping[str, Recipe] = {
     "pathway_audit": Recipe(
         ("pathway_audit", "audited_labels"),
         (
-            Input("terms", side=True),
-            Input("reports", side=True),
-            Input("pathway_matches", side=True),
+            *_side("terms", "reports", "pathway_matches"),
             Input("lunguage_plus_plus"),
-            Input("resolution_log", side=True),
+            *_side("resolution_log"),
         ),
         ("pathways", "labels", "statements"),
         on_request=True,
@@ -212,11 +205,9 @@ RECIPES: Mapping[str, Recipe] = {
     "calibration": Recipe(
         ("calibration",),
         (
-            Input("reports", side=True),
-            Input("fitted_probabilities", side=True),
-            Input("pathway_matches", side=True),
+            *_side("reports", "fitted_probabilities", "pathway_matches"),
             Input("lunguage_plus_plus"),
-            Input("resolution_log", side=True),
+            *_side("resolution_log"),
         ),
         ("labels", "statements", "outcomes", "anchors"),
         code="2",
@@ -225,11 +216,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "finding_courses": Recipe(
         ("finding_courses",),
-        (
-            Input("reference_ranking", side=True),
-            Input("reports", side=True),
-            Input("lunguage_plus_plus"),
-        ),
+        (*_side("reference_ranking", "reports"), Input("lunguage_plus_plus")),
         ("pathways", "labels", "statements"),
         on_request=True,
         by_query=True,
@@ -238,22 +225,20 @@ RECIPES: Mapping[str, Recipe] = {
         (RELEASE,),
         (
             Input("reference_ranking"),
-            Input("reports", side=True),
-            Input("rejected", side=True),
-            Input("fitted_probabilities", side=True),
-            Input("pathway_matches", side=True),
+            *_side("reports", "rejected", "fitted_probabilities", "pathway_matches"),
             Input("lunguage_plus_plus"),
-            Input("resolution_log", side=True),
-            Input("conflicts", side=True),
-            Input("accounting", side=True),
-            Input("judge_agreement", side=True, optional=True),
-            Input("ranking_correlations", side=True, optional=True),
-            Input("ranking_robustness", side=True, optional=True),
-            Input("fit_validation", side=True, optional=True),
-            Input("expert_agreement", side=True, optional=True),
-            Input("pathway_audit", side=True, optional=True),
-            Input("audited_labels", side=True, optional=True),
-            Input("finding_courses", side=True, optional=True),
+            *_side("resolution_log", "conflicts", "accounting"),
+            *_side(
+                "judge_agreement",
+                "ranking_correlations",
+                "ranking_robustness",
+                "fit_validation",
+                "expert_agreement",
+                "pathway_audit",
+                "audited_labels",
+                "finding_courses",
+                optional=True,
+            ),
         ),
         ("release settings", "labels", "statements", "split"),
         code="7",
@@ -269,46 +254,3 @@ STEP_OF: Mapping[str, str] = {table: step for step, recipe in RECIPES.items() fo
 def dimensions_of(table: str) -> tuple[str, ...]:
     """Partition dimensions of a table, or of the release."""
     return ("ranker",) if table == RELEASE else PARTITIONED_BY[table]
-
-
-def inputs_of(
-    step: str,
-    keys: Sequence[str],
-    *,
-    extractor: str,
-    structurer: str,
-    structurers: Sequence[str],
-    members: Sequence[str],
-    judges: Sequence[str],
-    batches: Sequence[str],
-) -> Iterator[tuple[Input, tuple[str, ...]]]:
-    """Every input with the keys of a partition that a step's partition reads.
-
-    Args:
-        step: name in `RECIPES`.
-        keys: of the partition, in the order of the store's paths.
-        extractor: the configured one.
-        structurer: the one whose findings are taken in.
-        structurers: all of them.
-        members: judges that the partition's ranker pools.
-        judges: all judges.
-        batches: registered batches, oldest first.
-    """
-    own = dict(zip(RECIPES[step].dimensions, keys, strict=True))
-    for wanted in RECIPES[step].inputs:
-        chosen: list[list[str]] = []
-        for dimension in dimensions_of(wanted.table):
-            if dimension == "judge" and wanted.judge != "same":
-                chosen.append(
-                    {"extractor": [extractor], "members": [*members], "all": [*judges]}[wanted.judge]
-                )
-            elif dimension in own:
-                chosen.append([own[dimension]])
-            elif dimension == STRUCTURER:
-                chosen.append([*structurers] if wanted.judge == "all" else [structurer])
-            else:
-                chosen.append([*batches])
-        places: list[tuple[str, ...]] = [()]
-        for values in chosen:
-            places = [(*place, value) for place in places for value in values]
-        yield from ((wanted, place) for place in places)

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -22,13 +23,14 @@ from lunguage_assets.current.recipes import (
     RECIPES,
     RELEASE,
     STEP_OF,
+    STRUCTURER,
     Input,
+    Recipe,
     dimensions_of,
-    inputs_of,
 )
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import MadeOf, Record
+from lunguage_assets.home.record import MadeOf, TableRecord
 from lunguage_assets.home.store import VERSION, partition_path, stored_record
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.tables import TABLES
@@ -68,19 +70,20 @@ class Standings:
         self._root = home.tables
         self.of = cache(self._of)
         self.record = cache(self._record)
+        self.complete_batches = cache(self._complete_batches)
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, str]:
+        return {batch.key: batch.kind for batch in self.home.registered()}
 
     @cached_property
     def batches(self) -> list[str]:
         """Keys of the registered batches, oldest first."""
-        return [batch.key for batch in self.home.registered()]
+        return list(self._kinds)
 
     def is_text(self, batch: str) -> bool:
         """Whether a batch was delivered as raw reports."""
-        return batch in self._text_batches
-
-    @cached_property
-    def _text_batches(self) -> frozenset[str]:
-        return frozenset(batch.key for batch in self.home.registered() if batch.kind == "text")
+        return self._kinds.get(batch) == "text"
 
     def is_current(self, table: str, *keys: str) -> bool:
         """Whether a partition is stored and nothing that it was made of has changed."""
@@ -90,27 +93,25 @@ class Standings:
         """Whether a partition is stored, current or not."""
         return self.of(table, *keys).state != "missing"
 
-    def complete_batches(self, ranker: str) -> list[str]:
+    def _complete_batches(self, ranker: str) -> list[str]:
         """Batches of which everything is stored that a release of the ranker reads."""
-        per_batch = [
-            wanted.table for wanted in RECIPES[RELEASE].inputs if BATCH in dimensions_of(wanted.table)
-        ]
+        read = {wanted.table: dimensions_of(wanted.table) for wanted in RECIPES[RELEASE].inputs}
         return [
             batch
             for batch in self.batches
-            if all(self.exists(table, *keys_of(table, ranker, batch)) for table in per_batch)
+            if all(
+                self.exists(table, *(batch if dimension == BATCH else ranker for dimension in dimensions))
+                for table, dimensions in read.items()
+                if BATCH in dimensions
+            )
         ]
 
     def stale_batches(self, ranker: str) -> dict[str, tuple[str, ...]]:
         """Complete batches of a ranker whose result is stale -> reasons."""
-        standings = {
+        results = {
             batch: self.of("lunguage_plus_plus", ranker, batch) for batch in self.complete_batches(ranker)
         }
-        return {batch: found.because for batch, found in standings.items() if found.state == "stale"}
-
-    def places(self, step: str, keys: Keys) -> list[tuple[str, Keys]]:
-        """Table and keys of every partition that a step's partition reads."""
-        return [(wanted.table, place) for wanted, place in self.inputs(step, keys)]
+        return {batch: result.because for batch, result in results.items() if result.state == "stale"}
 
     def made_of(self, step: str, keys: Keys, read: Mapping[str, object] | None = None) -> MadeOf:
         """What a step's partition is made of when it is made now.
@@ -130,9 +131,9 @@ class Standings:
         reads = {name: self.reads.of(name, by_name) for name in recipe.reads}
         return MadeOf(recipe.code, {place: found for place, found in versions.items() if found}, reads)
 
-    def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> Record:
+    def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
-        record = Record(RELEASE, (ranker,), made_of, "")
+        record = TableRecord(RELEASE, (ranker,), made_of, "")
         replace_text(folder / RELEASE_RECORD, json.dumps(asdict(record), indent=1, sort_keys=True) + "\n")
         return record
 
@@ -155,13 +156,13 @@ class Standings:
             return Standing("stale", (f"{_place(table, keys)} {CHANGED_BY_HAND}",))
         return self._compared(STEP_OF[table], keys, record.made_of)
 
-    def _record(self, table: str, *keys: str) -> Record | None:
+    def _record(self, table: str, *keys: str) -> TableRecord | None:
         """None when nothing is stored. A file without a sound record gives one of no table."""
         try:
             record = stored_record(TABLES[table], partition_path(self._root, table, *keys))
         except FileNotFoundError:
             return None
-        return record or Record("", (), MadeOf(), "")
+        return record or TableRecord("", (), MadeOf(), "")
 
     def _compared(self, step: str, keys: Keys, made_of: MadeOf) -> Standing:
         reasons = dict.fromkeys(self._reasons(step, keys, made_of))
@@ -194,22 +195,33 @@ class Standings:
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
         """Every input of a step's partition, with the keys of the partition that is read."""
-        named = self._named(step, keys)
-        ranker, batch = named.get("ranker", ""), named.get(BATCH, "")
-        for wanted, place in inputs_of(
-            step,
-            keys,
-            extractor=self.judges.extractor,
-            structurer=self.judges.structurer,
-            structurers=self.judges.structurers,
-            members=self.judges.members(ranker) if ranker else (),
-            judges=self.judges.active_judges,
-            batches=self.complete_batches(ranker) if RECIPES[step].by_query else self.batches,
-        ):
-            if wanted.of_texts and not self.is_text(batch):
+        recipe, own = RECIPES[step], self._named(step, keys)
+        for wanted in recipe.inputs:
+            if wanted.of_texts and not self.is_text(own[BATCH]):
                 continue
-            if not wanted.optional or self.record(wanted.table, *place) is not None:
-                yield wanted, place
+            dimensions = dimensions_of(wanted.table)
+            for place in product(
+                *(self._read_along(dimension, recipe, wanted, own) for dimension in dimensions)
+            ):
+                if not wanted.optional or self.record(wanted.table, *place) is not None:
+                    yield wanted, place
+
+    def _read_along(
+        self, dimension: str, recipe: Recipe, wanted: Input, own: Mapping[str, str]
+    ) -> Sequence[str]:
+        """Keys along one dimension of an input that a step's partition reads."""
+        judges = self.judges
+        if dimension == "judge" and wanted.judge == "extractor":
+            return [judges.extractor]
+        if dimension == "judge" and wanted.judge == "members":
+            return judges.members(own["ranker"])
+        if dimension == "judge" and wanted.judge == "all":
+            return judges.active_judges
+        if dimension in own:
+            return [own[dimension]]
+        if dimension == STRUCTURER:
+            return judges.structurers if wanted.judge == "all" else [judges.structurer]
+        return self.complete_batches(own["ranker"]) if recipe.by_query else self.batches
 
     def _version_read(self, table: str, keys: Keys, read: Mapping[str, object]) -> str:
         given = read.get(table)
@@ -225,11 +237,6 @@ class Standings:
     @staticmethod
     def _named(step: str, keys: Keys) -> dict[str, str]:
         return dict(zip(RECIPES[step].dimensions, keys, strict=True))
-
-
-def keys_of(table: str, owner: str, batch: str) -> Keys:
-    """Keys of a table's partition for a judge or ranker, and a batch, as far as it has these dimensions."""
-    return tuple(batch if dimension == BATCH else owner for dimension in dimensions_of(table))
 
 
 def _place(table: str, keys: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lunguage_assets.corpus.delivery import DECLARATION, METADATA, Delivery, DeliveryKind
 from lunguage_assets.corpus.side_files import split_metadata
-from lunguage_assets.corpus.texts.reading import Survey, pack
+from lunguage_assets.corpus.texts.reading import SourceParts, pack
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.files import replace_text
 
@@ -31,35 +31,39 @@ class Batch:
     kind: DeliveryKind = "findings"
 
 
-def store_findings(batches: Path, batch: Batch, delivery: Delivery) -> None:
-    """Copy the files of a delivery into the folder of the batch."""
-    staging = _staging(batches, batch)
-    for path in delivery.files:
-        shutil.copyfile(path, staging / path.name)
-    _complete(batches, batch, staging, delivery)
+def stored_names(delivery: Delivery) -> tuple[str, ...]:
+    """Names of a delivery's files in the home, where all raw reports are in one."""
+    files = delivery.files
+    if delivery.texts is not None:
+        files = (Path(PACKED), *files[len(delivery.texts.files) :])
+    return tuple(path.name for path in files)
 
 
-def store_texts(batches: Path, new: Mapping[int, Batch], delivery: Delivery, parts: Survey) -> None:
-    """Store the raw reports of the new parts, each with the vocabulary and its studies' metadata.
+def store_batches(
+    batches: Path, new: Mapping[int, Batch], delivery: Delivery, parts: SourceParts | None
+) -> None:
+    """Store the new parts of a delivery: the files of findings as they are; raw reports packed, each part
+    with the vocabulary and its studies' metadata.
 
     Raises:
         InputError: the delivery is not what was surveyed.
     """
-    assert delivery.texts is not None
     staging = {part: _staging(batches, batch) for part, batch in new.items()}
-    places = {part: folder / PACKED for part, folder in staging.items()}
-    studies = pack(replace(delivery.texts, chosen=None), parts, places)
-    copied = [delivery.vocabulary]
-    if len(parts.digests) == 1:
-        copied.append(delivery.metadata)
-    elif delivery.metadata is not None:
-        split_metadata(
-            delivery.metadata, {folder / METADATA: studies[part] for part, folder in staging.items()}
-        )
+    copied = [path for path in (*delivery.files, delivery.folder / DECLARATION) if path.is_file()]
+    if parts is not None and delivery.texts is not None:
+        copied = [path for path in copied if path not in delivery.texts.files]
+        places = {part: folder / PACKED for part, folder in staging.items()}
+        studies = pack(replace(delivery.texts, chosen=None), parts, places)
+        if delivery.metadata is not None and len(parts.digests) > 1:
+            copied.remove(delivery.metadata)
+            split_metadata(
+                delivery.metadata, {folder / METADATA: studies[part] for part, folder in staging.items()}
+            )
     for part, batch in new.items():
-        for path in filter(None, copied):
+        for path in copied:
             shutil.copyfile(path, staging[part] / path.name)
-        _complete(batches, batch, staging[part], delivery)
+        replace_text(staging[part] / "batch.json", as_json(asdict(batch)))
+        staging[part].rename(batches / batch.key)
 
 
 def _staging(batches: Path, batch: Batch) -> Path:
@@ -71,29 +75,10 @@ def _staging(batches: Path, batch: Batch) -> Path:
     return staging
 
 
-def _complete(batches: Path, batch: Batch, staging: Path, delivery: Delivery) -> None:
-    declared_file = delivery.folder / DECLARATION
-    if declared_file.is_file():
-        shutil.copyfile(declared_file, staging / DECLARATION)
-    replace_text(staging / "batch.json", as_json(asdict(batch)))
-    staging.rename(batches / batch.key)
-
-
 def read_batch(manifest: Path) -> Batch:
     """The record of a batch, also one from before there were kinds."""
     values = json.loads(manifest.read_text(encoding="utf-8"))
-    return Batch(
-        values["key"],
-        values["number"],
-        values["sha256"],
-        tuple(values["files"]),
-        values.get("kind", "findings"),
-    )
-
-
-def is_staging(folder: Path) -> bool:
-    """Whether the folder belongs to an unfinished or killed registration."""
-    return folder.name.startswith(".") and folder.name.endswith(".tmp")
+    return Batch(**values | {"files": tuple(values["files"])})
 
 
 def as_json(values: object) -> str:

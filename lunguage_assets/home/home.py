@@ -24,11 +24,10 @@ from lunguage_assets.corpus.delivery import (
     in_parts,
     require_whole_files,
 )
-from lunguage_assets.corpus.texts.reading import Survey
-from lunguage_assets.corpus.texts.source import PACKED
+from lunguage_assets.corpus.texts.reading import SourceParts
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
-from lunguage_assets.home.batch import Batch, as_json, is_staging, read_batch, store_findings, store_texts
+from lunguage_assets.home.batch import Batch, as_json, read_batch, store_batches, stored_names
 from lunguage_assets.home.removal import (
     Following,
     Removal,
@@ -63,6 +62,16 @@ class Registration:
     is_new: bool
 
 
+class _Place:
+    """A file or folder of a home, by its name there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: Home, kind: type[Home]) -> Path:
+        return home.root / self._name
+
+
 @dataclass(frozen=True)
 class Home:
     """Paths under `$LUNGUAGE_HOME` and the batches registered there."""
@@ -74,46 +83,31 @@ class Home:
         """`$LUNGUAGE_HOME`, by default `.lunguage` in the working directory."""
         return cls(Path(os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage").expanduser().resolve())
 
+    database = _Place("lunguage.duckdb")
+    dagster = _Place("dagster")
+    batches = _Place("batches")
+    release = _Place("release")
+    """Where releases go unless a run names another folder."""
+    settings_file = _Place("settings.toml")
+    binding_file = _Place("judges.json")
+    """The record of the model behind every judge that has answered here (`judges.binding_record`)."""
+    anchor_ratings = _Place("anchor_ratings.csv")
+    """Optional ratings of the anchor phrases (explicit.md section 6)."""
+    corrections_file = _Place("corrections.csv")
+    """Optional corrections of extracted phrases (explicit.md section 1)."""
+    gold_findings = _Place("gold_findings.csv")
+    """Optional findings that people coded, as Lunguage.csv: structurers are held against them."""
+    expert_responses = _Place("expert_responses.csv")
+    """Optional answers of human experts to a survey (explicit.md section 4)."""
+    expert_descriptions = _Place("experts.csv")
+    """Optional description of these experts."""
+    outcomes = _Place("outcomes.csv")
+    """Optional outcomes that somebody else established: p of labels is held against them."""
+
     @property
     def tables(self) -> Path | UPath:
         """The folder of the tables, or the home's place on other storage."""
         return tables_place(self.root)
-
-    @property
-    def database(self) -> Path:
-        return self.root / "lunguage.duckdb"
-
-    @property
-    def dagster(self) -> Path:
-        return self.root / "dagster"
-
-    @property
-    def batches(self) -> Path:
-        return self.root / "batches"
-
-    @property
-    def release(self) -> Path:
-        """Where releases go unless a run names another folder."""
-        return self.root / "release"
-
-    @property
-    def settings_file(self) -> Path:
-        return self.root / "settings.toml"
-
-    @property
-    def binding_file(self) -> Path:
-        """The record of the model behind every judge that has answered here (`judges.binding_record`)."""
-        return self.root / "judges.json"
-
-    @property
-    def anchor_ratings(self) -> Path:
-        """Optional ratings of the anchor phrases (explicit.md section 6)."""
-        return self.root / "anchor_ratings.csv"
-
-    @property
-    def corrections_file(self) -> Path:
-        """Optional corrections of extracted phrases (explicit.md section 1)."""
-        return self.root / "corrections.csv"
 
     @property
     def pathways_file(self) -> Path | None:
@@ -130,28 +124,6 @@ class Home:
         """Optional parts of the official split by study, as MIMIC-CXR-JPG has them (release.md)."""
         name = "mimic-cxr-2.0.0-split.csv"
         return _if_there(self.root / f"{name}.gz") or self.root / name
-
-    @property
-    def gold_findings(self) -> Path:
-        """Optional findings that people coded, in the form of Lunguage.csv: structurers are held against
-        them.
-        """
-        return self.root / "gold_findings.csv"
-
-    @property
-    def expert_responses(self) -> Path:
-        """Optional answers of human experts to a survey (explicit.md section 4)."""
-        return self.root / "expert_responses.csv"
-
-    @property
-    def expert_descriptions(self) -> Path:
-        """Optional description of these experts."""
-        return self.root / "experts.csv"
-
-    @property
-    def outcomes(self) -> Path:
-        """Optional outcomes that somebody else established: p of labels is held against them."""
-        return self.root / "outcomes.csv"
 
     def review_queue(self, judge: str, batch: str) -> Path:
         """The review queue of a batch, by one judge's extraction."""
@@ -197,15 +169,16 @@ class Home:
 
     def registered(self) -> list[Batch]:
         """All batches in the order of their registration."""
-        manifests = [
-            path for path in sorted(self.batches.glob("*/batch.json")) if not is_staging(path.parent)
-        ]
-        return sorted(map(read_batch, manifests), key=lambda batch: batch.number)
+        found = map(read_batch, self.batches.glob("[!.]*/batch.json"))  # others are being registered
+        return sorted(found, key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
-        manifest = (
-            self.batches / key / "batch.json"
-        )  # this one alone: of hundreds of batches each is asked for
+        """A registered batch; its record alone is read, because of hundreds each is asked for.
+
+        Raises:
+            ConfigurationError: no such batch.
+        """
+        manifest = self.batches / key / "batch.json"
         if _KEY.fullmatch(key) and manifest.exists():
             return read_batch(manifest)
         raise ConfigurationError(
@@ -220,18 +193,6 @@ class Home:
         return find_delivery(self.batches / key)
 
     def register(
-        self, place: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
-    ) -> Batch:
-        """Copy a delivery into the home as one immutable batch.
-
-        The same content changes nothing, also under another key: its batch is the one that is there.
-
-        Raises:
-            LunguageError: as `examine`.
-        """
-        return self.register_all(place, key, corpus_name, data_class)[0]
-
-    def register_all(
         self,
         place: Path,
         key: str,
@@ -240,9 +201,10 @@ class Home:
         *,
         batch_reports: int | None = None,
     ) -> list[Batch]:
-        """As `register`; raw reports of more than `batch_reports` become batches `key-001`, `key-002`...
+        """Copy a delivery into the home as one immutable batch; raw reports of more than `batch_reports`
+        become batches `key-001`, `key-002`..., all reports of a patient in one of them.
 
-        All reports of a patient are in one batch.
+        The same content changes nothing, also under another key: its batch is the one that is there.
 
         Raises:
             LunguageError: as `examine`.
@@ -251,10 +213,8 @@ class Home:
             found, parts = self._examined(place, key, corpus_name, data_class, batch_reports)
             self.claim(found[0].corpus)
             new = {part: one.batch for part, one in enumerate(found) if one.is_new}
-            if new and parts is not None:
-                store_texts(self.batches, new, found[0].delivery, parts)
-            elif new:
-                store_findings(self.batches, new[0], found[0].delivery)
+            if new:
+                store_batches(self.batches, new, found[0].delivery, parts)
         return [one.batch for one in found]
 
     @contextmanager
@@ -268,11 +228,7 @@ class Home:
             yield
 
     def following(self, key: str) -> Following:
-        """What is stored of a registered batch.
-
-        Raises:
-            ConfigurationError: no such batch.
-        """
+        """What is stored of a registered batch; raises as `batch`."""
         return following(self.root, self.tables, self.batch(key).key)
 
     def remove(self, key: str, who: str, when: str) -> Removal:
@@ -289,18 +245,6 @@ class Home:
         return removals(self.root)
 
     def examine(
-        self, place: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
-    ) -> Registration:
-        """Preview what `register` would do.
-
-        Raises:
-            CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
-            ConfigurationError: an unusable key.
-            InputError: there are neither Lunguage files nor raw reports, or they cannot be read.
-        """
-        return self.examine_all(place, key, corpus_name, data_class)[0]
-
-    def examine_all(
         self,
         place: Path,
         key: str,
@@ -309,16 +253,18 @@ class Home:
         *,
         batch_reports: int | None = None,
     ) -> list[Registration]:
-        """Preview what `register_all` would do.
+        """Preview what `register` would do.
 
         Raises:
-            LunguageError: as `examine`.
+            CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
+            ConfigurationError: an unusable key.
+            InputError: there are neither Lunguage files nor raw reports, or they cannot be read.
         """
         return self._examined(place, key, corpus_name, data_class, batch_reports)[0]
 
     def _examined(
         self, place: Path, key: str, corpus_name: str | None, data_class: DataClass | None, most: int | None
-    ) -> tuple[list[Registration], Survey | None]:
+    ) -> tuple[list[Registration], SourceParts | None]:
         """The batches of a delivery, and of raw reports which report is in which."""
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
@@ -328,10 +274,22 @@ class Home:
         delivery = find_delivery(place)
         corpus = self._corpus_of(delivery, corpus_name, data_class)
         parts, surveyed = in_parts(delivery, most)
+        batches = self.registered()
+        of_key = {batch.key: batch for batch in batches}
+        of_content = {batch.sha256: batch for batch in reversed(batches)}
+        number = 1 + max((batch.number for batch in batches), default=-1)
         registrations: list[Registration] = []
         for own, (part, sha256) in zip(batch_keys(key, len(parts)), parts, strict=True):
-            new = sum(one.is_new for one in registrations)
-            registrations.append(self._registration(part, corpus, own, sha256, new))
+            if own in of_key and of_key[own].sha256 != sha256:
+                raise CorpusMismatch(
+                    f"batch {own!r} is registered with other content (sha256 {of_key[own].sha256[:12]}, "
+                    f"found {sha256[:12]}). A batch never changes: give the new files another key with "
+                    "--batch."
+                )
+            known = of_key.get(own) or of_content.get(sha256)
+            batch = known or Batch(own, number, sha256, stored_names(part), part.kind)
+            number += known is None
+            registrations.append(Registration(part, corpus, batch, is_new=known is None))
         if any(one.is_new for one in registrations):
             require_whole_files(delivery)
         return registrations, surveyed
@@ -346,27 +304,6 @@ class Home:
         corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
         self._require(corpus)
         return corpus
-
-    def _registration(
-        self, delivery: Delivery, corpus: Corpus, key: str, sha256: str, before: int
-    ) -> Registration:
-        """The registered batch of this content, or a new one behind so many other new ones."""
-        batches = self.registered()
-        known = {batch.sha256: batch for batch in reversed(batches)}
-        of_key = {batch.key: batch for batch in batches}.get(key)
-        if of_key is not None and of_key.sha256 != sha256:
-            raise CorpusMismatch(
-                f"batch {key!r} is registered with other content (sha256 {of_key.sha256[:12]}, found "
-                f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
-            )
-        if (same := of_key or known.get(sha256)) is not None:
-            return Registration(delivery, corpus, same, is_new=False)
-        number = 1 + before + max((batch.number for batch in batches), default=-1)
-        files = delivery.files
-        if delivery.texts is not None:
-            files = (Path(PACKED), *files[len(delivery.texts.files) :])
-        new = Batch(key, number, sha256, tuple(path.name for path in files), delivery.kind)
-        return Registration(delivery, corpus, new, is_new=True)
 
 
 def batch_key(place: Path) -> str:

@@ -43,7 +43,7 @@ class MadeOf:
 
 
 @dataclass(frozen=True)
-class Record:
+class TableRecord:
     """A stored table's record. `version` stands for its rows and all that they were made of."""
 
     table: str
@@ -63,7 +63,7 @@ class Encoded:
 
     frame: pd.DataFrame
     content: bytes
-    record: Record
+    record: TableRecord
 
 
 def fingerprint(value: object) -> str:
@@ -85,18 +85,18 @@ def encode(
     with pq.ParquetWriter(stream, content.schema, compression="zstd") as writer:
         writer.write_table(content)
         rows = hashlib.sha256(stream.getbuffer()).hexdigest()
-        record = Record(table.name, tuple(keys), made_of or MadeOf(), rows)
+        record = TableRecord(table.name, tuple(keys), made_of or MadeOf(), rows)
         writer.add_key_value_metadata({_KEY.decode(): json.dumps(asdict(record), sort_keys=True)})
     return Encoded(frame, stream.getvalue(), record)
 
 
-def read_record(content: bytes) -> Record | None:
+def read_record(content: bytes) -> TableRecord | None:
     """The record in the bytes of a stored table; None when there is none, or the rows are not those it speaks
     of.
     """
     try:
         values = json.loads((pq.read_metadata(io.BytesIO(content)).metadata or {})[_KEY])
-        record = Record(
+        record = TableRecord(
             values["table"], tuple(values["keys"]), MadeOf(**values["made_of"]), values["content"]
         )
     except (KeyError, TypeError, ValueError, pa.ArrowInvalid):

@@ -74,9 +74,18 @@ def remove_batch(root: Path, tables: Place, batch: Batch, who: str, when: str) -
 def finish_removals(root: Path, tables: Place) -> None:
     """Finish what was begun; the caller holds the lock of the registration."""
     noted = removals(root)
-    begun = [removal for removal in noted if not removal.finished]
-    for removal in begun:
-        _take_away(root, tables, removal.key)
+    begun = [removal.key for removal in noted if not removal.finished]
+    for key in begun:
+        folder = root / "batches" / key
+        if folder.exists():  # renamed first: it is not registered any more, at once
+            folder.rename(folder.with_name(f".{key}.{uuid.uuid4().hex}.tmp"))
+        found = following(root, tables, key)
+        for table, keys in found.own:
+            partition_path(tables, table, *keys).unlink(missing_ok=True)
+        for file in found.review:
+            file.unlink(missing_ok=True)
+        for aside in (root / "batches").glob(f".{key}.*.tmp"):
+            shutil.rmtree(aside)
     if begun:
         _write(root, [replace(removal, finished=True) for removal in noted])
 
@@ -85,19 +94,6 @@ def removals(root: Path) -> list[Removal]:
     """All removals of a home, the oldest first."""
     file = root / _RECORD
     return [Removal(**one) for one in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
-
-
-def _take_away(root: Path, tables: Place, key: str) -> None:
-    folder = root / "batches" / key
-    if folder.exists():  # renamed first: it is not registered any more, at once
-        folder.rename(folder.with_name(f".{key}.{uuid.uuid4().hex}.tmp"))
-    found = following(root, tables, key)
-    for table, keys in found.own:
-        partition_path(tables, table, *keys).unlink(missing_ok=True)
-    for file in found.review:
-        file.unlink(missing_ok=True)
-    for aside in (root / "batches").glob(f".{key}.*.tmp"):
-        shutil.rmtree(aside)
 
 
 def _is_made_of(tables: Place, table: str, keys: Sequence[str], batch: str) -> bool:

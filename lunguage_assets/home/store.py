@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
@@ -18,11 +18,14 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable, NotWritten
-from lunguage_assets.home.record import Encoded, MadeOf, Record, encode, read_record
+from lunguage_assets.home.record import Encoded, MadeOf, TableRecord, encode, read_record
 from lunguage_assets.home.table_place import is_local, publish
 from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "report_texts": ("report_batch",),
@@ -67,12 +70,6 @@ VERSION = "version"
 """Key in `DataFrame.attrs` of a table that was read: the version in its record."""
 
 _EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
-
-
-class Connection(Protocol):
-    """The methods of a DuckDB connection that the views need."""
-
-    def execute(self, query: str) -> object: ...
 
 
 def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
@@ -123,7 +120,7 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
         ) from None
 
 
-def stored_record(table: Table, path: UPath | Path) -> Record | None:
+def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
     """The record of a stored table. None: of another schema, without a record, or changed after it was
     stored.
 
@@ -145,30 +142,21 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
         FileNotFoundError: the partition has not been materialised.
         InvalidTable: the file was written under another schema.
     """
-    return table.from_arrow(_read(table, path))
-
-
-def _read(table: Table, path: UPath | Path) -> pa.Table:
     return _decoded(table, UPath(path).read_bytes())
 
 
-def _decoded(table: Table, stored: bytes) -> pa.Table:
+def _decoded(table: Table, stored: bytes) -> pd.DataFrame:
     content = read_columns(pa.BufferReader(stored))
     found, expected = content.schema.remove_metadata(), table.arrow
     if not found.equals(expected):
-        wrong = [
-            name
-            for name in {*found.names, *expected.names}
-            if name not in found.names or name not in expected.names
-        ]
-        wrong = sorted(wrong) or [
+        wrong = sorted({*found.names} ^ {*expected.names}) or [
             field.name for field in expected if not found.field(field.name).equals(field)
         ]
         raise InvalidTable(
             f"table {table.name}: a stored partition was written under "
             f"another schema (columns {wrong}). Materialise it again."
         )
-    return content
+    return table.from_arrow(content)
 
 
 def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
@@ -178,25 +166,19 @@ def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     Raises:
         FileNotFoundError: the partition has not been materialised.
         InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names
-            the
-            file and keys, never a value.
+            the file and keys, never a value.
     """
     stored = UPath(path).read_bytes()
-    frame = table.from_arrow(_decoded(table, stored))
+    frame = _decoded(table, stored)
     table.require(frame, f"file {path}")
-    frame.attrs[VERSION] = _record_of(table, stored, path).version
-    return frame
-
-
-def _record_of(table: Table, stored: bytes, path: UPath | Path) -> Record:
     record = read_record(stored)
     if record is None or record.table != table.name:
         raise InvalidTable(
-            f"table {table.name}, file {path}: its rows were changed after they were stored, or "
-            "another program"
-            " wrote it. Materialise it again before anything reads it."
+            f"table {table.name}, file {path}: its rows were changed after they were stored, or another "
+            "program wrote it. Materialise it again before anything reads it."
         )
-    return record
+    frame.attrs[VERSION] = record.version
+    return frame
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
@@ -218,15 +200,13 @@ def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> 
     """
     if not is_local(root):  # an upload that was broken off is no object
         return 0
-    removed = 0
-    for path in root.rglob(".*.tmp"):
-        if time.time() - path.stat().st_mtime > older_than_s:
-            path.unlink(missing_ok=True)
-            removed += 1
-    return removed
+    abandoned = [path for path in root.rglob(".*.tmp") if time.time() - path.stat().st_mtime > older_than_s]
+    for path in abandoned:
+        path.unlink(missing_ok=True)
+    return len(abandoned)
 
 
-def create_catalog(connection: Connection, root: UPath | Path) -> None:
+def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
     """Make one view per table over its Parquet files, with the partition keys as columns.
 
     A view reads whatever partitions exist when it is queried; an empty file per table gives it its columns

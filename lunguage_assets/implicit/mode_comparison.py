@@ -20,7 +20,7 @@ from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.implicit.rows import PAPER, column_values
+from lunguage_assets.implicit.rows import PAPER, values_of
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.paper import MODE_DIFFERENCES
@@ -88,14 +88,8 @@ def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
         else:
             continue
         found.append(
-            {
-                "study_id": row["study_id"],
-                "finding_id": own,
-                "name": row["name"],
-                "status": row["status"],
-                "source": row["source"],
-            }
-            | {"difference": difference, "cause": cause}
+            {name: row[name] for name in ("study_id", "name", "status", "source")}
+            | {"finding_id": own, "difference": difference, "cause": cause}
             | {"prob_method": one["prob"] if one else None, "prob_paper": other["prob"] if other else None}
         )
     return MODE_DIFFERENCES.frame(found)
@@ -125,40 +119,20 @@ class _Mode:
     """The rows of a mode by id, their groups before merging, and the fate of lost rows."""
 
     def __init__(self, result: ModeResult) -> None:
-        names = (
-            "finding_id",
-            "study_id",
-            "name",
-            "status",
-            "source",
-            "match_reason",
-            "p_source",
-            *_BELIEF,
-            *_CONTENT,
-        )
-        lines = zip(*(column_values(result.rows, name) for name in names), strict=True)
+        names = ["finding_id", "study_id", "name", "status", "source", "match_reason", "p_source"]
+        names += ["location_parts", *_BELIEF, *_CONTENT]
         self.rows: dict[str, Mapping[str, Any]] = {
-            line[0]: dict(zip(names, line, strict=True)) for line in lines
+            line[0]: dict(zip(names, line, strict=True)) for line in values_of(result.rows, *names)
         }
-        survivors = column_values(result.deduplicated, "merged_into")
-        ids = column_values(result.deduplicated, "finding_id")
-        self._survivor = {own: survivor or own for own, survivor in zip(ids, survivors, strict=True)}
+        merged = values_of(result.deduplicated, "finding_id", "merged_into")
+        self._survivor = {own: survivor or own for own, survivor in merged}
         self._groups: dict[str, set[str]] = {}
         for own, survivor in self._survivor.items():
             self._groups.setdefault(survivor, set()).add(own)
-        log = result.log[result.log["event"].isin(_GONE)]
-        names = ("finding_id", "stage", "rule", "survivor_id", "location_parts")
-        columns = (column_values(log, name) for name in names)
-        self.fate = {own: fate for own, *fate in zip(*columns, strict=True)}
-        apart = result.log[result.log["event"] == "cell kept apart"]
-        self.kept_apart = set(column_values(apart, "survivor_id"))
-        self.places = dict(
-            zip(
-                column_values(result.rows, "finding_id"),
-                column_values(result.rows, "location_parts"),
-                strict=True,
-            )
-        )
+        gone = result.log[result.log["event"].isin(_GONE)]
+        fates = values_of(gone, "finding_id", "stage", "rule", "survivor_id", "location_parts")
+        self.fate = {own: fate for own, *fate in fates}
+        self.kept_apart = set(result.log.loc[result.log["event"] == "cell kept apart", "survivor_id"])
 
     def group(self, own: str) -> set[str]:
         """The rows that were merged with this one; empty for a generated row."""
@@ -172,7 +146,8 @@ def _absence(own: str, absent: _Mode, present: _Mode) -> str:
         return "highest p" if absent.group(own) == present.group(own) else "blacklist"
     if rule in _NOT_GENERATED:
         return _NOT_GENERATED[rule]
-    if survivor and tuple(absent.places.get(survivor, place)) != tuple(place):
+    standing = absent.rows.get(survivor)
+    if standing is not None and standing["location_parts"] != place:
         return "same place"
     if rule.startswith(("rule 1", "rule 2")) and own in present.rows:
         return "same place"

@@ -32,15 +32,8 @@ BARE = "~"
 POSITIVE = frozenset({"dp", "tp"})
 ATTRIBUTE_NAMES = tuple(ATTRIBUTES)
 CLINICAL_ATTRIBUTES = (
-    "morphology",
-    "distribution",
-    "measurement",
-    "severity",
-    "onset",
-    "improved",
-    "no_change",
-    "worsened",
-)
+    "morphology", "distribution", "measurement", "severity", "onset", "improved", "no_change", "worsened",
+)  # fmt: skip
 """The clinical attributes of implicit.md section 2, in the order in which they are linearised."""
 
 _STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
@@ -146,11 +139,14 @@ def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
     values: list[Any] = column.tolist()
     if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
         return list(map(tuple, values))
-    return (
-        [None if value is pd.NA or value != value else value for value in values]
-        if column.hasnans
-        else values
-    )
+    if column.hasnans:
+        return [None if value is pd.NA or value != value else value for value in values]
+    return values
+
+
+def values_of(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The values of several columns, row by row."""
+    return zip(*(column_values(frame, name) for name in names), strict=True)
 
 
 def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
@@ -190,42 +186,22 @@ def natural(finding_id: str) -> tuple[int, str]:
 def report_position(row: Row) -> Position:
     """The position of a row in the report: section, sentence, finding, id."""
     if row.position is None:
-        row.position = (
-            _SECTION_ORDER[row.section],
-            row.sent_idx,
-            row.ent_idx,
-            len(row.finding_id),
-            row.finding_id,
-        )
+        place = _SECTION_ORDER[row.section], row.sent_idx, row.ent_idx
+        row.position = (*place, *natural(row.finding_id))
     return row.position
 
 
-def claim_preference(row: Row) -> tuple[bool, float, int, Any]:
-    """Sort key, preferred row first (implicit.md section 2).
-
-    A row without information last, then highest claim, impression before findings, report order.
+def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, Any]:
+    """Sort key, preferred row first (implicit.md section 2): a row without information (p 0.5 in [0, 1])
+    never wins against an estimate; then highest claim, impression before findings, report order.
     """
-    return _uninformed(row), -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
+    uninformed = row.p_source == "none" and row.mode != PAPER
+    return uninformed, -row.claim, status, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
 def resolution_preference(row: Row) -> tuple[bool, float, int, int, Any]:
-    """Sort key, preferred row first (implicit.md section 5).
-
-    A row without information last, then highest claim, dp > tp > tn > dn, impression before findings, report
-    order.
-    """
-    return (
-        _uninformed(row),
-        -row.claim,
-        _STATUS_ORDER[row.status],
-        _SECTION_PREFERENCE[row.section],
-        report_position(row),
-    )
-
-
-def _uninformed(row: Row) -> bool:
-    """Whether nothing is known of the row's certainty: p 0.5 in [0, 1] never wins against an estimate."""
-    return row.p_source == "none" and row.mode != PAPER
+    """The same with dp > tp > tn > dn behind the claim (implicit.md section 5)."""
+    return claim_preference(row, _STATUS_ORDER[row.status])
 
 
 def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:

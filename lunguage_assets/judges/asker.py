@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from lunguage_assets.judges.asking.background import Background
-from lunguage_assets.judges.asking.budget import Budget, Pricing
-from lunguage_assets.judges.asking.engine import GRACE_S, Settled, ask
+from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.engine import GRACE_S, ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.recording import Parse
-from lunguage_assets.judges.batches.batching import Batching, ask_in_batches
+from lunguage_assets.judges.asking.round import Asking, Parse, Settled
+from lunguage_assets.judges.batches.batch_watch import Batching
+from lunguage_assets.judges.batches.batching import ask_in_batches
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Mode, ModelBinding, Provider, Request
-from lunguage_assets.judges.slots import Limits
+from lunguage_assets.judges.slots import Limits, Price
 
 T = TypeVar("T")
 
@@ -33,9 +34,9 @@ class Asks(Protocol):
     @property
     def binding(self) -> ModelBinding: ...
 
-    def ask(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
-
-    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
+    def ask(
+        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
+    ) -> list[Settled[T]]: ...
 
     def interrupt(self) -> None: ...
 
@@ -58,13 +59,12 @@ class Asker:
         limits: Limits,
         *,
         budget: Budget | None = None,
-        price: Pricing | None = None,
+        price: Price | None = None,
         progress: Callable[[Progress], None] | None = None,
         batching: Batching | None = None,
     ) -> None:
-        self.key, self._provider, self._ledger = key, provider, ledger
-        self._limiter, self._batching = Limiter(limits), batching
-        self._budget, self._price, self._progress = budget, price, progress
+        self.key, self._provider, self._batching = key, provider, batching
+        self._asking = Asking(key, ledger, Limiter(limits), budget, price, progress)
         self._background = Background(GRACE_S)
 
     @property
@@ -72,47 +72,19 @@ class Asker:
         """What of the slot decides its answers."""
         return self._provider.binding
 
-    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        """One `Settled` per request, in their order, by single calls.
+    def ask(
+        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
+    ) -> list[Settled[T]]:
+        """One `Settled` per request, in their order: by single calls, or, where the answers `may_wait` and
+        there is leave to use it, through the provider's batch endpoint.
 
         Raises:
-            LunguageError: see `engine.ask`; what was answered is in the ledger.
+            LunguageError: see `engine.ask` and `batching.ask_in_batches`; what was answered is in the ledger.
         """
-        return self._background.run(
-            ask(
-                requests,
-                self._provider,
-                self._ledger,
-                self._limiter,
-                self._budget,
-                parse,
-                judge=self.key,
-                price=self._price,
-                progress=self._progress,
-            )
-        )
-
-    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        """As `ask`, through the provider's batch endpoint where there is leave to use it.
-
-        Raises:
-            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
-        """
-        if self._batching is None:
-            return self.ask(requests, parse)
-        return self._background.run(
-            ask_in_batches(
-                requests,
-                self._batching,
-                self.binding,
-                self._ledger,
-                self._limiter,
-                self._budget,
-                parse,
-                judge=self.key,
-                progress=self._progress,
-            )
-        )
+        if may_wait and self._batching is not None:
+            asked = ask_in_batches(requests, self._batching, self.binding, self._asking, parse)
+            return self._background.run(asked)
+        return self._background.run(ask(requests, self._provider, self._asking, parse))
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the

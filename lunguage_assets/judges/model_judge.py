@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Protocol, TypeVar, cast
+from typing import cast
 
 from lunguage_assets.judges.asker import AskedModel, model_identity
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.engine import Settled
-from lunguage_assets.judges.asking.recording import Parse
+from lunguage_assets.judges.asking.round import Settled
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
@@ -23,12 +22,6 @@ from lunguage_assets.judges.protocol import (
 )
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 
-T = TypeVar("T")
-
-
-class _Ask(Protocol):
-    def __call__(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
-
 
 class ModelJudge(AskedModel[Prompts]):
     """A language model as a judge."""
@@ -36,66 +29,44 @@ class ModelJudge(AskedModel[Prompts]):
     @staticmethod
     def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
         """With a hash of everything in a ledger key but the question."""
-        versions = json.dumps(
-            [prompts.version, prompts.version]
-        )  # of both tasks: one version since the first release
+        # of both tasks: one version since the first release
+        versions = json.dumps([prompts.version, prompts.version])
         blank = Request("compare", Prompt("", "", versions), mode, LABELS)
         return model_identity(binding, mode, request_key(binding, blank))
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order.
 
         Raises:
-            LunguageError: see `engine.ask`; what was answered is in the ledger.
+            LunguageError: see `Asker.ask`; what was answered is in the ledger.
         """
-        return self._extract(questions, self._asker.ask)
-
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """A label per question, in the questions' order.
-
-        Raises:
-            LunguageError: see `engine.ask`; what was answered is in the ledger.
-        """
-        return self._compare(questions, self._asker.ask)
-
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As `extract`, through the provider's batch endpoint where the judge has leave to use it.
-
-        Raises:
-            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
-        """
-        return self._extract(questions, self._asker.ask_patiently)
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As `compare`, through the provider's batch endpoint where the judge has leave to use it.
-
-        Raises:
-            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
-        """
-        return self._compare(questions, self._asker.ask_patiently)
-
-    def _extract(self, questions: Sequence[ExtractionQuestion], ask_all: _Ask) -> list[ExtractionAnswer]:
         requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
-        settled: list[Settled[tuple[str, ...]]] = ask_all(requests, _phrases)
-        return [ExtractionAnswer(tuple(one.value or ()), one.valid, one.tries) for one in settled]
+        return [
+            ExtractionAnswer(tuple(one.value or ()), one.valid, one.tries)
+            for one in self._asker.ask(requests, parse_phrase_list, may_wait=may_wait)
+        ]
 
-    def _compare(self, questions: Sequence[ComparisonQuestion], ask_all: _Ask) -> list[ComparisonAnswer]:
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]:
+        """A label per question, in the questions' order; errors as of `extract`."""
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
-        settled: list[Settled[Choice]] = ask_all(requests, _choice)
-        return [_compared(one) for one in settled]
+        answered: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
+        return [ComparisonAnswer(one.value or "invalid", one.tries) for one in answered]
+
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As `extract`, through the provider's batch endpoint where the judge has leave to use it."""
+        return self.extract(questions, may_wait=True)
+
+    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """As `compare`, through the provider's batch endpoint where the judge has leave to use it."""
+        return self.compare(questions, may_wait=True)
 
 
-def _phrases(text: str) -> tuple[str, ...] | None:
-    phrases = parse_phrase_list(text)
-    return None if phrases is None else tuple(phrases)
-
-
-def _choice(text: str) -> Choice | None:
+def choice_of(text: str) -> Choice | None:
+    """The sentence that an answer chooses; None: it cannot be read."""
     return cast(Choice | None, parse_label(text, LABELS))
-
-
-def _compared(one: Settled[Choice]) -> ComparisonAnswer:
-    answer: Choice = "invalid" if one.value is None else one.value
-    return ComparisonAnswer(answer, one.tries)

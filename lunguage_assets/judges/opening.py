@@ -19,7 +19,7 @@ from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.batches import batches_of
-from lunguage_assets.judges.batches.batching import Batching
+from lunguage_assets.judges.batches.batch_watch import Batching
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge

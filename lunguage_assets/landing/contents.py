@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import map_columns, study_id
 from lunguage_assets.corpus.delivery import (
     DECLARATION,
     FINDINGS,
@@ -23,13 +22,10 @@ from lunguage_assets.corpus.delivery import (
 )
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import read_records
-from lunguage_assets.corpus.texts.ids import study_of
-from lunguage_assets.corpus.texts.reading import raw_reports
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.corpus.texts.source import table_holds
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
-from lunguage_assets.errors import InputError, LunguageError
+from lunguage_assets.errors import InputError, LunguageError, damaged
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import partition_path
 from lunguage_assets.landing.entries import Entry
@@ -47,12 +43,12 @@ class NoUsableRow(InputError):
 
 @dataclass(frozen=True)
 class Contents:
-    """What could be read of a delivery; `unusable` when no row can be used."""
+    """What could be read of a delivery, or of a part of one; `usable` when at least one row can be used."""
 
     studies: frozenset[str]
     rows: int
     rejected: pd.DataFrame
-    unusable: NoUsableRow | None
+    usable: bool
 
 
 def fetch(entry: Entry, folder: Path) -> dict[str, str]:
@@ -70,7 +66,7 @@ def fetch(entry: Entry, folder: Path) -> dict[str, str]:
     for file in entry.files:
         if file.oddity:
             raise InputError(file.name, file.oddity, "a file of its own", "Lay a copy of the file there.")
-        target = folder / (_name_inside(entry, file) if entry.is_folder else _name_alone(file))
+        target = folder / _fetched_name(entry, file)
         if target.exists():
             remedy = "Remove all but the one to use."
             raise InputError(file.name, f"{target.name} in two forms", "each file once", remedy)
@@ -91,25 +87,20 @@ def _copy(file: Seen, target: Path) -> None:
             packed = file.name.lower().endswith(".gz")
             shutil.copyfileobj(Unpacked(source, file.name) if packed else source, copy)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        found = f"a file that cannot be unpacked ({type(error).__name__})"
-        raise InputError(file.name, found, "a whole .gz file", "Deliver it again.") from None
+        raise damaged(file.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except (InputError, Later):
         raise
     except Exception as error:  # every file system has errors of its own
         raise Later(f"it cannot be read at present ({type(error).__name__})") from None
 
 
-def _name_inside(entry: Entry, file: Seen) -> str:
-    """The name of a file in the fetched folder: published, else its own without `.gz`."""
+def _fetched_name(entry: Entry, file: Seen) -> str:
+    """Its published name, in a folder else its own without `.gz`."""
+    if not entry.is_folder:  # it may be called anything: findings, until it is read
+        forms = {".parquet": FINDINGS_PARQUET, ".zip": "mimic-cxr-reports.zip"}
+        return forms.get(file.path.suffix.lower(), FINDINGS)
     own: str = file.path.relative_to(entry.path).as_posix()
-    packed = own.lower().endswith(".gz")
-    return file.published or (own[: -len(".gz")] if packed else own)
-
-
-def _name_alone(file: Seen) -> str:
-    """The name for a delivery of one file, which may be called anything: findings, until it is read."""
-    form = file.path.suffix.lower()
-    return {".parquet": FINDINGS_PARQUET, ".zip": "mimic-cxr-reports.zip"}.get(form, FINDINGS)
+    return file.published or (own[: -len(".gz")] if own.lower().endswith(".gz") else own)
 
 
 def examine(delivery: Delivery) -> Contents:
@@ -119,74 +110,59 @@ def examine(delivery: Delivery) -> Contents:
         InputError: a file cannot be used as a whole.
     """
     try:
-        return _examine_texts(delivery) if delivery.kind == "text" else _examine_findings(delivery)
+        if delivery.kind == "text":
+            received = receive(delivery, CorpusSettings())
+            read, rejected = frozenset(received.report_texts["study_id"].tolist()), received.rejected
+            return Contents(read, len(read) + len(rejected), _reported(rejected), bool(read))
+        log = IntakeLog()
+        studies = read_files(delivery, log).studies
+        rejected = log.rejected_frame()
+        rows = sum(study.rows_delivered for study in studies.values()) + int((rejected.study_id == "").sum())
+        usable = any(study.rows for study in studies.values())
+        return Contents(frozenset(studies), rows, _reported(rejected), usable)
     except (LunguageError, OSError, MemoryError):
         raise
     except Exception as error:  # of one delivery; the others must go on
-        found = f"something that the readers do not expect ({type(error).__name__})"
+        file, found = delivery.files[0].name, "something that the readers do not expect"
         expected = "raw reports" if delivery.kind == "text" else "a Lunguage file"
-        raise InputError(delivery.files[0].name, found, expected, "Report this.") from None
-
-
-def _examine_findings(delivery: Delivery) -> Contents:
-    log = IntakeLog()
-    studies = read_files(delivery, log).studies
-    rejected = _reported(log.rejected_frame())
-    rows = sum(study.rows_delivered for study in studies.values()) + int((rejected["study_id"] == "").sum())
-    usable = any(study.rows for study in studies.values())
-    unusable = None if usable else _unusable(delivery.files[0].name, rejected, "rows", "row")
-    return Contents(frozenset(studies), rows, rejected, unusable)
-
-
-def _examine_texts(delivery: Delivery) -> Contents:
-    received = receive(delivery, CorpusSettings())
-    rejected = _reported(received.rejected)
-    studies = frozenset(received.report_texts["study_id"].tolist())
-    unusable = None if studies else _unusable(delivery.files[0].name, rejected, "reports", "report")
-    return Contents(studies, len(studies) + len(rejected), rejected, unusable)
+        raise damaged(file, found, error, expected, "Report this.") from None
 
 
 def _reported(rejected: pd.DataFrame) -> pd.DataFrame:
     return rejected.rename(columns={"line": "row"})[_REPORTED]
 
 
-def _unusable(file: str, rejected: pd.DataFrame, things: str, thing: str) -> NoUsableRow:
+def no_usable_row(delivery: Delivery, rejected: pd.DataFrame) -> NoUsableRow:
+    """The error of a delivery whose rows, or raw reports, were all rejected."""
+    file, thing = delivery.files[0].name, "report" if delivery.kind == "text" else "row"
     if not len(rejected):
-        remedy = "Put the files with the reports there."
-        return NoUsableRow(file, f"no {things}", f"at least one {thing}", remedy)
+        return NoUsableRow(
+            file, f"no {thing}s", f"at least one {thing}", "Put the files with the reports there."
+        )
     first = rejected.iloc[0]
     return NoUsableRow(
         file,
-        f"{len(rejected)} {things} of which none can be used",
+        f"{len(rejected)} {thing}s of which none can be used",
         f"at least one usable {thing} (of the first: {first['expected']})",
-        f"The list of rejected {things} says for each what is wrong. Mend them and deliver them again.",
+        f"The list of rejected {thing}s says for each what is wrong. Mend them and deliver them again.",
         row=int(first["row"]),
         column=str(first["column"]) or None,
     )
 
 
-def studies_of(home: Home, batch: str) -> set[str]:
-    """Studies of a registered batch: from its table, before its ingestion from its findings.
+def studies_of(home: Home, batch: str) -> frozenset[str]:
+    """Studies of a registered batch: from its table, before its ingestion from its files.
 
-    Empty when the findings cannot be read; the ingestion reports that.
+    Empty when these cannot be read; the ingestion reports that.
     """
     table = partition_path(home.tables, "reports", batch)
-    if table.exists():
-        with table.open("rb") as stream:
-            return set(read_columns(stream, ["study_id"]).column(0).to_pylist())
-    delivery = home.delivery(batch)
-    findings = delivery.findings
     try:
-        if delivery.texts is not None:
-            return {study_of(report.study) for report in raw_reports(delivery.texts) if report.study}
-        if findings is None:
-            return set()
-        header, records = read_records(findings, ("subject_id", "study_id"))
-        place = map_columns(header, "").position["study_id"]
-        written = (record.values[place].strip() for record in records if place < len(record.values))
-        return {study for value in written if (study := study_id(value)) is not None}
+        if not table.exists():
+            return examine(home.delivery(batch)).studies
+        with table.open("rb") as stream:
+            return frozenset(read_columns(stream, ["study_id"]).column(0).to_pylist())
     except InputError:
-        return set()
+        return frozenset()
 
 
 def corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:

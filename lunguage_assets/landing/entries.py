@@ -24,7 +24,7 @@ from lunguage_assets.corpus.delivery import (
 )
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.seen import Seen, see
+from lunguage_assets.landing.seen import Seen, files_below, inside, see
 from lunguage_assets.settings import LandingSettings
 
 URL_VARIABLE = "LUNGUAGE_LANDING"
@@ -110,7 +110,7 @@ def list_entries(url: str) -> Listing:
         root = UPath(url)
         root.fs.invalidate_cache()
         if root.is_dir():
-            found, problem = _inside(root, root), ""
+            found, problem = inside(root, root), ""
     except (ImportError, ValueError):
         problem = "no file system for this address. Correct it, or install its package, such as s3fs"
     except Exception as error:  # every file system has errors of its own
@@ -118,14 +118,21 @@ def list_entries(url: str) -> Listing:
     if problem:
         raise LandingUnreachable(f"landing folder {shown(url)}: {problem}.")
     markers = {seen.name: seen for seen in found if seen.name.endswith(".done")}
-    found = [seen for seen in found if not (_PASSED_OVER.search(seen.name) or _TEMPORARY.search(seen.name))]
+    found = [seen for seen in found if not _hidden(seen)]
     files = [seen for seen in found if not seen.is_folder]
     shared = tuple(file for file in files if file.published in (DECLARATION, VOCABULARY))
-    others = [file for file in files if file.published == METADATA or not _FORM.search(file.name)]
-    others = [file for file in others if file not in shared and not file.oddity]
-    passed = {file.name for file in (*shared, *others)}
+    others = [
+        file
+        for file in files
+        if (file.published == METADATA or not _FORM.search(file.name)) and not file.oddity
+        if file not in shared
+    ]
     return Listing(
-        [_entry(seen, markers.get(f"{seen.name}.done"), root) for seen in found if seen.name not in passed],
+        [
+            _entry(seen, markers.get(f"{seen.name}.done"), root)
+            for seen in found
+            if seen not in shared and seen not in others
+        ],
         Entry("", root, True, shared, _signature(shared)),
         [file.name for file in others],
     )
@@ -139,32 +146,27 @@ def has_changed(entry: Entry) -> bool:
     return seen is None or _entry(seen, None, place).signature != entry.signature
 
 
-def _inside(folder: UPath, place: UPath) -> list[Seen]:
-    found = (seen for path in folder.iterdir() if (seen := see(path, place)) is not None)
-    return sorted(found, key=lambda seen: seen.name)
-
-
 def _entry(seen: Seen, marker: Seen | None, place: UPath) -> Entry:
     if not seen.is_folder:
         return Entry(seen.name, seen.path, False, (seen,), _signature([seen]), marker)
     try:
-        top = _inside(seen.path, place)
-        inside = [file for file in top if not file.is_folder]
-        has_findings = any(file.published in (FINDINGS, FINDINGS_PARQUET) for file in inside)
-        below = [] if has_findings else _below(top, place)
+        top = inside(seen.path, place)
+        own = [file for file in top if not file.is_folder]
+        has_findings = any(file.published in (FINDINGS, FINDINGS_PARQUET) for file in own)
+        deeper = [] if has_findings else files_below(top, place, _PASSED_OVER)
     except Exception:  # every file system has errors of its own
         return Entry(seen.name, seen.path, True, (), "", None, "it cannot be read")
-    marker = next((file for file in inside if file.name in _MARKERS_INSIDE), marker)
-    content = [file for file in inside if file.name not in _MARKERS_INSIDE]
-    signature = _signature([*content, *below])
-    if odd := tuple(file for file in (*content, *below) if file.oddity and not _hidden(file)):
+    marker = next((file for file in own if file.name in _MARKERS_INSIDE), marker)
+    content = [file for file in own if file.name not in _MARKERS_INSIDE]
+    signature = _signature([*content, *deeper])
+    if odd := tuple(file for file in (*content, *deeper) if file.oddity and not _hidden(file)):
         return Entry(seen.name, seen.path, True, odd, signature, marker)
     files = tuple(file for file in content if file.published is not None or (not has_findings and _raw(file)))
-    files += tuple(file for file in below if _TEXT_FORM.search(file.name))
+    files += tuple(file for file in deeper if _TEXT_FORM.search(file.name))
     hindrance = ""
     if marker is None and not has_findings and not any(_raw(file) for file in files):
         hindrance = f"there is no {FINDINGS} and no raw report in it"
-    elif marker is None and any(_TEMPORARY.search(file.name) for file in (*content, *below)):
+    elif marker is None and any(_TEMPORARY.search(file.name) for file in (*content, *deeper)):
         hindrance = "a file in it has a temporary name"
     return Entry(seen.name, seen.path, True, files, signature, marker, hindrance)
 
@@ -178,17 +180,6 @@ def _raw(file: Seen) -> bool:
 
 def _hidden(file: Seen) -> bool:
     return _PASSED_OVER.search(file.name) is not None or _TEMPORARY.search(file.name) is not None
-
-
-def _below(top: Sequence[Seen], place: UPath) -> list[Seen]:
-    """Files in these folders, at any depth."""
-    found = []
-    for folder in top:
-        if folder.is_folder and not _PASSED_OVER.search(folder.name):
-            inside = _inside(folder.path, place)
-            found += [file for file in inside if not file.is_folder]
-            found += _below(inside, place)
-    return found
 
 
 def _signature(files: Sequence[Seen]) -> str:

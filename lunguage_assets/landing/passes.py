@@ -22,7 +22,15 @@ from lunguage_assets.corpus.delivery import find_delivery, in_parts, require_who
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, InputError, LunguageError
 from lunguage_assets.files import sheet_frame, write_private
 from lunguage_assets.home.home import Home, batch_keys, usable_key
-from lunguage_assets.landing.contents import Contents, NoUsableRow, corpus_of, examine, fetch, studies_of
+from lunguage_assets.landing.contents import (
+    Contents,
+    NoUsableRow,
+    corpus_of,
+    examine,
+    fetch,
+    no_usable_row,
+    studies_of,
+)
 from lunguage_assets.landing.entries import (
     REJECTED_SUFFIX,
     Entry,
@@ -35,7 +43,7 @@ from lunguage_assets.landing.quarantine import carry_out, plan_move, renamed
 from lunguage_assets.landing.record import (
     LandedBatch,
     LandingRecord,
-    Look,
+    LastLook,
     Move,
     load_record,
     only_one,
@@ -52,7 +60,7 @@ class SharedFileWrong(LunguageError):
 
 
 @dataclass
-class Outcome:
+class PassReport:
     """What a pass did, by name in the landing folder; such a name may name a patient: not for logs."""
 
     registered: dict[str, LandedBatch] = field(default_factory=dict)
@@ -97,7 +105,7 @@ def land(
     stable_s: float | None = 30.0,
     seconds: float = math.inf,
     clock: Callable[[], tuple[str, float]] = uptime,
-) -> Outcome:
+) -> PassReport:
     """Make one pass; it begins no further delivery after so many `seconds`.
 
     A delivery without a marker must lie unchanged for `stable_s` seconds; None: nothing is waited for.
@@ -121,34 +129,32 @@ class _Pass:
     def __init__(self, home: Home, listing: Listing, now: tuple[str, float]) -> None:
         self.home, self.listing, self.place = home, listing, listing.shared.path
         self.staging = record_folder(home) / "staging"
-        self.outcome = Outcome(others=listing.others)
+        self.report = PassReport(others=listing.others)
         self.registered = {batch.key: batch.sha256 for batch in home.registered()}
         self.removed = home.removed()
         self.most = load_settings(home.settings_file).corpus.batch_reports
         self.earlier: set[str] | None = None
-        self.lent: dict[str, str] = {}
+        self.lent: dict[str, str] | None = None
         machine, self.now = now
         self.record = self._agreed(load_record(home), machine)
 
     def _agreed(self, record: LandingRecord, machine: str) -> LandingRecord:
         """The home has the last word: a batch that is not there is forgotten, so that its delivery is new."""
         names = {entry.name for entry in (*self.listing.entries, self.listing.shared)}
-        looks = {
-            name: look
-            for name, look in record.looks.items()
-            if name in names
-            and (
-                self.registered.keys() >= {look.batch, *look.further}
-                if look.batch
-                else machine == record.machine
-            )
-        }
-        batches = {
+
+        def counts(look: LastLook) -> bool:
+            if not look.batch:
+                return machine == record.machine
+            return self.registered.keys() >= {look.batch, *look.further}
+
+        record.looks = {name: look for name, look in record.looks.items() if name in names and counts(look)}
+        record.batches = {
             key: batch for key, batch in record.batches.items() if self.registered.get(key) == batch.sha256
         }
-        return record.model_copy(update={"machine": machine, "looks": looks, "batches": batches})
+        record.machine = machine
+        return record
 
-    def make(self, stable_s: float | None, seconds: float) -> Outcome:
+    def make(self, stable_s: float | None, seconds: float) -> PassReport:
         begun = time.monotonic()
         shutil.rmtree(self.staging, ignore_errors=True)
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
@@ -162,10 +168,10 @@ class _Pass:
                 self._take(entry)
                 shutil.rmtree(self.staging / "delivery", ignore_errors=True)
             else:
-                self.outcome.waiting[entry.name] = "it is for the next pass"
+                self.report.waiting[entry.name] = "it is for the next pass"
         shutil.rmtree(self.staging, ignore_errors=True)
         self.record.save(self.home)
-        return self.outcome
+        return self.report
 
     def _ready(self, stable_s: float | None) -> list[Entry]:
         """New and changed deliveries that are complete, in the order of their writing."""
@@ -176,11 +182,11 @@ class _Pass:
             if move is not None and move.signature == entry.signature:
                 continue
             if look is not None and look.batch and look.signature == entry.signature:
-                self.outcome.known += 1
+                self.report.known += 1
             elif not self._is_complete(entry, stable_s):
-                self.outcome.waiting[entry.name] = entry.hindrance or "it may still be written to"
+                self.report.waiting[entry.name] = entry.hindrance or "it may still be written to"
             elif not shared_settled:
-                self.outcome.waiting[entry.name] = "a file for all deliveries may still be written to"
+                self.report.waiting[entry.name] = "a file for all deliveries may still be written to"
             else:
                 ready.append(entry)
         return sorted(ready, key=lambda entry: (entry.modified, entry.name))
@@ -189,7 +195,7 @@ class _Pass:
         look = self.record.looks.get(entry.name)
         seen_before = look is not None and look.signature == entry.signature and look.since <= self.now
         if look is None or not seen_before:
-            look = self.record.looks[entry.name] = Look(signature=entry.signature, since=self.now)
+            look = self.record.looks[entry.name] = LastLook(signature=entry.signature, since=self.now)
         settled = stable_s is None or (seen_before and self.now - look.since >= stable_s)
         return not entry.hindrance and (settled or entry.is_marked)
 
@@ -209,7 +215,7 @@ class _Pass:
                     raise _blaming_none(error) from None
                 self._put_aside(entry, error, originals)
         except Later as why:
-            self.outcome.waiting[entry.name] = str(why)
+            self.report.waiting[entry.name] = str(why)
 
     def _require_unchanged(self, entry: Entry) -> None:
         if has_changed(entry):
@@ -218,7 +224,8 @@ class _Pass:
     def _lend(self, folder: Path) -> set[str]:
         """Lay the files for all deliveries beside one that has none of its own; their names."""
         lent = self.staging / "lent"
-        if self.listing.shared.files and not self.lent:
+        if self.lent is None:
+            shutil.rmtree(lent, ignore_errors=True)
             try:
                 self.lent = fetch(self.listing.shared, lent)
             except InputError as error:
@@ -234,52 +241,53 @@ class _Pass:
         corpus = corpus_of(delivery.declared, self.home.corpus())
         hashes = [sha256 for _, sha256 in parts]
         known = {sha256: key for key, sha256 in self.registered.items()}
-        keys = [known.get(sha256, "") for sha256 in hashes]
         if gone := next((one for one in self.removed if one.sha256 in set(hashes) - known.keys()), None):
             raise Later(
                 f"its content was removed as batch {gone.key} on {gone.when[:10]}; `lunguage register` takes "
                 "it in again"
             )
-        if all(keys):
-            self.outcome.skipped[entry.name] = keys[0]
+        if known.keys() >= set(hashes):
+            keys = [known[sha256] for sha256 in hashes]
+            self.report.skipped[entry.name] = keys[0]
         else:
             require_whole_files(delivery)
             contents = [examine(part) for part, _ in parts]
             rejected = pd.concat([found.rejected for found in contents], ignore_index=True)
             self._list_rejected(entry, rejected.replace({"file": originals}))
-            if all(found.unusable is not None for found in contents):
-                raise contents[0].unusable or AssertionError
+            if not any(found.usable for found in contents):
+                raise no_usable_row(delivery, contents[0].rejected)
             key = self._free_key(entry, hashes)
             keys = batch_keys(key, len(parts))
-            self._store(entry, folder, key, corpus.name, self._intend(keys, hashes, contents))
+            batches = self._intend(keys, hashes, contents)
+            try:
+                self.home.register(folder, key, corpus.name, batch_reports=self.most)
+            except CorpusMismatch:  # another process was quicker; the next pass decides
+                for own in keys:
+                    del self.record.batches[own]
+                raise Later("the home has just changed") from None
             self.earlier = (self.earlier or set()).union(*(found.studies for found in contents))
-        self.record.looks[entry.name] = Look(
+            self.registered |= zip(keys, hashes, strict=True)
+            for part, batch in enumerate(batches, 1):
+                name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
+                self.report.registered[name] = batch
+        self.record.looks[entry.name] = LastLook(
             signature=entry.signature, since=self.now, batch=keys[0], further=keys[1:]
         )
 
-    def _store(self, entry: Entry, folder: Path, key: str, corpus: str, batches: list[LandedBatch]) -> None:
-        """Register intended batches; those that a pass stored before it was killed stay."""
-        try:
-            self.home.register_all(folder, key, corpus, batch_reports=self.most)
-        except CorpusMismatch:  # another process was quicker; the next pass decides
-            for batch in batches:
-                del self.record.batches[batch.key]
-            raise Later("the home has just changed") from None
-        for part, batch in enumerate(batches, 1):
-            self.registered[batch.key] = batch.sha256
-            name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
-            self.outcome.registered[name] = batch
-
     def _free_key(self, entry: Entry, hashes: Sequence[str]) -> str:
-        """The delivery's name; when other content has it, with the beginning of the content hash."""
-        plain = usable_key(entry.key_name)
-        candidates = [plain, *(f"{plain}-{hashes[0][:length]}" for length in (8, 16, 64))]
-        return next(key for key in candidates if self._is_free(key, hashes))
+        """The delivery's name; when other content has it, with the beginning of the content hash.
 
-    def _is_free(self, key: str, hashes: Sequence[str]) -> bool:
-        """Whether no batch has the key, or only parts of this delivery that a killed pass stored."""
-        own = zip(batch_keys(key, len(hashes)), hashes, strict=True)
-        return all(self.registered.get(batch, sha256) == sha256 for batch, sha256 in own)
+        A name is free also when only parts of this delivery have it, which a killed pass stored.
+        """
+        plain = usable_key(entry.key_name)
+        return next(
+            key
+            for key in (plain, *(f"{plain}-{hashes[0][:length]}" for length in (8, 16, 64)))
+            if all(
+                self.registered.get(own, sha256) == sha256
+                for own, sha256 in zip(batch_keys(key, len(hashes)), hashes, strict=True)
+            )
+        )
 
     def _intend(
         self, keys: Sequence[str], hashes: Sequence[str], contents: Sequence[Contents]
@@ -287,10 +295,9 @@ class _Pass:
         """Record batches before their registration, with the count of studies that an earlier batch has."""
         if self.earlier is None:
             others = self.registered.keys() - set(keys)
-            self.earlier = set[str]().union(*(studies_of(self.home, key) for key in sorted(others)))
-        batches = []
-        for key, sha256, found in zip(keys, hashes, contents, strict=True):
-            batch = self.record.batches[key] = LandedBatch(
+            self.earlier = set[str]().union(*(studies_of(self.home, key) for key in others))
+        batches = [
+            LandedBatch(
                 key=key,
                 sha256=sha256,
                 number=self.record.next_number(),
@@ -299,7 +306,9 @@ class _Pass:
                 rows=found.rows,
                 rejected=len(found.rejected),
             )
-            batches.append(batch)
+            for key, sha256, found in zip(keys, hashes, contents, strict=True)
+        ]
+        self.record.batches |= {batch.key: batch for batch in batches}
         self.record.save(self.home)
         return batches
 
@@ -321,12 +330,12 @@ class _Pass:
 
     def _move(self, name: str) -> None:
         """Make a planned move; where it cannot be made, keep the reason in the home and try again later."""
-        move = self.outcome.quarantined[name] = self.record.moves[name]
+        move = self.report.quarantined[name] = self.record.moves[name]
         try:
             carry_out(self.place, move)
             del self.record.moves[name]
         except Exception as error:  # every file system has errors of its own
-            self.outcome.waiting[name] = f"it cannot be put aside at present ({type(error).__name__})"
+            self.report.waiting[name] = f"it cannot be put aside at present ({type(error).__name__})"
             for path, text in move.texts.items():
                 write_private(record_folder(self.home) / path, text.encode())
 

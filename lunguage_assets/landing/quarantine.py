@@ -15,7 +15,7 @@ from upath import UPath
 from lunguage_assets.errors import InputError
 from lunguage_assets.landing.entries import QUARANTINE, REJECTED_SUFFIX, Entry
 from lunguage_assets.landing.record import Move
-from lunguage_assets.landing.seen import Seen, move, put, see
+from lunguage_assets.landing.seen import files_below, move, put, see
 
 _AFTERWARDS = "Mend the delivery and put it into the landing folder again, under any name."
 _PARTS = ("file", "row", "column", "found", "expected", "remedy")
@@ -33,8 +33,13 @@ def plan_move(place: UPath, entry: Entry, error: InputError, originals: dict[str
     folder = f"{QUARANTINE}/{entry.name}-{entry.signature[:8]}"
     parts = {part: getattr(named, part) for part in _PARTS}
     told = "\n".join(f"{part + ':':<10} {value}" for part, value in parts.items() if value is not None)
-    beside = [place / f"{entry.name}{REJECTED_SUFFIX}", *([entry.marker.path] if entry.marker else [])]
-    files = [*_below(entry.path, place), *(seen for path in beside if (seen := see(path, place)))]
+    paths = [
+        entry.path,
+        place / f"{entry.name}{REJECTED_SUFFIX}",
+        *([entry.marker.path] if entry.marker else []),
+    ]
+    there = [seen for path in paths if (seen := see(path, place))]
+    files = [*files_below(there, place), *(seen for seen in there if not seen.is_folder)]
     prefix = f"{entry.name}/" if entry.is_folder else ""
     return Move(
         signature=entry.signature,
@@ -68,15 +73,3 @@ def carry_out(place: UPath, planned: Move) -> None:
                 break
             with contextlib.suppress(Exception):  # not empty, gone, or a place without folders
                 place.fs.rmdir(folder.path)
-
-
-def _below(path: UPath, place: UPath) -> list[Seen]:
-    """A file, or all files of a folder at any depth."""
-    seen = see(path, place)
-    if seen is None or not seen.is_folder:
-        return [] if seen is None else [seen]
-    files: list[Seen] = []
-    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
-        for found in path.iterdir():
-            files += _below(found, place)
-    return files

@@ -23,7 +23,7 @@ class LandingBusy(LunguageError):
     """Another process makes a pass for this home."""
 
 
-class Look(BaseModel):
+class LastLook(BaseModel):
     """A delivery since its last change: first look in seconds of uptime, batch key once it was dealt with.
 
     `further`: keys of the batches behind the first, of raw reports that were too many for one.
@@ -49,6 +49,14 @@ class LandedBatch(BaseModel):
     rows: int
     rejected: int
 
+    @property
+    def counts(self) -> str:
+        """Its numbers in words."""
+        return (
+            f"{self.studies} studies ({self.amended} of them came in an earlier batch), {self.rows} rows "
+            f"({self.rejected} rejected)"
+        )
+
 
 class Move(BaseModel):
     """A planned move to quarantine: (source, goal, stamp) of files below the landing folder."""
@@ -65,7 +73,7 @@ class LandingRecord(BaseModel):
     """The state of one home's landing; looks and moves by name of the delivery."""
 
     machine: str = ""
-    looks: dict[str, Look] = {}
+    looks: dict[str, LastLook] = {}
     batches: dict[str, LandedBatch] = {}
     moves: dict[str, Move] = {}
     last: int = 0
@@ -73,11 +81,8 @@ class LandingRecord(BaseModel):
 
     def next_number(self) -> int:
         """Higher than all before, whatever the clock says."""
-        self.last = max(time.time_ns(), *(number + 1 for number in (self.last, *self._numbers())))
+        self.last = max(time.time_ns(), self.last + 1)
         return self.last
-
-    def _numbers(self) -> list[int]:
-        return [batch.number for batch in self.batches.values()]
 
     def save(self, home: Home) -> None:
         replace_text(record_folder(home) / "record.json", self.model_dump_json())

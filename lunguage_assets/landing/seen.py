@@ -8,8 +8,10 @@ local disks; other file systems have none.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -66,6 +68,26 @@ def see(path: UPath, place: UPath) -> Seen | None:
     return Seen(
         path, stat.S_ISDIR(status.st_mode), modified, f"{status.st_size}:{modified!r}{oddity}", oddity
     )
+
+
+def inside(folder: UPath, place: UPath) -> list[Seen]:
+    """What lies in a folder, by name; nothing when it was removed meanwhile."""
+    try:
+        found = [seen for path in folder.iterdir() if (seen := see(path, place)) is not None]
+    except FileNotFoundError:
+        return []
+    return sorted(found, key=lambda seen: seen.name)
+
+
+def files_below(top: Sequence[Seen], place: UPath, passed_over: re.Pattern[str] | None = None) -> list[Seen]:
+    """All files in the folders among these, at any depth; names of some folders are `passed_over`."""
+    files = []
+    for folder in top:
+        if folder.is_folder and not (passed_over and passed_over.search(folder.name)):
+            found = inside(folder.path, place)
+            files += [file for file in found if not file.is_folder]
+            files += files_below(found, place, passed_over)
+    return files
 
 
 def open_seen(file: Seen) -> BinaryIO:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from lunguage_assets.orchestration.assets.analysis import analysis_assets
-from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.edited import edited_assets
-from lunguage_assets.orchestration.assets.explicit import explicit_assets
-from lunguage_assets.orchestration.assets.implicit import implicit_assets
-from lunguage_assets.orchestration.assets.release import release_assets
-from lunguage_assets.orchestration.assets.text import text_assets
+from lunguage_assets.orchestration.assets.groups import step_assets
+from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
@@ -26,15 +22,8 @@ from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.orchestration.withheld import withhold_messages
 
 
-def build_defs(
-    home: HomeResource | None = None, store: dg.ConfigurableIOManagerFactory | None = None
-) -> dg.Definitions:
-    """All definitions.
-
-    Args:
-        home: the home, with judges, ledger and budget; None: as the environment says.
-        store: I/O manager of the tables; None: Parquet files where the home keeps them.
-    """
+def build_defs(home: HomeResource | None = None) -> dg.Definitions:
+    """All definitions for a home, with its judges, ledger and budget; None: as the environment says."""
     chosen = home or HomeResource.from_environment()
     place = chosen.home
     corpus = place.corpus()
@@ -44,25 +33,15 @@ def build_defs(
     automation = chosen.settings.automation
     checks, jobs = all_checks(partitions), asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
-    assets = [
-        *text_assets(partitions),
-        *corpus_assets(partitions),
-        *explicit_assets(partitions),
-        *analysis_assets(partitions),
-        *implicit_assets(partitions),
-        *release_assets(partitions, place.tables),
-    ]
+    assets = [*step_assets(partitions), release_asset(partitions)]
     return dg.Definitions(
-        assets=[
-            *edited_assets(partitions),
-            *linked_to_code(automated(assets, automation, chosen)),
-        ],
+        assets=[*edited_assets(partitions), *linked_to_code(automated(assets, automation, chosen))],
         asset_checks=checks,
         jobs=[*jobs, everything, *quality_jobs(checks, partitions)],
         sensors=[
             automation_sensor(automation),
             edited_sensor(),
-            landing_sensor(place, jobs=first_jobs),
+            landing_sensor(place, first_jobs),
             alerts_sensor(),
         ],
         schedules=[
@@ -71,7 +50,7 @@ def build_defs(
         ],
         resources={
             "home": chosen,
-            "io_manager": store or TableStore(root=str(place.tables), database=str(place.database)),
+            "io_manager": TableStore(root=str(place.tables), database=str(place.database)),
         },
         executor=dg.in_process_executor,
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 import dagster as dg
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.assets.groups import COMPUTES
 
 REPOSITORY_VARIABLE = "LUNGUAGE_REPOSITORY"
 REVISION_VARIABLE = "LUNGUAGE_REVISION"
@@ -53,8 +54,8 @@ def linked_to_code(assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetsDefin
 
 
 def _linked(asset: dg.AssetsDefinition) -> dg.AssetsDefinition:
-    """`dg.with_source_code_references` would link to the wrapper that is common to all steps."""
-    compute = inspect.unwrap(asset.op.compute_fn.decorated_fn)
+    """`dg.with_source_code_references` would link to the function that is common to all steps."""
+    compute = COMPUTES.get(asset.op.name) or asset.op.compute_fn.decorated_fn
     place = dg.LocalFileCodeReference(
         file_path=str(inspect.getsourcefile(compute)), line_number=inspect.getsourcelines(compute)[1]
     )

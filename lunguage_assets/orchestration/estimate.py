@@ -1,4 +1,4 @@
-"""What a run would ask and spend: the explicit half of the definitions, executed with rehearsal judges.
+"""What a run would ask and spend: the steps of the explicit half, executed with rehearsal judges.
 
 The plan and the steps are those of a run; a rehearsed home keeps tables in memory. Made-up answers are in
 `judges/estimating/rehearsal.py`, arithmetic in `judges/estimating/estimate.py`.
@@ -6,9 +6,10 @@ The plan and the steps are those of a run; a rehearsed home keeps tables in memo
 
 from __future__ import annotations
 
+import logging
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -17,17 +18,15 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
-from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.errors import MethodError
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.explicit.fit.pairs import collect_pairs, sentence_key
 from lunguage_assets.home.home import Registration
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.home.store import partition_path, publish_table, read_table
 from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
-    Line,
+    EstimateLine,
     PriceUsed,
     expected_reasoning,
     line,
@@ -36,12 +35,9 @@ from lunguage_assets.judges.estimating.estimate import (
 from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.policy import preflight
-from lunguage_assets.orchestration.assets.corpus import corpus_assets
-from lunguage_assets.orchestration.assets.edited import edited_assets
-from lunguage_assets.orchestration.assets.explicit import explicit_assets
-from lunguage_assets.orchestration.assets.text import text_assets
-from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions, partition_key
+from lunguage_assets.orchestration.assets.groups import COMPUTES
+from lunguage_assets.orchestration.assets.step import made
+from lunguage_assets.orchestration.partitions import accept_previews
 from lunguage_assets.orchestration.rehearsed_home import STEPS, RehearsedHome, rehearsed
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
@@ -67,7 +63,7 @@ def estimate_run(
 
     Args:
         home: need not exist.
-        registration: of the batch or batches, as `Home.examine` or `examine_all` returns it.
+        registration: of the batch or batches, as `Home.examine` returns them.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
         environ: where the addresses of own servers are read; None: of this process.
@@ -118,34 +114,15 @@ class _Rehearsal:
 
     def execute(self, rebuild: bool) -> None:
         """Make what a run would make of the explicit half."""
-        stages = plan(self.home.standings(), Request(self.ranker, rebuild=rebuild))
-        partitions = build_partitions(self.configuration)
-        assets = [
-            *edited_assets(partitions),
-            *text_assets(partitions),
-            *corpus_assets(partitions),
-            *explicit_assets(partitions),
-        ]
-        store = TableStore(root=str(self.home.home.tables))
-        with dg.DagsterInstance.ephemeral() as instance:
-            instance.add_dynamic_partitions(
-                REPORT_BATCH.name, [batch.key for batch in self.home.home.registered()]
-            )
-            for step, stage in _explicit(stages):
-                result = dg.materialize(
-                    assets,
-                    selection=dg.AssetSelection.assets(*RECIPES[step].tables),
-                    partition_key=partition_key(RECIPES[step].dimensions, stage.keys),
-                    instance=instance,
-                    resources={
-                        "home": dg.ResourceDefinition.hardcoded_resource(self.home),
-                        "io_manager": store,
-                    },
-                    run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-                    raise_on_error=False,
-                )
-                if not result.success:
-                    raise MethodError(_reason(result))
+        accept_previews()
+        place, log = self.home.home.tables, logging.getLogger(__name__)
+        for stage in plan(self.home.standings(), Wanted(self.ranker, rebuild=rebuild)):
+            for step in STEPS_OF_JOB[stage.job]:
+                if step not in STEPS:
+                    continue
+                for output in made(step, COMPUTES[step], self.home, stage.keys, log):
+                    if isinstance(output, dg.Output):
+                        publish_table(output.value, partition_path(place, output.output_name, *stage.keys))
                 self._count(step, stage)
         vocabulary = self._table("hedge_vocabulary", self.configuration.extractor)
         self.phrases = int(vocabulary["retained"].sum())
@@ -233,7 +210,7 @@ class _Rehearsal:
             together = min(options.panel_steps, steps)
         return round(len(self.counts.steps) * (together + (steps - together) / judges))
 
-    def _remark(self, asked: Sequence[Line]) -> None:
+    def _remark(self, asked: Sequence[EstimateLine]) -> None:
         """What is unknown of the judges that would be asked, and what would stop the run."""
         room = {one.judge: output_limit(self.models[one.judge].binding) for one in asked}
         self.remarks += filter(None, (_too_little_room(one, room[one.judge]) for one in asked))
@@ -271,7 +248,7 @@ class _Rehearsal:
                 self.remarks.append(f"{what}: {problem.message}")
 
 
-def _too_little_room(one: Line, limit: int | None) -> str:
+def _too_little_room(one: EstimateLine, limit: int | None) -> str:
     """What to do when a judge may not answer at the length at which a report is structured."""
     wanted = one.output_tokens // one.calls
     if one.stage != "structured_findings" or limit is None or wanted <= limit:
@@ -281,19 +258,3 @@ def _too_little_room(one: Line, limit: int | None) -> str:
         f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its "
         "parameters."
     )
-
-
-def _explicit(stages: Sequence[Stage]) -> Iterator[tuple[str, Stage]]:
-    """Steps of the explicit half, in the plan's order."""
-    for stage in stages:
-        yield from ((step, stage) for step in STEPS_OF_JOB[stage.job] if step in STEPS)
-
-
-def _reason(result: dg.ExecuteInProcessResult) -> str:
-    """Why a step of a rehearsal failed: what would stop a run there, too."""
-    for event in result.all_events:
-        if event.is_step_failure:
-            failure = event.step_failure_data.user_failure_data
-            if failure is not None and failure.description:
-                return failure.description
-    return "the rehearsal failed unexpectedly, and a run would too. Please report this."

@@ -10,8 +10,8 @@ else; so no asset computes with rows that the store would have refused. A check 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -19,6 +19,7 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.current.plan import not_there
+from lunguage_assets.errors import MethodError
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     PARTITIONED_BY,
@@ -33,58 +34,57 @@ from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
-class ParquetTables(dg.UPathIOManager):
-    """Stores a frame under `<root>/<table>/<keys>.parquet`; the table's schema comes from the asset's name.
+class ParquetTables(dg.IOManager):
+    """Stores a frame under `<root>/<table>/<keys>.parquet`, as its record names table and keys.
 
     Why a table is not stored, or not read, is said in plain words, and such a step is not tried again.
     """
 
-    extension = ".parquet"
-
-    def __init__(self, root: UPath, database: Path | None) -> None:
-        super().__init__(base_path=root)
+    def __init__(self, root: UPath, database: Path) -> None:
         self._root, self._database = root, database
 
-    def dump_to_path(self, context: dg.OutputContext, obj: Encoded, path: UPath) -> None:
+    def handle_output(self, context: dg.OutputContext, obj: Encoded) -> None:
+        path = partition_path(self._root, obj.record.table, *obj.record.keys)
         with plain_failures("nothing stored: "):
             publish_table(obj, path)
-        if self._database is not None and not self._database.exists():
+        if not self._database.exists():
             build_catalog(self._root, self._database)
+        context.add_output_metadata(
+            {"path": dg.MetadataValue.path(str(path)), "dagster/row_count": len(obj.frame)}
+        )
 
-    def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
-        table = TABLES[context.asset_key.path[-1]]
-        try:
-            with plain_failures(passing=(FileNotFoundError,)):
-                return read_sound_table(table, path)
-        except FileNotFoundError:
-            if (context.definition_metadata or {}).get("allow_missing_partitions"):
-                raise  # the input is read without this partition
-            *folders, file = path.relative_to(self._root / table.name).parts
-            keys = (*folders, file.removesuffix(self.extension))
-            raise dg.Failure(description=not_there(table.name, keys), allow_retries=False) from None
+    def load_input(self, context: dg.InputContext) -> pd.DataFrame:
+        """A stored partition, for assets and notebooks of other people: own steps read for themselves."""
+        table = context.asset_key.path[-1]
+        with plain_failures():
+            keys = store_keys(context.asset_partition_key, PARTITIONED_BY[table])
+            return stored_table(self._root, table, keys)
 
-    def get_path_for_partition(
-        self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
-    ) -> UPath:
-        keys = store_keys("|".join(partition.split("/")), PARTITIONED_BY[path.name])
-        return partition_path(self._root, path.name, *keys).with_suffix("")
 
-    def get_metadata(self, context: dg.OutputContext, obj: Encoded) -> dict[str, Any]:
-        return {"dagster/row_count": len(obj.frame)}
+def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.DataFrame:
+    """A stored partition that is what was stored.
+
+    Raises:
+        MethodError: it is not there; says what to launch.
+        InvalidTable: as of `read_sound_table`.
+    """
+    try:
+        return read_sound_table(TABLES[table], partition_path(root, table, *keys))
+    except FileNotFoundError:
+        raise MethodError(not_there(table, keys)) from None
 
 
 class TableStore(dg.ConfigurableIOManagerFactory):
     """Configuration of the store.
 
-    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views (empty: none is
-    kept).
+    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views.
     """
 
     root: str
-    database: str = ""
+    database: str
 
-    def create_io_manager(self, context: Any) -> ParquetTables:
-        return ParquetTables(UPath(open_place(self.root)), Path(self.database) if self.database else None)
+    def create_io_manager(self, context: dg.InitResourceContext) -> ParquetTables:
+        return ParquetTables(UPath(open_place(self.root)), Path(self.database))
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:

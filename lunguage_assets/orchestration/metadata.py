@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import base64
 import io
+import logging
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,43 @@ COSTS = (
 )
 """What whoever launches such a table should know first."""
 
+KINDS = {"findings": {"csv"}, "report_texts": {"text"}}
+"""Table -> kind of its source, for the UI."""
+
+_REASONS = {"reasons": ("reason", "reason")}
+COUNTED: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "report_texts": {"views": ("view_source", "views from")},
+    "report_sentences": {"sections": ("section", "section")},
+    "rejected_reports": _REASONS,
+    "reading_notes": _REASONS,
+    "structured_findings": {"status": ("status", "status"), "findings": ("normed_ent", "finding")},
+    "sentence_accounts": {"accounts": ("account", "account")},
+    "refused_values": _REASONS,
+    "findings": {"status": ("status", "status"), "masking": ("mask_state", "mask")},
+    "reports": {"views": ("view_source", "views from")},
+    "rejected": _REASONS,
+    "intake_notes": _REASONS,
+    "terms": {"categories": ("category", "category")},
+    "comparison_matches": {"answers": ("answer", "answer")},
+    "fitted_probabilities": {"p_source": ("p_source", "source of p"), "stop": ("stop", "fit ended by")},
+    "fit_log": {"opponents": ("opponent", "opponent")},
+    "deduplicated_findings": {
+        "disposition": ("disposition", "disposition"),
+        "p_source": ("p_source", "source of p"),
+    },
+    "pathway_matches": _REASONS,
+    "expansions": {"outcome": ("outcome", "outcome")},
+    "lunguage_plus_plus": {"source": ("source", "source"), "status": ("status", "status")},
+    "resolution_log": {"events": ("event", "event"), "rules": ("rule", "rule")},
+}
+"""Table -> metadata -> the column whose values are counted, and the heading of the counts."""
+
+MOST_FREQUENT = 20
+
 SAMPLE_ROWS = 5
+
+EXAMPLES = 20
+"""Keys of failing rows that a check shows."""
 
 BAR_WIDTH = 16
 """Characters of the longest bar."""
@@ -91,25 +128,29 @@ def table_tags(table: Table, group: str) -> dict[str, str]:
     return tags
 
 
-def table_options(
-    name: str, group: str, *, kinds: set[str] | None = None, description: str = ""
-) -> dict[str, Any]:
+def table_options(name: str, group: str) -> dict[str, Any]:
     """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags."""
     table = TABLES[name]
-    costs = COSTS if name in ASKS_JUDGES else ""
+    costs = f"\n\n{COSTS}" if name in ASKS_JUDGES else ""
     return {
         "key": dg.AssetKey(name),
-        "description": as_written("\n\n".join(filter(None, (table.description, costs, description)))),
+        "description": as_written(table.description + costs),
         "metadata": {"dagster/column_schema": column_schema(table), "dagster/table_name": name},
         "group_name": group,
         "owners": OWNERS,
-        "kinds": {"pandas", "parquet"} | (kinds or set()),
+        "kinds": {"pandas", "parquet"} | KINDS.get(name, set()),
         "tags": table_tags(table, group),
     }
 
 
-def counts(values: pd.Series | Mapping[str, int], label: str, *, most: int | None = None) -> dg.MetadataValue:
-    """A markdown table of counts, largest first and at most `most` of them, with their shares of all as
+def counted(table: Table, frame: pd.DataFrame) -> dict[str, dg.MetadataValue]:
+    """The counts that are shown of a table."""
+    shown = COUNTED.get(table.name, {})
+    return {name: counts(frame[column], heading) for name, (column, heading) in shown.items()}
+
+
+def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValue:
+    """A markdown table of counts, largest first and at most `MOST_FREQUENT`, with their shares of all as
     numbers and as bars.
     """
     tally = values.value_counts() if isinstance(values, pd.Series) else pd.Series(dict(values), dtype="int64")
@@ -117,7 +158,7 @@ def counts(values: pd.Series | Mapping[str, int], label: str, *, most: int | Non
         ((str(key), int(count)) for key, count in tally.items() if count),
         key=lambda pair: (-pair[1], pair[0]),
     )
-    return _bars(pairs[:most], label, sum(count for _, count in pairs))
+    return _bars(pairs[:MOST_FREQUENT], label, sum(count for _, count in pairs))
 
 
 def probability_bars(values: pd.Series) -> dg.MetadataValue:
@@ -155,6 +196,27 @@ def _bar(share: float) -> str:
     """A bar of block characters: a chart that needs no picture, and of which thousands may be stored."""
     eighths = max(1 if share > 0 else 0, round(share * BAR_WIDTH * 8))
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def markdown(
+    header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = "nothing"
+) -> dg.MetadataValue:
+    """A table for the UI; without rows, the plain words `otherwise`."""
+    lines = [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
+    if not lines:
+        return dg.MetadataValue.md(otherwise)
+    return dg.MetadataValue.md("\n".join([f"| {' | '.join(header)} |", f"|{'---|' * len(header)}", *lines]))
+
+
+def examples(keys: Iterable[object]) -> str:
+    """The first keys, and how many more there are."""
+    listed = [str(key) for key in keys]
+    more = f" and {len(listed) - EXAMPLES} more" if len(listed) > EXAMPLES else ""
+    return ", ".join(listed[:EXAMPLES]) + more if listed else "none"
+
+
+def _cell(value: object) -> str:
+    return literal(str(value).replace("|", " / "))
 
 
 def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
@@ -205,19 +267,19 @@ class Spending:
     """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to
     show.
 
-    Counts go to the run's log now and then, and to whoever listens in this process. `ahead`: rounds in which
-    the partition's one judge was asked before (`runs/ahead.py`); what they answered is not counted again.
+    Counts go to the run's log now and then, and to whoever listens in this process.
     """
 
-    def __init__(
-        self,
-        context: dg.AssetExecutionContext,
-        clock: Callable[[], float] = time.monotonic,
-        ahead: Sequence[Progress] = (),
-    ) -> None:
-        self._log, self._clock = context.log, clock
+    def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log, self._clock = log, clock
         self._meter = Meter(clock)
         self._last: dict[str, float] = {}
+        self._ahead = 0
+
+    def begin_with(self, ahead: Sequence[Progress]) -> None:
+        """Rounds in which the partition's one judge was asked before (`runs/ahead.py`); what they answered is
+        not counted again.
+        """
         self._ahead = sum(progress.settled for progress in ahead)
         for progress in ahead:
             self._meter.note(replace(progress, questions=progress.settled))
@@ -234,39 +296,33 @@ class Spending:
         now = self._clock()
         if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._last[progress.judge] = now
-            self._log.info(
-                next(
-                    standing.line()
-                    for standing in self._meter.standings()
-                    if standing.judge == progress.judge
-                )
-            )
+            (total,) = (one for one in self._meter.totals() if one.judge == progress.judge)
+            self._log.info(total.line())
 
     def metadata(self) -> dict[str, Any]:
         """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
         language model.
         """
-        standings = sorted(self._meter.standings(), key=lambda standing: standing.judge)
+        standings = sorted(self._meter.totals(), key=lambda standing: standing.judge)
         if not standings:
             return {}
         for standing in standings:
             self._log.info(standing.line())
-        lines = [
-            "| judge | questions | from the ledger | calls | failed | tokens in | tokens out | US dollars |",
-            "|---|---|---|---|---|---|---|---|",
-        ]
-        lines += [
-            f"| {s.judge} | {s.questions} | {s.hits} | {s.calls} | {s.failures} | "
-            f"{s.input_tokens} | {s.output_tokens} | {s.cost_usd:.4f} |"
-            for s in standings
+        sums = {
+            name: sum(getattr(standing, name) for standing in standings)
+            for name in ("questions", "hits", "calls", "failures", "input_tokens", "output_tokens")
+        }
+        header = ["judge", "questions", "from the ledger", "calls", "failed", "tokens in", "tokens out"]
+        rows = [
+            (one.judge, *(getattr(one, name) for name in sums), f"{one.cost_usd:.4f}") for one in standings
         ]
         return {
-            "llm_questions": sum(s.questions for s in standings),
-            "llm_ledger_hits": sum(s.hits for s in standings),
-            "llm_calls": sum(s.calls for s in standings),
-            "llm_failed_calls": sum(s.failures for s in standings),
-            "llm_input_tokens": sum(s.input_tokens for s in standings),
-            "llm_output_tokens": sum(s.output_tokens for s in standings),
-            "llm_cost_usd": round(sum(s.cost_usd for s in standings), 6),
-            "llm_by_judge": dg.MetadataValue.md("\n".join(lines)),
+            "llm_questions": sums["questions"],
+            "llm_ledger_hits": sums["hits"],
+            "llm_calls": sums["calls"],
+            "llm_failed_calls": sums["failures"],
+            "llm_input_tokens": sums["input_tokens"],
+            "llm_output_tokens": sums["output_tokens"],
+            "llm_cost_usd": round(sum(standing.cost_usd for standing in standings), 6),
+            "llm_by_judge": markdown([*header, "US dollars"], rows),
         }

@@ -5,12 +5,10 @@ existing panel.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import dagster as dg
-import pandas as pd
 
 from lunguage_assets.current.recipes import BATCH, RECIPES, STRUCTURER, Input, dimensions_of
 from lunguage_assets.home.home import Home
@@ -54,6 +52,14 @@ class Partitions:
             return dg.MultiToSingleDimensionPartitionMapping(shared)
         return dg.AllPartitionMapping()
 
+    def deps(self, step: str) -> list[dg.AssetDep]:
+        """The lines that Dagster draws to what a step reads."""
+        return [
+            dg.AssetDep(wanted.table, partition_mapping=self.mapping(step, wanted))
+            for wanted in RECIPES[step].inputs
+            if not wanted.side
+        ]
+
     def _rankers_of_members(self) -> dict[str, list[str]]:
         """Judge -> itself and the panels that it is a member of."""
         rankers: dict[str, list[str]] = {}
@@ -73,12 +79,17 @@ class Partitions:
         )
 
 
-def build_partitions(judges: JudgesConfiguration) -> Partitions:
-    """Partition definitions for the judges and panels of a configuration."""
-    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml
-    # bounds what may change.
+def accept_previews() -> None:
+    """No warning of what is beta or preview, such as partition mappings, partitioned checks, data versions:
+    the dagster range in pyproject.toml bounds what may change.
+    """
     warnings.filterwarnings("ignore", category=dg.BetaWarning)
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+
+
+def build_partitions(judges: JudgesConfiguration) -> Partitions:
+    """Partition definitions for the judges and panels of a configuration."""
+    accept_previews()
     judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
     ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
     structurer = dg.StaticPartitionsDefinition(list(judges.structurers))
@@ -115,14 +126,3 @@ def store_keys(key: str, dimensions: Sequence[str]) -> tuple[str, ...]:
         return (str(key),)
     named = dict(zip(sorted(dimensions), str(key).split("|"), strict=True))
     return tuple(named[dimension] for dimension in dimensions)
-
-
-def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
-    """Frames by partition key, whether the input spans no, one or many partitions (Dagster hands one over
-    bare).
-    """
-    if value is None:
-        return {}
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {keys[0]: value}

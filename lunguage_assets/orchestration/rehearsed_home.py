@@ -115,7 +115,7 @@ class RehearsedHome(HomeResource):
         self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
     ) -> Structurer:
         """The offline structurer, or the rehearsed one of a language model, for which it makes up answers."""
-        rules = RuleStructurer.bundled(terms if len(terms) else None)
+        rules = RuleStructurer(terms)
         slot = self.judges.judges.get(key)
         if not isinstance(slot, ModelSlot):
             return rules

@@ -1,5 +1,4 @@
-"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote the value that
-they stumbled over.
+"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote values.
 
 Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of
 every other error only its kind and the places in the code are kept, unless the corpus is synthetic.
@@ -14,10 +13,9 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
@@ -30,7 +28,7 @@ _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted
 _PACKAGE = Path(__file__).parents[1]
 
 _at_work: list[DataClass | None] = [None]
-"""Of which class the corpus is that this process works on; None: nobody has said so."""
+"""The class of the corpus that this process works on; None: nobody has said so."""
 
 
 def withhold_messages(data_class: DataClass | None) -> None:
@@ -53,15 +51,14 @@ def redaction(data_class: DataClass | None) -> str:
 
 
 @contextmanager
-def plain_failures(before: str = "", passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def plain_failures(before: str = "") -> Iterator[None]:
     """Turn an error that a person can act on into a Dagster failure with that message, and no retry.
 
-    Of an unexpected error only its kind and places are told when its message might quote a report. `passing`:
-    errors that quote none, and that somebody outside waits for.
+    Of an unexpected error only its kind and places are told when its message might quote a report.
     """
     try:
         yield
-    except (dg.Failure, *passing):
+    except dg.Failure:
         raise
     except LunguageError as error:
         raise dg.Failure(
@@ -76,11 +73,6 @@ def plain_failures(before: str = "", passing: tuple[type[Exception], ...] = ()) 
             metadata={"kind": type(error).__name__, "places": dg.MetadataValue.text(_trace(error))},
             allow_retries=False,
         ) from None
-
-
-def asset_check(**options: Any) -> Callable[[Callable[..., Any]], dg.AssetChecksDefinition]:
-    """`dg.asset_check` for a function within `plain_failures`."""
-    return lambda function: dg.asset_check(**options)(plain_failures()(function))
 
 
 def where(error: BaseException) -> str:
@@ -115,10 +107,6 @@ class _PlacesOnly(logging.Filter):
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if isinstance(error, dg.Failure) or is_interruption(error):
             return False
-        record.msg, record.args, record.exc_info, record.exc_text = (
-            f"{record.getMessage()}\n{_trace(error)}",
-            None,
-            None,
-            None,
-        )
+        record.msg = f"{record.getMessage()}\n{_trace(error)}"
+        record.args = record.exc_info = record.exc_text = None
         return True

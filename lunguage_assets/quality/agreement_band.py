@@ -22,14 +22,13 @@ PUBLISHED_ALPHA = "0.722 (alpha)"
 
 _PAIR, _CHANCE_CORRECTED = "pairwise agreement", ("fleiss kappa", "krippendorff alpha")
 _LOW = (
-    "See in judge_agreement which judge agrees with none of the others, then its checks "
-    "`position_bias` and `answers_valid`. Mode 'enum' and clearer "
-    "prompts help weak judges; otherwise leave the judge out of the panel."
+    "See in judge_agreement which judge agrees with none of the others, then its checks `position_bias` and "
+    "`answers_valid`. Mode 'enum' and clearer prompts help weak judges; otherwise leave the judge out of the "
+    "panel."
 )
 _HIGH = (
-    "Two judges that agree always are one opinion counted twice, and intervals come out too "
-    "narrow: see that the two are bound to different "
-    "models, and replace one of them."
+    "Two judges that agree always are one opinion counted twice, and intervals come out too narrow: see that "
+    "the two are bound to different models, and replace one of them."
 )
 
 

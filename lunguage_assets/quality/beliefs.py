@@ -1,16 +1,16 @@
 """Whether probabilities are what the method says they are: of the place on the ranking, of the status, of the
-parent (explicit.md sections 5
-and 6, implicit.md section 4). Written apart from the code that computes them.
+parent (explicit.md sections 5 and 6, implicit.md section 4). Written apart from the code that computes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
@@ -25,12 +25,12 @@ Rule = tuple[str, NDArray[np.bool_]]
 """A rule in words, and the rows that break it."""
 
 _REFIT = (
-    "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: "
-    "do not use these probabilities."
+    "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: do not use these "
+    "probabilities."
 )
 _REEXPAND = (
-    "Launch `expand` for this ranker and batch. If the rows are still wrong, report it: do "
-    "not use the result."
+    "Launch `expand` for this ranker and batch. If the rows are still wrong, report it: do not use the "
+    "result."
 )
 
 
@@ -49,7 +49,7 @@ def broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence
     Raises:
         MethodError: ranking and anchors do not make a scale.
     """
-    return list(_broken(fitted, place_rules(fitted, ranking, anchors), _REFIT))
+    return _broken(fitted, place_rules(fitted, ranking, anchors), _REFIT)
 
 
 def place_rules(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> list[Rule]:
@@ -57,17 +57,16 @@ def place_rules(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence[A
     line = calibrate(ranking, anchors)
     p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
     mu = fitted["mu"].to_numpy(dtype=np.float64, na_value=np.nan)
-    source = fitted["p_source"]
-    expected = 1.0 / (1.0 + np.exp(-line.alpha * (mu - line.mu_half)))
-    none = (source == "none").to_numpy(dtype=bool)
+    expected = expit(line.alpha * (mu - line.mu_half))
+    nothing = _near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)
     return [
         (
             "p is what the place on the ranking and the anchors give",
-            (source == "fitted").to_numpy(dtype=bool) & ~_near(p, expected),
+            _is(fitted, "p_source", "fitted") & ~_near(p, expected),
         ),
         (
             "a pair without information has p 0.5, from 0 to 1",
-            none & ~(_near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)),
+            _is(fitted, "p_source", "none") & ~nothing,
         ),
         ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
     ]
@@ -83,7 +82,7 @@ def outside_anchors(fitted: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.Serie
 
 def broken_beliefs(rows: pd.DataFrame) -> list[Broken]:
     """Rules about the probabilities of `LUNGUAGE_PLUS_PLUS` that do not hold."""
-    return list(_broken(rows, belief_rules(rows), _REEXPAND))
+    return _broken(rows, belief_rules(rows), _REEXPAND)
 
 
 def belief_rules(rows: pd.DataFrame) -> list[Rule]:
@@ -100,7 +99,7 @@ def fit_rules(rows: pd.DataFrame, fitted: pd.DataFrame) -> list[Rule]:
     expected = of_fit.reindex(rows["finding_id"])
     same = np.logical_and.reduce([rows[name].to_numpy() == expected[name].to_numpy() for name in columns])
     raised = _is(rows, "p_source", ALTERNATIVE) & (rows["prob"].to_numpy() > expected["prob"].to_numpy())
-    tentative = _is(rows, "source", "original") & rows["status"].isin(["tp", "tn"]).to_numpy(dtype=bool)
+    tentative = _is(rows, "source", "original") & _is(rows, "status", "tp", "tn")
     return [
         (
             "a tentative finding has the probability and the interval of its fit, or more as an alternative",
@@ -114,7 +113,8 @@ def refuse_broken_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> None:
 
     `FITTED_PROBABILITIES` is of the same studies.
     """
-    _refuse("lunguage_plus_plus", [*broken_beliefs(rows), *_broken(rows, fit_rules(rows, fitted), _REEXPAND)])
+    rules = [*belief_rules(rows), *fit_rules(rows, fitted)]
+    _refuse("lunguage_plus_plus", _broken(rows, rules, _REEXPAND))
 
 
 def refuse_broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> None:
@@ -134,24 +134,27 @@ def _refuse(table: str, broken: Sequence[Broken]) -> None:
 
 def _stated_rules(rows: pd.DataFrame) -> list[Rule]:
     p, low, high, support = _columns(rows)
-    stated, positive = _is(rows, "source", "original"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
-    definite = stated & rows["status"].isin(["dp", "dn"]).to_numpy(dtype=bool)
+    stated, positive = _is(rows, "source", "original"), _is(rows, "status", "dp", "tp")
+    definite = stated & _is(rows, "status", "dp", "dn")
+    tentative = stated & ~definite
     certain = np.where(positive, 1.0, 0.0)
-    alternative = _is(rows, "p_source", "alternative")
+    alternative = _is(rows, "p_source", ALTERNATIVE)
     number = 1.0 / np.where(alternative & (p > 0.0), p, 1.0)
-    grounds = rows["p_source"].isin(["fitted", "phrase", "alternative", "none"]).to_numpy(dtype=bool)
     return [
         (
             "a definite finding is certain: 1 if present, 0 if absent",
             definite & ~(_near(p, certain) & _near(low, certain) & _near(high, certain)),
         ),
         ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
-        ("a tentative finding has p by its fit, its phrases or nothing", stated & ~definite & ~grounds),
+        (
+            "a tentative finding has p by its fit, its phrases or nothing",
+            tentative & ~_is(rows, "p_source", "fitted", "phrase", ALTERNATIVE, "none"),
+        ),
         (
             "one of several alternatives has p of one divided by their number",
             alternative & ~(_near(number, np.round(number)) & (number > 1.5)),
         ),
-        ("a tentative finding is never certain: 0 < p < 1", stated & ~definite & ((p <= 0.0) | (p >= 1.0))),
+        ("a tentative finding is never certain: 0 < p < 1", tentative & ((p <= 0.0) | (p >= 1.0))),
         (
             "the support of a stated finding is p, or 1 - p of a denied one",
             stated & ~_near(support, np.where(positive, p, 1.0 - p)),
@@ -161,15 +164,10 @@ def _stated_rules(rows: pd.DataFrame) -> list[Rule]:
 
 def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
     p, low, high, support = _columns(rows)
-    generated, positive = (
-        _is(rows, "source", "expansion"),
-        rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool),
-    )
-    of_parent = _of_parent(rows, support)
+    generated, positive = _is(rows, "source", "expansion"), _is(rows, "status", "dp", "tp")
     as_the_paper = _is(rows, "mode", PAPER)
-    denied = generated & ~positive & ~as_the_paper
     bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & (high >= 1.0 - support - TOLERANCE)
-    p_of_parent, low_of_parent = _of_parent(rows, p), _of_parent(rows, low)
+    p_of_parent, low_of_parent, of_parent = (_of_parent(rows, values) for values in (p, low, support))
     passed_on = support / of_parent  # below 1 where the pathway file gives the edge a strength
     edge = np.where(as_the_paper, 1.0, np.where(passed_on < 1.0 - TOLERANCE, passed_on, KEPT_ABOVE))
     return [
@@ -195,29 +193,31 @@ def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
             & (positive | ~as_the_paper)
             & (np.where(positive, low, 1.0 - high) > low_of_parent * edge + TOLERANCE),
         ),
-        ("a sign that is implied to be absent has p half way from 0 to 1 - support", denied & ~bounds),
+        (
+            "a sign that is implied to be absent has p half way from 0 to 1 - support",
+            generated & ~positive & ~as_the_paper & ~bounds,
+        ),
     ]
 
 
 def _of_parent(rows: pd.DataFrame, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The value of each row's parent; not a number without one."""
-    by_id = dict(zip(rows["finding_id"].tolist(), values.tolist(), strict=True))
-    return np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64)
+    by_id = dict(zip(rows["finding_id"], values, strict=True))
+    return np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64)
 
 
 def _columns(rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
     return tuple(rows[name].to_numpy(dtype=np.float64) for name in ("prob", "p_low", "p_high", "support"))
 
 
-def _is(rows: pd.DataFrame, column: str, value: str) -> NDArray[np.bool_]:
-    return np.asarray((rows[column] == value).to_numpy(dtype=bool))
+def _is(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
+    return rows[column].isin(values).to_numpy(dtype=bool)
 
 
 def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
-def _broken(rows: pd.DataFrame, rules: Sequence[Rule], remedy: str) -> Iterator[Broken]:
-    for rule, wrong in rules:
-        if wrong.any():
-            yield Broken(rule, tuple(rows.loc[wrong, "finding_id"].tolist()), remedy)
+def _broken(rows: pd.DataFrame, rules: Sequence[Rule], remedy: str) -> list[Broken]:
+    found = ((rule, rows.loc[wrong, "finding_id"]) for rule, wrong in rules)
+    return [Broken(rule, tuple(ids), remedy) for rule, ids in found if len(ids)]

@@ -17,7 +17,6 @@ null. Columns marked *report text* hold patient text in a credentialed corpus. *
 not mention is not thereby absent.**
 """
 
-
 _FILES = {
     RELEASE.name: "Lunguage_plus_plus.parquet",
     LABELS.name: "labels.parquet",
@@ -33,13 +32,9 @@ def data_dictionary() -> str:
 
 
 def _section(table: Table) -> str:
-    partitions = PARTITIONED_BY.get(table.name)
-    stored = (
-        f"Partitioned by {' x '.join(partitions)}. "
-        if partitions
-        else f"The file `{_FILES[table.name]}` of a release. "
-    )
-    return table_section(table, table.name, stored)
+    if partitions := PARTITIONED_BY.get(table.name):
+        return table_section(table, table.name, f"Partitioned by {' x '.join(partitions)}. ")
+    return table_section(table, table.name, f"The file `{_FILES[table.name]}` of a release. ")
 
 
 def table_section(table: Table, heading: str, stored: str) -> str:

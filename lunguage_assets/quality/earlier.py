@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
+from upath import UPath
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path
@@ -22,7 +23,7 @@ def batches_before(home: Home, batch: str, limit: int) -> list[str]:
     registered = home.registered()
     number = next((known.number for known in registered if known.key == batch), -1)
     before = [known.key for known in registered if known.number < number]
-    return before[len(before) - min(limit, len(before)) :]
+    return before[max(0, len(before) - limit) :]
 
 
 def view_with_earlier(
@@ -51,15 +52,14 @@ def view_with_earlier(
     Returns:
         The earlier batches that are stored in this version's form; others are passed over.
     """
-    paths = {
-        key: partition_path(
-            home.tables, table, *({**others, "report_batch": key}[name] for name in PARTITIONED_BY[table])
-        )
-        for key in (*before, batch)
-    }
-    found = [key for key in before if is_stored(TABLES[table], paths[key])]
+
+    def path(key: str) -> UPath:
+        keys = {**others, "report_batch": key}
+        return partition_path(home.tables, table, *(keys[name] for name in PARTITIONED_BY[table]))
+
+    found = [key for key in before if is_stored(TABLES[table], path(key))]
     order = [*found, batch]
-    files = connection.read_parquet([str(paths[key]) for key in order], filename=True)
+    files = connection.read_parquet([str(path(key)) for key in order], filename=True)
     files.create_view(f"{table}_files")
     rows = f"(SELECT *, parse_filename(filename, true) AS report_batch FROM {table}_files)"
     alike = f"WHERE {same} IN (SELECT {same} FROM {rows} WHERE report_batch = '{batch}')" if same else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from lunguage_assets.judges.ledger.exchange import REPLIED
+from lunguage_assets.judges.ledger.attempts import REPLIED
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.policy import is_requested, lifecycle_problems, told_name
 from lunguage_assets.judges.slots import ModelSlot

@@ -20,17 +20,13 @@ COULD_EXPAND = (
     "no pathway for this refinement",
     "no information on certainty",
 )
-"""Reasons of a stated, current, positive finding that is a diagnosis: whether it expands hangs on views,
-wording and certainty.
-"""
+"""Reasons of a stated, current, positive finding that is a diagnosis."""
 
 _INFORMED = "(SELECT is_new, study_id, p FROM fitted_probabilities WHERE p_source <> 'none')"
 
 
 def p_samples(connection: DuckDBPyConnection) -> tuple[Sample | None, Sample | None]:
-    """p of the pairs that have one on some ground, in the new batch and in earlier ones; None where there is
-    no such pair.
-    """
+    """p of the pairs that have one on some ground, in the new batch and in earlier ones; None: none."""
     rows = connection.execute(
         f"""
         WITH informed AS {_INFORMED},
@@ -77,11 +73,7 @@ def expansion_shares(connection: DuckDBPyConnection) -> list[Share]:
     The first falls when views or refinements are no longer known, the second also when names are no longer
     recognised.
     """
-    studies = dict(
-        connection.execute(
-            "SELECT is_new, count(DISTINCT study_id) FROM pathway_matches GROUP BY is_new"
-        ).fetchall()
-    )
+    studies, studies_earlier = _studies(connection, "pathway_matches", "true")
     counted = connection.execute(
         """
         SELECT diagnosis,
@@ -97,9 +89,7 @@ def expansion_shares(connection: DuckDBPyConnection) -> list[Share]:
     shares = []
     for name, does, could, did, could_earlier in counted:
         shares.append(Share(f"{name}: expands where it could", does, could, did, could_earlier))
-        shares.append(
-            Share(f"{name}: expands in a study", does, studies.get(True, 0), did, studies.get(False, 0))
-        )
+        shares.append(Share(f"{name}: expands in a study", does, studies, did, studies_earlier))
     return shares
 
 
@@ -107,62 +97,56 @@ def intake_shares(connection: DuckDBPyConnection) -> list[Share]:
     """Studies with rejected rows, without known views, with tentative findings, with findings that are not in
     their sentence.
     """
-    return _shares(_intake_counts(connection, True), _intake_counts(connection, False))
+    hedged = ("findings", "status IN ('tp', 'tn') AND mask_state <> 'not needed'")
+    of_all = {
+        "studies with a rejected row": ("reports", "rows_rejected > 0"),
+        "studies without known views": ("reports", "view_source = 'unknown'"),
+        "studies with a tentative finding": hedged,
+    }
+    of_hedged = {
+        "of these, studies with a finding that is not in its sentence": (
+            "findings",
+            "status IN ('tp', 'tn') AND mask_state = 'not located'",
+        )
+    }
+    return [*_shares(connection, ("reports", "true"), of_all), *_shares(connection, hedged, of_hedged)]
 
 
 def reading_shares(connection: DuckDBPyConnection) -> list[Share]:
     """Studies with a finding, with a sentence of findings or impression that states nothing or cannot be
     read, and with a refused value.
     """
-    return _shares(_reading_counts(connection, True), _reading_counts(connection, False))
-
-
-def _shares(here: Mapping[str, tuple[int, int]], before: Mapping[str, tuple[int, int]]) -> list[Share]:
-    return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
-
-
-def _reading_counts(connection: DuckDBPyConnection, is_new: bool) -> dict[str, tuple[int, int]]:
-    ((studies, nothing, unreadable),) = connection.execute(
-        """
-        SELECT count(DISTINCT study_id), count(DISTINCT study_id) FILTER (account = 'nothing stated'),
-               count(DISTINCT study_id) FILTER (account = 'unreadable')
-        FROM sentence_accounts WHERE is_new = ? AND section <> 'hist'
-        """,
-        [is_new],
-    ).fetchall()
-    ((found,),) = connection.execute(
-        "SELECT count(DISTINCT study_id) FROM structured_findings WHERE is_new = ? AND section <> 'hist'",
-        [is_new],
-    ).fetchall()
-    ((refused,),) = connection.execute(
-        "SELECT count(DISTINCT study_id) FROM refused_values WHERE is_new = ?", [is_new]
-    ).fetchall()
-    return {
-        "studies with a finding": (found, studies),
-        "studies with a sentence that states nothing": (nothing, studies),
-        "studies with a sentence that cannot be read": (unreadable, studies),
-        "studies with a refused value": (min(refused, studies), studies),
+    parts = {
+        "studies with a finding": ("structured_findings", "section <> 'hist'"),
+        "studies with a sentence that states nothing": (
+            "sentence_accounts",
+            "section <> 'hist' AND account = 'nothing stated'",
+        ),
+        "studies with a sentence that cannot be read": (
+            "sentence_accounts",
+            "section <> 'hist' AND account = 'unreadable'",
+        ),
+        "studies with a refused value": ("refused_values", "true"),
     }
+    return _shares(connection, ("sentence_accounts", "section <> 'hist'"), parts)
 
 
-def _intake_counts(connection: DuckDBPyConnection, is_new: bool) -> dict[str, tuple[int, int]]:
-    ((rejected, unknown, studies),) = connection.execute(
-        """
-        SELECT count(*) FILTER (rows_rejected > 0), count(*) FILTER (view_source = 'unknown'), count(*)
-        FROM reports WHERE is_new = ?
-        """,
-        [is_new],
+def _shares(
+    connection: DuckDBPyConnection, whole: tuple[str, str], parts: Mapping[str, tuple[str, str]]
+) -> list[Share]:
+    """Label -> rows whose studies are counted, as shares of the studies of the whole."""
+    studies, studies_earlier = _studies(connection, *whole)
+    found = {label: _studies(connection, *rows) for label, rows in parts.items()}
+    return [
+        Share(label, min(hits, studies), studies, min(hits_earlier, studies_earlier), studies_earlier)
+        for label, (hits, hits_earlier) in found.items()
+    ]
+
+
+def _studies(connection: DuckDBPyConnection, table: str, rows: str) -> tuple[int, int]:
+    """Studies with such rows in the new batch, and in earlier ones."""
+    ((new, earlier),) = connection.execute(
+        "SELECT count(DISTINCT study_id) FILTER (is_new), count(DISTINCT study_id) FILTER (NOT is_new) "
+        f"FROM {table} WHERE {rows}"
     ).fetchall()
-    ((hedged, not_located),) = connection.execute(
-        """
-        SELECT count(DISTINCT study_id), count(DISTINCT study_id) FILTER (mask_state = 'not located')
-        FROM findings WHERE is_new = ? AND status IN ('tp', 'tn') AND mask_state <> 'not needed'
-        """,
-        [is_new],
-    ).fetchall()
-    return {
-        "studies with a rejected row": (rejected, studies),
-        "studies without known views": (unknown, studies),
-        "studies with a tentative finding": (hedged, studies),
-        "of these, studies with a finding that is not in its sentence": (not_located, hedged),
-    }
+    return new, earlier

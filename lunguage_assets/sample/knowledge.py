@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import TypeAdapter
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
@@ -26,7 +28,7 @@ PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?(?:both )?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class FindingTerm:
     """A finding of findings.csv, with its possible combinations.
 
     `kind`: mass (takes no article), count, plural (has no singular), authored (occurs in written-out
@@ -59,29 +61,37 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hedge:
-    """A hedging phrase with its sentence templates by form (tails, subjects, clauses, joins)."""
+class HedgingPhrase:
+    """A hedging phrase with its sentence templates by form; see hedges.yaml."""
 
     phrase: str
     uses: int
-    published: bool
-    forms: dict[str, tuple[str, ...]]
-    negative: bool
-    singular: bool
-    plural: bool
-    grave: bool
-    bare: bool
-    disorders: frozenset[str]
+    tails: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    negative: bool = False
+    singular: bool = False
+    plural: bool = False
+    grave: bool = False
+    bare: bool = False
+    disorders: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if (self.singular or self.plural) and not self.clauses:
+            raise ConfigurationError(
+                f"resources/synthetic/hedges.yaml, {self.phrase}: asks for a "
+                "number of the sign, so it needs clauses without a sign."
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disorder:
-    """A possible subject of a study; see disorders.yaml."""
+    """A possible subject of a study; see disorders.yaml. `topics` are those of its findings."""
 
     name: str
     place: str
     weight: int
-    chronic: float
     order: int
     signs: dict[str, int]
     diagnoses: dict[str, int]
@@ -92,13 +102,14 @@ class Disorder:
     symptoms: tuple[str, ...]
     question: tuple[str, ...]
     followers: tuple[str, ...]
-    apart: frozenset[str]
     trends: tuple[str, ...]
     topics: frozenset[str]
+    chronic: float = 0.0
+    apart: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedFinding:
     """A finding inside a statement's markup."""
 
     words: str
@@ -109,7 +120,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Statement:
+class StockStatement:
     """Sentences written out in full; `texts` by section (`text` when the section is open)."""
 
     texts: dict[str, str]
@@ -124,47 +135,39 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The circumstances of an examination, and its rows of image metadata."""
+    """The circumstances of an examination, and its rows of image metadata; see views.yaml."""
 
     name: str
     per_block: int
     title: str
-    portable: bool
     procedure: tuple[str, str]
     images: tuple[tuple[str, str, str], ...]
+    portable: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
     """The content of `resources/synthetic/`."""
 
-    terms: dict[str, Term]
+    terms: dict[str, FindingTerm]
     sites: tuple[Site, ...]
-    hedges: dict[str, Hedge]
+    hedges: dict[str, HedgingPhrase]
     disorders: dict[str, Disorder]
-    statements: dict[str, tuple[Statement, ...]]
+    statements: dict[str, tuple[StockStatement, ...]]
     words: dict[str, list[str]]
     details: dict[str, dict[str, list[str]]]
     situations: tuple[Situation, ...]
     limits: dict[str, list[tuple[str, str]]]
     sizes: list[list[int]]
-    remarks: tuple[Statement, ...]
+    remarks: tuple[StockStatement, ...]
     wording: dict[str, Any]
 
-    def term(self, words: str) -> Term:
+    def term(self, words: str) -> FindingTerm:
         """The term of a printed finding, singular or plural, any case."""
         return self.terms[words.lower()]
 
     def sites_of(self, group: str) -> list[Site]:
         return [site for site in self.sites if group in site.groups]
-
-
-def marked(text: str) -> Marked:
-    """Read the inside of one finding bracket: words|status|column=value; column=value."""
-    words, *rest = text.split("|")
-    fields = [part.strip() for part in ";".join(rest).split(";")]
-    cells = dict(part.split("=", 1) for part in fields[1:])
-    return Marked(words, fields[0], cells, int(cells.pop("ev", "0")), True)
 
 
 def yaml_of(path: Path) -> dict[str, Any]:
@@ -178,27 +181,17 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def terms_of(path: Path) -> dict[str, Term]:
-    terms: dict[str, Term] = {}
+def terms_of(path: Path) -> dict[str, FindingTerm]:
+    terms: dict[str, FindingTerm] = {}
     for row in _rows(path):
         words, kind = row["term"], row["kind"]
         plural = row["plural"] or (f"{words}s" if kind == "count" else "")
-        canonical = row["canonical"] or words
-        topics = frozenset(row["topics"].split())
-        term = Term(
-            words,
-            kind,
-            plural,
-            canonical,
-            row["cat"],
-            tuple(row["sites"].split()),
-            row["details"],
-            topics,
-            row["subcategory"],
-        )
-        terms[words] = term
+        terms[words] = FindingTerm(
+            words, kind, plural, row["canonical"] or words, row["cat"], tuple(row["sites"].split()),
+            row["details"], frozenset(row["topics"].split()), row["subcategory"],
+        )  # fmt: skip
         if plural:
-            terms.setdefault(plural, term)
+            terms.setdefault(plural, terms[words])
     return terms
 
 
@@ -217,99 +210,50 @@ def _site(row: dict[str, str]) -> Site:
     )
 
 
-def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
-    forms = {form: tuple(value.get(form, ())) for form in ("tails", "subjects", "clauses", "joins")}
-    negative, singular, plural, grave, bare = (
-        bool(value.get(flag)) for flag in ("negative", "singular", "plural", "grave", "bare")
-    )
-    if (singular or plural) and not forms["clauses"]:
-        raise ConfigurationError(
-            f"resources/synthetic/hedges.yaml, {phrase}: asks for a "
-            "number of the sign, so it needs clauses without a sign."
-        )
-    return Hedge(
-        phrase,
-        value["uses"],
-        published,
-        forms,
-        negative,
-        singular,
-        plural,
-        grave,
-        bare,
-        frozenset(value.get("disorders", ())),
-    )
-
-
-def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disorder:
-    spoken = {
-        *value["signs"],
-        *value["diagnoses"],
-        *value["settled"],
-        *value["variants"],
-        *value["symptoms"],
-        *value["question"],
-    }
-    unknown = sorted(word for word in spoken if word not in terms)
-    if unknown:
-        raise ConfigurationError(
-            f"resources/synthetic/disorders.yaml, {name}: {unknown} are not in findings.csv. Add them there."
-        )
+def _disorder(name: str, value: dict[str, Any], terms: dict[str, FindingTerm]) -> Disorder:
     about = {*value["signs"], *value["diagnoses"], *value["variants"]}
-    topics = frozenset(topic for word in about for topic in terms[word].topics)
-    entries: dict[str, Any] = {
-        key: value[key] for key in ("place", "weight", "order", "signs", "diagnoses", "settled", "definite")
-    }
-    entries |= {
-        key: tuple(value[key]) for key in ("trends", "variants", "extra", "symptoms", "question", "followers")
-    }
-    apart = frozenset(value.get("apart", ()))
-    return Disorder(name=name, chronic=value.get("chronic", 0.0), apart=apart, topics=topics, **entries)
+    place = f"disorders.yaml, {name}"
+    _topics((*value["settled"], *value["symptoms"], *value["question"]), terms, place)
+    return TypeAdapter(Disorder).validate_python(
+        {**value, "name": name, "topics": _topics(about, terms, place)}
+    )
+
+
+def _topics(words: Iterable[str], terms: dict[str, FindingTerm], place: str) -> frozenset[str]:
+    """The topics of findings, all of which must be in findings.csv."""
+    words = set(words)
+    if unknown := sorted(words - terms.keys()):
+        raise ConfigurationError(
+            f"resources/synthetic/{place}: {unknown} are not in findings.csv. Add them there."
+        )
+    return frozenset(topic for word in words for topic in terms[word].topics)
 
 
 @lru_cache(maxsize=65_536)
-def findings_in(text: str) -> tuple[Marked, ...]:
-    """The findings of a marked text, in order."""
+def findings_in(text: str) -> tuple[MarkedFinding, ...]:
+    """The findings of a marked text, in order: words|status|column=value; column=value."""
     found = []
     for match in FIND.finditer(text):
-        inside = match["shown"] or match["hidden"]
-        mark = marked(inside)
-        found.append(Marked(mark.words, mark.status, mark.cells, mark.evidence, match["shown"] is not None))
+        words, *rest = (match["shown"] or match["hidden"]).split("|")
+        status, *fields = (part.strip() for part in ";".join(rest).split(";"))
+        cells = dict(part.split("=", 1) for part in fields)
+        evidence = int(cells.pop("ev", "0"))
+        found.append(MarkedFinding(words, status, cells, evidence, match["shown"] is not None))
     return tuple(found)
 
 
-def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
+def statement(value: dict[str, Any], terms: dict[str, FindingTerm]) -> StockStatement:
     """A statement of statements.yaml.
 
     Its topics are those of its findings, about which the report then says nothing else.
     """
     texts: dict[str, str] = {key: value[key] for key in ("text", "find", "impr") if key in value}
-    words = [mark.words.lower() for text in texts.values() for mark in findings_in(text)]
-    unknown = sorted(word for word in words if word not in terms)
-    if unknown:
-        raise ConfigurationError(
-            f"resources/synthetic/statements.yaml: {unknown} are not in findings.csv. Add them there."
-        )
-    topics = frozenset(topic for word in words for topic in terms[word].topics) | frozenset(
-        value.get("denies", ())
-    )
-    return Statement(
+    words = (mark.words.lower() for text in texts.values() for mark in findings_in(text))
+    return StockStatement(
         texts, value["order"], value.get("weight", 1), value.get("section", "find"),
-        bool(value.get("portable")), bool(value.get("later")), value.get("type", ""), topics,
+        bool(value.get("portable")), bool(value.get("later")), value.get("type", ""),
+        _topics(words, terms, "statements.yaml").union(value.get("denies", ())),
     )  # fmt: skip
-
-
-def _situation(value: dict[str, Any]) -> Situation:
-    first, second = value["procedure"]
-    images = tuple((str(image[0]), str(image[1]), str(image[2])) for image in value["images"])
-    return Situation(
-        value["name"],
-        value["per_block"],
-        value["title"],
-        bool(value.get("portable")),
-        (first, second),
-        images,
-    )
 
 
 @cache
@@ -318,11 +262,9 @@ def knowledge() -> Knowledge:
     folder = resource("synthetic")
     terms = terms_of(folder / "findings.csv")
     sites = tuple(_site(row) for row in _rows(folder / "sites.csv"))
-    hedges = {}
-    for kind, phrases in yaml_of(folder / "hedges.yaml").items():
-        hedges.update(
-            {phrase: _hedge(phrase, value, kind == "published") for phrase, value in phrases.items()}
-        )
+    phrases = (item for kind in yaml_of(folder / "hedges.yaml").values() for item in kind.items())
+    hedge = TypeAdapter(HedgingPhrase)
+    hedges = {phrase: hedge.validate_python({"phrase": phrase, **value}) for phrase, value in phrases}
     disorders = {
         name: _disorder(name, value, terms) for name, value in yaml_of(folder / "disorders.yaml").items()
     }
@@ -346,7 +288,7 @@ def knowledge() -> Knowledge:
             )
     return Knowledge(
         terms, sites, hedges, disorders, statements, words, yaml_of(folder / "details.yaml"),
-        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"],
+        TypeAdapter(tuple[Situation, ...]).validate_python(views["situations"]), limits, views["sizes"],
         tuple(statement(value, terms) for value in remarks), yaml_of(folder / "wording.yaml"),
     )  # fmt: skip
 

@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from lunguage_assets.sample.knowledge import Disorder, Hedge, Knowledge, Site, Situation, Statement, Term
+from lunguage_assets.sample.knowledge import (
+    Disorder,
+    FindingTerm,
+    HedgingPhrase,
+    Knowledge,
+    Site,
+    Situation,
+    StockStatement,
+)
 from lunguage_assets.sample.records import stream
 
 IGNORED_TOPICS = frozenset({"lungs"})
@@ -28,8 +36,8 @@ class Episode:
     place: Site | None
     trend: str = ""
     chronic: bool = False
-    variant: Term | None = None
-    hedges: list[Hedge] = field(default_factory=list)
+    variant: FindingTerm | None = None
+    hedges: list[HedgingPhrase] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -37,7 +45,7 @@ class Special:
     """A statement that the block's quota puts into this study."""
 
     kind: str
-    statement: Statement
+    statement: StockStatement
 
 
 @dataclass(slots=True)
@@ -45,8 +53,8 @@ class Allotment:
     """The share of a study in its block's quotas."""
 
     situation: Situation
-    hedges: list[Hedge] = field(default_factory=list)
-    variant: tuple[Disorder, Term] | None = None
+    hedges: list[HedgingPhrase] = field(default_factory=list)
+    variant: tuple[Disorder, FindingTerm] | None = None
     special: Special | None = None
 
 
@@ -164,19 +172,11 @@ class _Patient:
         day = int(self.day.strftime("%Y%m%d"))
         target = self.rng.choice(self.knowledge.wording["proportions"]["findings"])
         return StudyPlan(
-            number,
-            self.subject,
-            self.sequence,
-            self.age,
-            self.sex,
-            day,
-            allotment.situation,
-            episodes,
-            special,
-            target,
-        )
+            number, self.subject, self.sequence, self.age, self.sex, day, allotment.situation, episodes,
+            special, target,
+        )  # fmt: skip
 
-    def _first_visit(self, special: Special) -> Statement:
+    def _first_visit(self, special: Special) -> StockStatement:
         """A statement of the same kind without a comparison."""
         return next(statement for statement in self.knowledge.statements[special.kind] if not statement.later)
 
@@ -212,26 +212,20 @@ class _Patient:
             add(self._fresh(list(self.knowledge.disorders)))
         for episode in self.chronic:
             if self.rng.random() < 0.6:
-                add(
-                    Episode(
-                        episode.disorder,
-                        episode.place,
-                        "no change" if self.sequence > 1 else "",
-                        chronic=True,
-                    )
-                )
+                trend = "no change" if self.sequence > 1 else ""
+                add(Episode(episode.disorder, episode.place, trend, chronic=True))
         self._share_hedges(list(chosen.values()), allotment.hedges)
         return list(chosen.values())
 
-    def _share_hedges(self, episodes: list[Episode], hedges: list[Hedge]) -> None:
+    def _share_hedges(self, episodes: list[Episode], hedges: list[HedgingPhrase]) -> None:
         """Give every hedge to the least hedged problem that it fits, acute ones first.
 
         A hedge that can join another rather joins.
         """
-        for hedge in sorted(hedges, key=lambda hedge: (not hedge.disorders, bool(hedge.forms["joins"]))):
+        for hedge in sorted(hedges, key=lambda hedge: (not hedge.disorders, bool(hedge.joins))):
             fitting = [e for e in episodes if not hedge.disorders or e.disorder.name in hedge.disorders]
             single = [e for e in fitting if len(e.hedges) == 1]
-            if hedge.forms["joins"] and single and self.rng.random() < 0.7:
+            if hedge.joins and single and self.rng.random() < 0.7:
                 fitting = single
             best = min(fitting, key=lambda e: (len(e.hedges), e.chronic, e.trend not in ("", "onset")))
             best.hedges.append(hedge)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -16,6 +15,7 @@ from lunguage_assets.sample.published.files import (
     METADATA_FILE,
     Prose,
     SampleSummary,
+    made_beside,
     refuse_to_replace,
     synthetic_studies,
     write_sample,
@@ -50,9 +50,7 @@ def write_raw_sample(
         )
     refuse_to_replace(out, (TABLE_FILE, TREE, METADATA_FILE, ABOUT_FILE))
     summary = write_sample(truth, reports, seed, prose)
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
-        made = Path(folder)
+    with made_beside(out) as made:
         (made / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
         studies = synthetic_studies(reports, seed, prose)
         if form == "table":
@@ -61,7 +59,6 @@ def write_raw_sample(
             _write_files(made, studies, form)
         if form == "mimic":
             shutil.copyfile(truth / METADATA_FILE, made / METADATA_FILE)
-        _put(made, out)
     return summary
 
 
@@ -85,12 +82,3 @@ def _write_files(folder: Path, studies: Iterator[Study], form: RawFormat) -> Non
 def _view(study: Study) -> str:
     """The projections of the study's images, as delivered beside raw reports; empty when none is known."""
     return ", ".join(dict.fromkeys(position for position, _, _ in study.situation.images if position))
-
-
-def _put(made: Path, out: Path) -> None:
-    """Every file or folder that was made, into its place; what it replaces goes first."""
-    for path in sorted(made.iterdir()):
-        target = out / path.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        path.replace(target)

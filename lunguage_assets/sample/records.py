@@ -1,6 +1,6 @@
 """The parts of a synthetic study: findings, sentences, sections. No prose and no files here.
 
-A `Fact` is one row to be; a `Sentence` is printed text with its facts in order of appearance.
+A `Fact` is one row to be; a `PrintedSentence` is printed text with its facts in order of appearance.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import hashlib
 import random
 from dataclasses import dataclass, field
 
-from lunguage_assets.sample.knowledge import Situation, Term
+from lunguage_assets.sample.knowledge import FindingTerm, Situation
 
 
 @dataclass(slots=True, eq=False)
@@ -21,7 +21,7 @@ class Fact:
     """
 
     words: str
-    term: Term
+    term: FindingTerm
     status: str
     location: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Fact:
 
 
 @dataclass(slots=True)
-class Sentence:
+class PrintedSentence:
     """A printed sentence; `order` is its place in the findings section."""
 
     text: str
@@ -54,7 +54,7 @@ class Study:
     date: int
     time: str
     situation: Situation
-    sections: dict[str, list[Sentence]]
+    sections: dict[str, list[PrintedSentence]]
     report: str
     contradiction: str = ""
 

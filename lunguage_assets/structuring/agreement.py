@@ -7,11 +7,11 @@ say is compared, column by column. Everything is counted over all studies that b
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations, product
 
 import numpy as np
 import pandas as pd
@@ -47,13 +47,13 @@ words decide, places tell rows of the same words apart.
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row, as far as it is compared. `key`: how other rows of its study refer to it."""
+    """A row, as far as it is compared. `key`: how other rows of its study refer to it; `said`: by column its
+    code, its words, or the keys that it refers to.
+    """
 
     key: str
     ent: frozenset[str]
-    codes: tuple[str, ...]
-    words: tuple[frozenset[str], ...]
-    references: tuple[tuple[str, ...], ...]
+    said: Mapping[str, frozenset[str]]
 
 
 _Sentences = dict[tuple[str, ...], list[_Row]]
@@ -79,18 +79,13 @@ def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame |
             gold rows count in its comparison.
     """
     studies = {key: _studies(frame) for key, frame in read.items()}
-    rows = [
-        row
-        for one, other in itertools.combinations(studies, 2)
-        for row in _compared(
-            one, studies[one], other, studies[other], set(studies[one]) | set(studies[other])
-        )
-    ]
+    pairs = [(*pair, set(studies[pair[0]]) | set(studies[pair[1]])) for pair in combinations(studies, 2)]
     if gold is not None and len(gold):
         coded = _studies(gold)
-        against = (_compared(GOLD, coded, key, own, set(coded)) for key, own in studies.items())
-        rows = [*itertools.chain.from_iterable(against), *rows]
-    return STRUCTURING_AGREEMENT.frame(rows)
+        pairs = [*((GOLD, key, set(coded)) for key in read), *pairs]
+        studies[GOLD] = coded
+    compared = (_compared(one, studies[one], other, studies[other], of) for one, other, of in pairs)
+    return STRUCTURING_AGREEMENT.frame(chain.from_iterable(compared))
 
 
 def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
@@ -120,13 +115,14 @@ def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[_Row]:
-    keys = [f"{s}:{n}" for s, n in zip(frame["section"].tolist(), frame["ent_idx"].tolist(), strict=True)]
-    ents = [frozenset(_words(cell)) for cell in frame["ent"].tolist()]
-    codes = zip(*(frame[name].str.lower().tolist() for name in CODES), strict=True)
-    cells = zip(*(map(frozenset, map(_words, frame[name].tolist())) for name in SETS), strict=True)
-    referred = zip(*([tuple(cell) for cell in frame[name].tolist()] for name in REFERENCES), strict=True)
-    for values in zip(keys, ents, codes, cells, referred, strict=True):
-        yield _Row(*values)
+    columns: dict[str, Iterable[frozenset[str]]] = {
+        **{name: (frozenset((code,)) for code in frame[name].str.lower().tolist()) for name in CODES},
+        **{name: map(frozenset, map(_words, frame[name].tolist())) for name in SETS},
+        **{name: map(frozenset, frame[name].tolist()) for name in REFERENCES},
+    }
+    named = zip(frame["section"].tolist(), frame["ent_idx"].tolist(), frame["ent"].tolist(), strict=True)
+    for (section, number, ent), *said in zip(named, *columns.values(), strict=True):
+        yield _Row(f"{section}:{number}", frozenset(_words(ent)), dict(zip(columns, said, strict=True)))
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -149,8 +145,7 @@ def _compared(
             for pair in _matched(mine[section], theirs[section])
         ]
         found = counts["finding"]
-        found.first += _size(mine)
-        found.second += _size(theirs)
+        found.first, found.second = found.first + _size(mine), found.second + _size(theirs)
         found.agreed += len(matched)
         _count(counts, matched)
     return [_line(one, other, name, count, counts["finding"]) for name, count in counts.items()]
@@ -197,8 +192,8 @@ def _likeness(row: _Row, other: _Row) -> float:
     common = _dice(tuple(row.ent), tuple(other.ent))
     if not common:
         return 0.0
-    place = _dice(tuple(row.words[0]), tuple(other.words[0]))
-    return _WORDS * common + _PLACE * place + _NAME * (row.codes[0] == other.codes[0])
+    place = _dice(tuple(row.said["location"]), tuple(other.said["location"]))
+    return _WORDS * common + _PLACE * place + _NAME * (row.said["normed_ent"] == other.said["normed_ent"])
 
 
 def _dice(mine: Sequence[str], theirs: Sequence[str]) -> float:
@@ -214,20 +209,14 @@ def _count(counts: Mapping[str, _Count], matched: Sequence[tuple[_Row, _Row]]) -
     """Add what matched rows of one study say; values of rows without a partner count in `finding` only."""
     partner = {other.key: row.key for row, other in matched}
     for row, other in matched:
-        for name, mine, theirs in zip(CODES, row.codes, other.codes, strict=True):
-            counts[name].pairs[mine, theirs] += 1
-            counts[name].agreed += mine == theirs
-        for name, words, others in zip(SETS, row.words, other.words, strict=True):
-            _add(counts[name], words, others)
-        for name, keys, others_keys in zip(REFERENCES, row.references, other.references, strict=True):
-            translated = {(partner.get(key), key if key not in partner else "") for key in others_keys}
-            _add(counts[name], {(key, "") for key in keys}, translated)
-
-
-def _add(count: _Count, mine: Set[Hashable], theirs: Set[Hashable]) -> None:
-    count.first += len(mine)
-    count.second += len(theirs)
-    count.agreed += len(mine & theirs)
+        for name, mine in row.said.items():
+            count, theirs = counts[name], other.said[name]
+            if name in REFERENCES:
+                theirs = frozenset(partner.get(key, f"{key} without a partner") for key in theirs)
+            count.first, count.second = count.first + len(mine), count.second + len(theirs)
+            count.agreed += len(mine & theirs)
+            if name in _KAPPA:
+                count.pairs.update(product(mine, theirs))
 
 
 def _line(one: str, other: str, name: str, count: _Count, found: _Count) -> dict[str, object]:

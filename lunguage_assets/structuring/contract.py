@@ -30,6 +30,10 @@ class Span:
         """The characters themselves."""
         return text[self.begin : self.end]
 
+    def value(self, text: str) -> Value:
+        """The characters with their place."""
+        return Value(self.of(text), self)
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:

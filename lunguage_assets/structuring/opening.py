@@ -1,16 +1,22 @@
-"""Opening a structurer by its key: the offline one, or a language model among the judges."""
+"""Opening a structurer by its key: the offline one, or a language model behind the ledger, limits, budget and
+data policy of the judges.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.judges.binding_record import BindingRecord
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.binding_record import BindingRecord, Bound
 from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
-from lunguage_assets.judges.opening import Surroundings
-from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.judges.opening import Surroundings, open_asker
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.structuring.contract import SectionedReport, StructuredReport, Structurer
+from lunguage_assets.structuring.model.prompts import load_structuring_prompts
+from lunguage_assets.structuring.model.structurer import ModelStructurer
 from lunguage_assets.structuring.rules.building import content_hash
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
@@ -35,13 +41,17 @@ def open_structurer(
         ConfigurationError: no such structurer, or unusable prompt templates.
     """
     if key == RULES:
-        return RuleStructurer.bundled(terms if len(terms) else None)
-    from lunguage_assets.structuring.model import opening
-
-    model = opening.open_structurer(key, configuration, surroundings())
-    slot = configuration.models[key]
+        return RuleStructurer(terms)
+    model, slot = open_model(key, configuration, surroundings()), configuration.models[key]
     record.require(key, slot)
-    return opening.BoundStructurer(model, slot, record)
+    return BoundStructurer(model, slot, record)
+
+
+def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:
+    """The language model of a slot as a structurer; errors as of `open_structurer`."""
+    slot = _model_slot(key, configuration)
+    prompts = load_structuring_prompts(surroundings.prompts)
+    return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
 
 
 def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
@@ -52,6 +62,27 @@ def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: P
     """
     if key == RULES:
         return identity_of(content_hash())
-    from lunguage_assets.structuring.model import opening
+    slot = _model_slot(key, configuration)
+    return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
 
-    return opening.structurer_identity(key, configuration, prompts)
+
+class BoundStructurer(Bound[ModelStructurer]):
+    """A structurer whose key is claimed in a home when its first answers come."""
+
+    def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
+        """As the structurer itself.
+
+        Raises:
+            ConfigurationError: the key stands for another model in this home; nothing was asked.
+        """
+        return self._answered(self.asked.structure, reports)
+
+
+def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
+    slot = configuration.slot(key)
+    if not isinstance(slot, ModelSlot):
+        raise ConfigurationError(
+            f"judge {key!r} is rule-based ({slot.provider}) and reads hedges, not reports; expected a "
+            "language model as structurer. Name one, or the offline structurer."
+        )
+    return slot

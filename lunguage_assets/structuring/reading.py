@@ -53,17 +53,10 @@ def read_reports(received: Received) -> ReportsRead:
         for reason in found.notes:
             log.note(reason, file, line=int(line), study_id=study_id)
         for sentence in found.sentences:
-            values = (
-                study_id,
-                sentence.section,
-                sentence.number,
-                sentence.heading,
-                sentence.span.begin,
-                sentence.span.end,
-                sentence.text,
-            )
-            for name, value in zip(columns, values, strict=True):
-                columns[name].append(value)
+            where, span = (sentence.section, sentence.number, sentence.heading), sentence.span
+            values = (study_id, *where, span.begin, span.end, sentence.text)
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
     texts = texts.assign(
         view_information=pd.array(views, dtype="str"), view_source=pd.array(sources, dtype="str")
     )

@@ -1,4 +1,4 @@
-"""Answers of structurers as rows, and rows as mentions again.
+"""Answers of structurers as rows.
 
 A cell holds the words of its values, joined by ", ", lower case, on one line; the column `spans` has the
 characters of every value in the report, so that nothing has to be found again in the text.
@@ -6,7 +6,8 @@ characters of every value in the report, so that nothing has to be found again i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -14,7 +15,6 @@ import pandas as pd
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.structuring.contract import (
     Mention,
-    RefusedValue,
     SectionedReport,
     Sentence,
     Span,
@@ -49,9 +49,10 @@ class StructuredRows:
     """Collects the answers of a structurer, as many at a time as there are."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[object]] = {name: [] for name in STRUCTURED_FINDINGS.names}
-        self._accounts: dict[str, list[object]] = {name: [] for name in SENTENCE_ACCOUNTS.names}
-        self._refused: dict[str, list[object]] = {name: [] for name in REFUSED_VALUES.names}
+        self._rows, self._accounts, self._refused = (
+            {name: list[object]() for name in table.names}
+            for table in (STRUCTURED_FINDINGS, SENTENCE_ACCOUNTS, REFUSED_VALUES)
+        )
 
     def add(self, reports: Sequence[SectionedReport], answers: Sequence[StructuredReport]) -> None:
         """Take the answers to these reports.
@@ -60,14 +61,19 @@ class StructuredRows:
             InvalidTable: an answer does not belong to its report, or a value is not what stands at its span.
         """
         for report, answer in zip(reports, answers, strict=True):
-            if report.study_id != answer.study_id or len(report.sentences) != len(answer.readings):
-                raise InvalidTable(
-                    f"structured_findings, study {report.study_id}: the answer is not of this report"
-                )
+            study = report.study_id
+            if study != answer.study_id or len(report.sentences) != len(answer.readings):
+                raise InvalidTable(f"structured_findings, study {study}: the answer is not of this report")
             self._add_rows(report, answer)
-            self._add_accounts(report, answer)
-            for refused in answer.refused:
-                self._add_refused(report.study_id, refused)
+            rows = Counter(position for position, _ in answer.mentions)
+            for position, (one, read) in enumerate(zip(report.sentences, answer.readings, strict=True)):
+                if one.section != "other":
+                    account = (study, one.section, one.number, read.account, read.reason, rows[position])
+                    _append(self._accounts, account)
+            for value in answer.refused:
+                place = (value.section, max(value.sentence, 0), value.column)
+                number = len(self._refused["number"])
+                _append(self._refused, (number, study, *place, value.found[:_SHOWN], value.reason))
 
     def tables(self) -> StructuredTables:
         """What was added."""
@@ -78,26 +84,27 @@ class StructuredRows:
         )
 
     def _add_rows(self, report: SectionedReport, answer: StructuredReport) -> None:
-        numbers: dict[str, int] = {}
-        names = []
+        counts = Counter[str]()
+        numbers = []
         for position, _ in answer.mentions:
             section = report.sentences[position].section
-            numbers[section] = numbers.get(section, 0) + 1
-            names.append(f"{section}:{numbers[section]}")
-        for (position, mention), name in zip(answer.mentions, names, strict=True):
+            counts[section] += 1
+            numbers.append((section, counts[section]))
+        names = [f"{section}:{number}" for section, number in numbers]
+        for (position, mention), (section, number) in zip(answer.mentions, numbers, strict=True):
             sentence = report.sentences[position]
-            if sentence.section not in SECTIONS:
+            if section not in SECTIONS:
                 raise InvalidTable(
-                    f"structured_findings, study {report.study_id}: a finding in section {sentence.section}"
+                    f"structured_findings, study {report.study_id}: a finding in section {section}"
                 )
             values = _values(mention)
             _require_quotes(report.study_id, sentence, values)
             row = {
                 "study_id": report.study_id,
-                "section": sentence.section,
+                "section": section,
                 "sent_idx": sentence.number,
                 "sent": sentence.text,
-                "ent_idx": int(name.split(":")[1]),
+                "ent_idx": number,
                 "normed_ent": mention.normed_ent,
                 "cat": mention.cat,
                 "status": mention.status,
@@ -106,42 +113,15 @@ class StructuredRows:
                 "spans": _spans_written(values, sentence.span.begin),
                 **{column: cell(value.words for value in found) for column, found in values.items()},
             }
-            for column, cells in self._rows.items():
-                cells.append(row[column])
-
-    def _add_accounts(self, report: SectionedReport, answer: StructuredReport) -> None:
-        rows = [0] * len(report.sentences)
-        for position, _ in answer.mentions:
-            rows[position] += 1
-        for sentence, reading, count in zip(report.sentences, answer.readings, rows, strict=True):
-            if sentence.section == "other":
-                continue
-            values = (
-                report.study_id,
-                sentence.section,
-                sentence.number,
-                reading.account,
-                reading.reason,
-                count,
-            )
-            for column, found in zip(self._accounts.values(), values, strict=True):
-                column.append(found)
-
-    def _add_refused(self, study_id: str, refused: RefusedValue) -> None:
-        values = (
-            len(self._refused["number"]),
-            study_id,
-            refused.section,
-            max(refused.sentence, 0),
-            refused.column,
-            refused.found[:_SHOWN],
-            refused.reason,
-        )
-        for column, found in zip(self._refused.values(), values, strict=True):
-            column.append(found)
+            _append(self._rows, [row[column] for column in self._rows])
 
 
-def cell(words: Iterator[str] | Sequence[str]) -> str:
+def _append(columns: Mapping[str, list[object]], values: Iterable[object]) -> None:
+    for column, value in zip(columns.values(), values, strict=True):
+        column.append(value)
+
+
+def cell(words: Iterable[str]) -> str:
     """Words of values as they stand in a cell."""
     return ", ".join(" ".join(part.split()) for part in words).lower()
 
@@ -169,50 +149,6 @@ def read_spans(written: str) -> dict[str, tuple[Span, ...]]:
         column, *spans = part.split(" ")
         found[column] = tuple(Span(*map(int, span.split("-"))) for span in spans)
     return found
-
-
-def mentions(
-    structured_findings: pd.DataFrame, reports: Mapping[str, SectionedReport]
-) -> dict[str, tuple[tuple[int, Mention], ...]]:
-    """Rows as mentions again: study -> (position of the sentence, mention), as `StructuredReport` has them.
-
-    Args:
-        structured_findings: rows of the reports, in the order in which they were stored.
-        reports: by study id; their sentences are those that the structurer was given.
-    """
-    rows: dict[str, list[dict[str, object]]] = {}
-    for row in structured_findings.to_dict("records"):
-        rows.setdefault(str(row["study_id"]), []).append({str(name): value for name, value in row.items()})
-    return {study_id: tuple(_mentions_of(own, reports[study_id])) for study_id, own in rows.items()}
-
-
-def _mentions_of(
-    rows: Sequence[Mapping[str, object]], report: SectionedReport
-) -> Iterator[tuple[int, Mention]]:
-    positions = {(one.section, one.number): place for place, one in enumerate(report.sentences)}
-    places = {f"{row['section']}:{row['ent_idx']}": place for place, row in enumerate(rows)}
-    for row in rows:
-        position = positions[(row["section"], row["sent_idx"])]  # type: ignore[index]
-        begin = report.sentences[position].span.begin
-        values = {
-            column: tuple(
-                Value(span.of(report.text), Span(span.begin - begin, span.end - begin)) for span in spans
-            )
-            for column, spans in read_spans(str(row["spans"])).items()
-        }
-        yield (
-            position,
-            Mention(
-                values.pop("ent")[0],
-                str(row["normed_ent"]),
-                str(row["cat"]),
-                str(row["status"]),
-                values.pop("location", ()),
-                values,
-                tuple(places[name] for name in row["evidence"]),  # type: ignore[attr-defined]
-                tuple(places[name] for name in row["associate"]),  # type: ignore[attr-defined]
-            ),
-        )
 
 
 def _values(mention: Mention) -> dict[str, tuple[Value, ...]]:

@@ -8,8 +8,16 @@ section 1).
 
 from __future__ import annotations
 
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT, JUDGE_AGREEMENT, RANKING_CORRELATIONS
-from lunguage_assets.tables.audit import AUDITED_LABELS, CALIBRATION, PATHWAY_AUDIT
+from lunguage_assets.tables.analyses import (
+    AUDITED_LABELS,
+    CALIBRATION,
+    EXPERT_AGREEMENT,
+    FIT_VALIDATION,
+    JUDGE_AGREEMENT,
+    PATHWAY_AUDIT,
+    RANKING_CORRELATIONS,
+    RANKING_ROBUSTNESS,
+)
 from lunguage_assets.tables.columns import (
     ATTRIBUTES,
     CATEGORIES,
@@ -56,7 +64,6 @@ from lunguage_assets.tables.text import (
     STRUCTURED_FINDINGS,
     STRUCTURING_AGREEMENT,
 )
-from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 TABLES: dict[str, Table] = {
     table.name: table
@@ -99,57 +106,3 @@ TABLES: dict[str, Table] = {
     )
 }
 """The tables of the store by name, in the order of the pipeline."""
-
-__all__ = [
-    "ACCOUNTING",
-    "ATTRIBUTES",
-    "AUDITED_LABELS",
-    "CALIBRATION",
-    "CATEGORIES",
-    "COMPARISON_MATCHES",
-    "CONFLICTS",
-    "CONFLICT_SOURCES",
-    "CONFLICT_TYPES",
-    "CURRENCIES",
-    "DEDUPLICATED_FINDINGS",
-    "EXPANSIONS",
-    "EXPERT_AGREEMENT",
-    "FINDING",
-    "FINDINGS",
-    "FINDING_COLUMNS",
-    "FINDING_COURSES",
-    "FITTED_PROBABILITIES",
-    "FIT_LOG",
-    "FIT_VALIDATION",
-    "HEDGE_PHRASES",
-    "HEDGE_VOCABULARY",
-    "INTAKE_NOTES",
-    "JUDGE_AGREEMENT",
-    "LUNGUAGE_PLUS_PLUS",
-    "MATCH_REASONS",
-    "MODES",
-    "PATHWAY_AUDIT",
-    "PATHWAY_MATCHES",
-    "PUBLISHED_COLUMNS",
-    "P_SOURCES",
-    "RANKING_CORRELATIONS",
-    "RANKING_ROBUSTNESS",
-    "READING_NOTES",
-    "REFERENCE_RANKING",
-    "REFUSED_VALUES",
-    "REJECTED",
-    "REJECTED_REPORTS",
-    "RELEASE",
-    "REPORTS",
-    "REPORT_SENTENCES",
-    "REPORT_TEXTS",
-    "RESOLUTION_LOG",
-    "SECTIONS",
-    "SENTENCE_ACCOUNTS",
-    "STATUSES",
-    "STRUCTURED_FINDINGS",
-    "STRUCTURING_AGREEMENT",
-    "TABLES",
-    "TERMS",
-    "VIEWS",
-]

@@ -7,27 +7,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.tables.columns import ATTRIBUTES, SECTIONS, STATUSES, probability, text
+from lunguage_assets.tables.columns import (
+    ATTRIBUTES,
+    BEGIN,
+    END,
+    HEADING,
+    SECTIONS,
+    SENTENCE_NUMBER,
+    STATUS_OF_ROW,
+    TEXT_SECTION,
+    VIEWS_WRITTEN,
+    code,
+    flag,
+    listed,
+    probability,
+    text,
+)
 from lunguage_assets.tables.implicit import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
 from lunguage_assets.tables.labels import LABELS
 from lunguage_assets.tables.schema import Column, Table
-from lunguage_assets.tables.text import ACCOUNTS, TEXT_SECTIONS
+from lunguage_assets.tables.text import ACCOUNTS
 
 _REPORT = text("study_id", "The report, as the caller names it")
 _ROW = text("finding_id", "Identity of the row: report:number; an implied row appends /edge to its parent's")
-_SOURCE = Column(
-    "source", "string", "Stated in the report, or implied by a pathway", choices=("stated", "implied")
-)
+_SOURCE = code("source", "Stated in the report, or implied by a pathway", ("stated", "implied"))
 _PLACE = text("place", "Place as the report words it, comma-separated")
 
 
-def _free(column: Column) -> Column:
-    """The same column without the pattern of stored ids."""
-    return replace(column, pattern="")
-
-
 def _from(table: Table, *names: str) -> tuple[Column, ...]:
-    return tuple(_free(table.column(name)) for name in names)
+    """Columns without the pattern of stored ids."""
+    return tuple(replace(table.column(name), pattern="") for name in names)
 
 
 READ_REPORTS = Table(
@@ -35,35 +44,30 @@ READ_REPORTS = Table(
     "One row per report, in the order in which they were given.",
     (
         _REPORT,
-        text("view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"),
-        Column(
-            "view_source",
-            "string",
-            "Where the views come from",
-            choices=("given", "report text", "unknown"),
-        ),
-        Column("notes", "strings", "Reason codes of what was odd about the text"),
+        VIEWS_WRITTEN,
+        code("view_source", "Where the views come from", ("given", "report text", "unknown")),
+        listed("notes", "Reason codes of what was odd about the text"),
         text("report", "The text that spans count in", restricted=True),
     ),
     ("study_id",),
-)
+)  # fmt: skip
 
 READ_SENTENCES = Table(
     "sentences",
     "Every sentence with its account: nothing of findings and impression is passed over in silence.",
     (
         _REPORT,
-        Column("section", "string", "History, findings, impression, or other", choices=TEXT_SECTIONS),
-        Column("sent_idx", "int", "Number of the sentence in its section, from 1", minimum=1),
-        text("heading", "Heading of the section as written; empty without one", restricted=True),
-        Column("begin", "int", "First character in the report", minimum=0),
-        Column("end", "int", "Character behind the last one", minimum=1),
+        TEXT_SECTION,
+        SENTENCE_NUMBER,
+        HEADING,
+        BEGIN,
+        END,
         text("sent", "The sentence", restricted=True),
-        Column("account", "string", "What became of the sentence", choices=ACCOUNTS),
+        code("account", "What became of the sentence", ACCOUNTS),
         text("reason", "Short reason code; empty when findings were read"),
     ),
     ("study_id", "section", "sent_idx"),
-)
+)  # fmt: skip
 
 READ_FINDINGS = Table(
     "findings",
@@ -77,7 +81,7 @@ READ_FINDINGS = Table(
         text("phrase", "Hedging phrases that the report words it with, joined by '; '; empty without one"),
         probability("p", "Probability that the finding is present"),
         *_from(LUNGUAGE_PLUS_PLUS, "p_low", "p_high", "p_source"),
-        Column("p_is_bound", "bool", "p follows from a pathway: a bound, not an estimate"),
+        flag("p_is_bound", "p follows from a pathway: a bound, not an estimate"),
         _SOURCE,
         *_from(LUNGUAGE_PLUS_PLUS, "parent_id", "root_id"),
         text("implied_by", "Pathway of the parent that implies the row; empty when stated"),
@@ -86,7 +90,7 @@ READ_FINDINGS = Table(
     ),
     ("finding_id",),
     ordered=(("p_low", "p", "p_high"),),
-)
+)  # fmt: skip
 
 LEFT_OUT = Table(
     "left_out",
@@ -103,34 +107,29 @@ LEFT_OUT = Table(
         _PLACE,
     ),
     ("finding_id",),
-)
+)  # fmt: skip
 
 READ_CONFLICTS = Table(
     "conflicts",
     CONFLICTS.description,
     (
         _REPORT,
-        *_from(
-            CONFLICTS,
-            "currency",
-            "name",
-            "location_parts",
-            "conflict_type",
-            "source",
-            "finding_ids",
-            "suppressed",
-        ),
-        Column("kept_ids", "strings", "Those of them that are among the findings"),
+        *_from(CONFLICTS, "currency", "name", "location_parts", "conflict_type", "source", "finding_ids",
+            "suppressed"),
+        listed("kept_ids", "Those of them that are among the findings"),
     ),
     (),
-)
+)  # fmt: skip
 
 READ_LABELS = Table(
     "labels",
     LABELS.description,
-    (_REPORT, *_from(LABELS, *(name for name in LABELS.names if name not in ("study_id", "subject_id")))),
+    (
+        _REPORT,
+        *_from(LABELS, *(name for name in LABELS.names if name not in ("study_id", "subject_id"))),
+    ),
     ("study_id", "label"),
-)
+)  # fmt: skip
 
 READ_SPANS = Table(
     "spans",
@@ -138,12 +137,12 @@ READ_SPANS = Table(
     (
         _REPORT,
         _ROW,
-        Column("section", "string", "Report section", choices=SECTIONS),
-        Column("status", "string", "Status of the row", choices=STATUSES),
+        code("section", "Report section", SECTIONS),
+        STATUS_OF_ROW,
         text("column", "ent, location, an attribute, or phrase: the hedging phrase"),
-        Column("begin", "int", "First character in the report", minimum=0),
-        Column("end", "int", "Character behind the last one", minimum=1),
+        BEGIN,
+        END,
         text("words", "The characters themselves", restricted=True),
     ),
     ("finding_id", "column", "begin", "end"),
-)
+)  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 from lunguage_assets.tables.schema import Column
 
 SECTIONS = ("hist", "find", "impr")
+TEXT_SECTIONS = (*SECTIONS, "other")
 STATUSES = ("dp", "dn", "tp", "tn")
 CATEGORIES = ("PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO.")
 MEANINGS = {
@@ -27,47 +28,24 @@ MODES = ("method", "paper")
 P_SOURCES = ("definitive", "fitted", "phrase", "alternative", "none")
 VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
 CONFLICT_TYPES = (
-    "polarity",
-    "certainty_pos",
-    "certainty_neg",
-    "duplicate_pos",
-    "duplicate_neg",
-    "repeat_dp",
-    "repeat_dn",
+    "polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg", "repeat_dp", "repeat_dn",
     "stated_contradiction",
-)
+)  # fmt: skip
 CONFLICT_SOURCES = ("original-original", "original-expansion", "expansion-expansion")
 MATCH_REASONS = (
-    "matched",
-    "not a diagnosis",
-    "history section",
-    "past diagnosis",
-    "negative",
-    "resolved",
-    "merged",
-    "no information on certainty",
-    "device",
-    "unknown view",
-    "view not covered",
+    "matched", "not a diagnosis", "history section", "past diagnosis", "negative", "resolved", "merged",
+    "no information on certainty", "device", "unknown view", "view not covered",
     "no pathway for this refinement",
-)
+)  # fmt: skip
 """Closed list: `matched`, or the reason for no pathway (implicit.md section 3)."""
 
 ATTRIBUTES: dict[str, str] = {
-    "placement": "placement",
-    "morphology": "morphology",
-    "distribution": "distribution",
-    "measurement": "measurement",
-    "severity": "severity",
-    "comparison": "comparison",
-    "onset": "onset",
-    "no_change": "no change",
-    "improved": "improved",
-    "worsened": "worsened",
-    "past_hx": "past hx",
-    "other_source": "other source",
-    "assessment_limitations": "assessment limitations",
-}
+    published.replace(" ", "_"): published
+    for published in (
+        "placement", "morphology", "distribution", "measurement", "severity", "comparison", "onset",
+        "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
+    )
+}  # fmt: skip
 """Internal column -> published column of the 13 attributes, in the order of Lunguage.csv."""
 
 
@@ -90,16 +68,10 @@ def whole(form: str, *, or_empty: bool = False) -> str:
 
 def choices_told(column: Column) -> str:
     """`One of: dp (certainly present), ...`; empty for a column without choices."""
-    told = [
-        f"{choice} ({MEANINGS[choice]})" if choice in MEANINGS else str(choice) for choice in column.choices
-    ]
-    return (
-        "One of: " + ", ".join(told) + "."
-        if len(told) > 1
-        else f"Always {told[0] or 'empty'}."
-        if told
-        else ""
-    )
+    told = [f"{one} ({MEANINGS[one]})" if one in MEANINGS else str(one) for one in column.choices]
+    if len(told) > 1:
+        return f"One of: {', '.join(told)}."
+    return f"Always {told[0] or 'empty'}." if told else ""
 
 
 def text(
@@ -108,13 +80,48 @@ def text(
     return Column(name, "string", description, nullable=nullable, restricted=restricted, pattern=pattern)
 
 
+def row_id(name: str, description: str, form: str = A_ROW, *, nullable: bool = False) -> Column:
+    """The finding id of another row."""
+    return text(name, description, nullable=nullable, pattern=whole(form))
+
+
+def code(name: str, description: str, choices: tuple[str, ...], *, nullable: bool = False) -> Column:
+    """One of a closed list of words."""
+    return Column(name, "string", description, nullable=nullable, choices=choices)
+
+
+def listed(name: str, description: str, *, restricted: bool = False) -> Column:
+    """A list of strings."""
+    return Column(name, "strings", description, restricted=restricted)
+
+
+def flag(name: str, description: str) -> Column:
+    return Column(name, "bool", description)
+
+
+def integer(
+    name: str, description: str, minimum: int = 0, maximum: int | None = None, *, nullable: bool = False
+) -> Column:
+    """A count, or a number in a list; not negative unless it is said."""
+    return Column(name, "int", description, nullable=nullable, minimum=minimum, maximum=maximum)
+
+
+def number(
+    name: str,
+    description: str,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    *,
+    nullable: bool = False,
+) -> Column:
+    return Column(name, "float", description, nullable=nullable, minimum=minimum, maximum=maximum)
+
+
 def probability(name: str, description: str, *, nullable: bool = False) -> Column:
-    return Column(name, "float", description, minimum=0.0, maximum=1.0, nullable=nullable)
+    return number(name, description, 0.0, 1.0, nullable=nullable)
 
 
-MODE = Column(
-    "mode", "string", "Which rules made the row: the method's, or those of mode `paper`", choices=MODES
-)
+MODE = code("mode", "Which rules made the row: the method's, or those of mode `paper`", MODES)
 STUDY = text("study_id", "Study, 's' and 8 to 18 digits", pattern=whole(A_STUDY))
 FINDING_ID = text(
     "finding_id",
@@ -123,30 +130,63 @@ FINDING_ID = text(
 )
 SOME_TEXT = r"\S"
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
-GENERATED_ID = replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+"))
+SUBJECT = text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT))
+ANY_SUBJECT = replace(SUBJECT, pattern="")
+"""Where the patient need not be known."""
+SEQUENCE = integer("sequence", "1-based rank of the study in the patient's time line")
+SECTION = code("section", "Report section: history, findings or impression", SECTIONS)
+SENTENCE_NUMBER = integer("sent_idx", "Number of the sentence in its section, from 1", 1)
+VIEWS_WRITTEN = text(
+    "view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"
+)
+ENT = text("ent", "Finding as the report words it")
+CANONICAL_NAME = text("name", "Finding in canonical form")
+STATUS = code("status", "Certainty initial + polarity initial: dp, dn, tp, tn", STATUSES)
+STATUS_OF_ROW = replace(STATUS, description="Status of the row")
+SAME_NAME = flag("same_name_in_sentence", "Another finding of the same name masks this sentence identically")
+DIAGNOSIS = text("diagnosis", "Diagnosis of the pathway dictionary, or empty")
+PATHWAY_ID = text("pathway_id", "Matched pathway, or empty")
+PATHWAY = text("pathway", "Matched pathway in the paper's notation, or empty")
+POSITION = integer("number", "Position in the list")
+OWN_OR_PUBLISHED = code("ruler", "own or published", ("own", "published"))
+OF_RANKING = text("ranking_version", "Ranking that the probabilities come from")
+PAST_OR_CURRENT = code("currency", "Past or current", CURRENCIES)
+LOCATION_SET = listed("location_parts", "Location set")
+STATED_OR_GENERATED = code(
+    "source", "Stated in the report, or generated from a pathway", ("original", "expansion")
+)
+HEADING = text("heading", "Heading of the section as written; empty without one", restricted=True)
+BEGIN = integer("begin", "First character in the report")
+END = integer("end", "Character behind the last one", 1)
+TEXT_SECTION = code("section", "History, findings, impression, or other", TEXT_SECTIONS)
+SENTENCE = text("sent", "Sentence of the report", restricted=True)
+TESTED_RANKING = text("ranking_version", "Ranking that was tested")
 
+ATTRIBUTE_CELLS: tuple[Column, ...] = tuple(
+    text(column, f"Attribute '{published}', comma-separated") for column, published in ATTRIBUTES.items()
+)
 FINDING: tuple[Column, ...] = (
     FINDING_ID,
-    text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT)),
+    SUBJECT,
     STUDY,
-    Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
-    Column("section", "string", "Report section: history, findings or impression", choices=SECTIONS),
-    Column("sent_idx", "int", "Number of the sentence in its section", minimum=0),
+    SEQUENCE,
+    SECTION,
+    integer("sent_idx", "Number of the sentence in its section"),
     text("sent", "Sentence of the report; empty in generated rows", restricted=True),
-    Column("ent_idx", "int", "Number of the finding inside its section (repeats across sections)", minimum=0),
-    text("ent", "Finding as the report words it"),
+    integer("ent_idx", "Number of the finding inside its section (repeats across sections)"),
+    ENT,
     text("name", "Finding in the vocabulary's canonical form, lower case (never the diagnosis)"),
-    Column("cat", "string", "Lunguage category code, upper case", choices=CATEGORIES),
-    Column("status", "string", "Certainty initial + polarity initial: dp, dn, tp, tn", choices=STATUSES),
+    code("cat", "Lunguage category code, upper case", CATEGORIES),
+    STATUS,
     text("location", "Location as the report words it, comma-separated"),
-    Column("location_parts", "strings", "Location set: vocabulary-normalised comma parts, sorted, distinct"),
-    *(text(column, f"Attribute '{published}', comma-separated") for column, published in ATTRIBUTES.items()),
-    Column("evidence", "strings", "References to rows that support this one: finding ids, or ~bare names"),
-    Column("associate", "strings", "References to rows that this one goes with: finding ids, or ~bare names"),
-    Column("currency", "string", "Past or current diagnosis (DxTP)", choices=CURRENCIES),
-    text(
-        "view_information",
-        "Projections and postures of the study, comma-joined in fixed order; empty when unknown",
+    listed("location_parts", "Location set: vocabulary-normalised comma parts, sorted, distinct"),
+    *ATTRIBUTE_CELLS,
+    listed("evidence", "References to rows that support this one: finding ids, or ~bare names"),
+    listed("associate", "References to rows that this one goes with: finding ids, or ~bare names"),
+    code("currency", "Past or current diagnosis (DxTP)", CURRENCIES),
+    replace(
+        VIEWS_WRITTEN,
+        description="Projections and postures of the study, comma-joined in fixed order; empty when unknown",
     ),
 )
 """Columns that every table of findings shares."""
@@ -158,7 +198,7 @@ STATED_FINDING: tuple[Column, ...] = (
     *(replace(one, pattern=SOME_TEXT) if one.name in ("ent", "name") else one for one in FINDING[1:]),
 )
 GENERATED_FINDING: tuple[Column, ...] = (
-    GENERATED_ID,
+    replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+")),
     *(replace(one, choices=("",)) if one.name == "sent" else one for one in FINDING[1:]),
 )
 """The same columns where every row is stated in a report, or none is."""
@@ -172,10 +212,10 @@ BELIEF: tuple[Column, ...] = (
     probability("p_high", "Upper end of the interval of prob"),
     probability(
         "support",
-        "How strongly the row is claimed: p for positive, 1 "
-        "- p for negative, the parent's for a generated row",
+        "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a "
+        "generated row",
     ),
-    Column("p_source", "string", "Where prob comes from", choices=(*P_SOURCES, "pathway")),
-    Column("prob_is_bound", "bool", "prob follows from a pathway: a bound, not an estimate"),
+    code("p_source", "Where prob comes from", (*P_SOURCES, "pathway")),
+    flag("prob_is_bound", "prob follows from a pathway: a bound, not an estimate"),
 )
 """The probability of a finding and its source."""

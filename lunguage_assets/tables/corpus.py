@@ -6,9 +6,15 @@ from lunguage_assets.tables.columns import (
     A_PATIENT,
     A_STUDY,
     MASK_SHOWN,
+    POSITION,
+    SAME_NAME,
+    SEQUENCE,
     SOME_TEXT,
     STATED_FINDING,
     STUDY,
+    VIEWS_WRITTEN,
+    code,
+    integer,
     text,
     whole,
 )
@@ -19,74 +25,45 @@ REPORTS = Table(
     "One row per study of the batch: the full report and what is known of its views.",
     (
         STUDY,
-        text(
-            "subject_id",
-            "Patient, 'p' and 8 to 18 digits; empty when no row of the study names one",
-            pattern=whole(A_PATIENT, or_empty=True),
-        ),
-        Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
+        text("subject_id", "Patient, 'p' and 8 to 18 digits; empty when no row of the study names one",
+            pattern=whole(A_PATIENT, or_empty=True)),
+        SEQUENCE,
         text("report", "Full report text", restricted=True),
-        text("view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"),
-        Column(
-            "view_source",
-            "string",
-            "Where the views come from",
-            choices=("metadata", "procedure text", "report text", "default_view", "unknown"),
-        ),
-        Column(
-            "rows_delivered",
-            "int",
-            "Rows of this study in the delivered file, rejected ones included",
-            minimum=0,
-        ),
-        Column("rows_rejected", "int", "Rows of this study that were rejected", minimum=0),
+        VIEWS_WRITTEN,
+        code("view_source", "Where the views come from", ("metadata", "procedure text", "report text",
+            "default_view", "unknown")),
+        integer("rows_delivered", "Rows of this study in the delivered file, rejected ones included"),
+        integer("rows_rejected", "Rows of this study that were rejected"),
     ),
     ("study_id",),
     ordered=(("rows_rejected", "rows_delivered"),),
-)
+)  # fmt: skip
 
 FINDINGS = Table(
     "findings",
-    "Validated rows of the delivered reports: status, views, "
-    "currency, and the sentence with the finding masked.",
+    "Validated rows of the delivered reports: status, views, currency, and the sentence with the finding "
+    "masked.",
     (
         *STATED_FINDING,
         Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
-        text(
-            "masked_sentence",
-            "Sentence with every mention of the finding as <finding>; null when not located",
-            restricted=True,
-            nullable=True,
-            pattern=MASK_SHOWN,
-        ),
-        Column(
-            "mask_state",
-            "string",
-            "masked: located in its sentence; not located: needs "
-            "a person; not needed: definitive or history row",
-            choices=("masked", "not located", "not needed"),
-        ),
-        Column(
-            "same_name_in_sentence",
-            "bool",
-            "Another finding of the same name masks this sentence identically",
-        ),
+        text("masked_sentence", "Sentence with every mention of the finding as <finding>; null when not "
+            "located", restricted=True, nullable=True, pattern=MASK_SHOWN),
+        code("mask_state", "masked: located in its sentence; not located: needs a person; not needed: "
+            "definitive or history row", ("masked", "not located", "not needed")),
+        SAME_NAME,
     ),
     ("finding_id",),
     present=(Present("masked_sentence", "mask_state", ("masked",)),),
-)
+)  # fmt: skip
 
 REJECTED = Table(
     "rejected",
     "Delivered rows that cannot be used, with the reason; nothing else was changed by their absence.",
     (
         text("file", "Delivered file"),
-        Column("line", "int", "1-based data row in the file (the header is not counted)", minimum=1),
-        text(
-            "study_id",
-            "Study the row names, as far as it can be read; else empty",
-            pattern=whole(A_STUDY, or_empty=True),
-        ),
+        integer("line", "1-based data row in the file (the header is not counted)", minimum=1),
+        text("study_id", "Study the row names, as far as it can be read; else empty",
+            pattern=whole(A_STUDY, or_empty=True)),
         text("column", "Column that is wrong"),
         text("found", "What was found there, cut to 80 characters", restricted=True),
         text("expected", "What was expected"),
@@ -95,22 +72,17 @@ REJECTED = Table(
         text("content", "The whole delivered row as JSON, so that it can be mended", restricted=True),
     ),
     ("file", "line"),
-)
+)  # fmt: skip
 
 INTAKE_NOTES = Table(
     "intake_notes",
-    "What was mended or noticed while reading: bare references, "
-    "unlocated findings, unknown views, missing optional files.",
+    "What was mended or noticed while reading: bare references, unlocated findings, unknown views, missing "
+    "optional files.",
     (
-        Column("number", "int", "Position in the list", minimum=0),
+        POSITION,
         text("file", "Delivered file"),
-        Column(
-            "line",
-            "int",
-            "1-based data row, or null when the note is about the whole file",
-            nullable=True,
-            minimum=1,
-        ),
+        integer("line", "1-based data row, or null when the note is about the whole file", nullable=True,
+            minimum=1),
         text("study_id", "Study concerned, or empty"),
         text("finding_id", "Finding concerned, or empty"),
         text("column", "Column concerned, or empty"),
@@ -119,12 +91,12 @@ INTAKE_NOTES = Table(
         text("done", "What was done about it, or what a person can do"),
     ),
     ("number",),
-)
+)  # fmt: skip
 
 TERMS = Table(
     "terms",
-    "The delivered vocabulary (Lunguage_vocab.csv): spellings "
-    "and their canonical forms; empty when none was delivered.",
+    "The delivered vocabulary (Lunguage_vocab.csv): spellings and their canonical forms; empty when none was "
+    "delivered.",
     (
         text("category", "One of the six category codes, 'location', or an attribute name"),
         text("subcategory", "Path in the vocabulary's tree, separated by ' > '"),
@@ -132,4 +104,4 @@ TERMS = Table(
         text("normed_term", "Its canonical form, lower case"),
     ),
     ("category", "target_term", "normed_term", "subcategory"),
-)
+)  # fmt: skip

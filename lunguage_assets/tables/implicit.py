@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from lunguage_assets.tables.columns import (
-    A_ROW,
     A_STATED_ROW,
     A_STUDY,
     BELIEF,
+    CANONICAL_NAME,
     CONFLICT_SOURCES,
     CONFLICT_TYPES,
-    CURRENCIES,
+    DIAGNOSIS,
     FINDING,
     FINDING_ID,
     GENERATED_FINDING,
     INTERVAL,
+    LOCATION_SET,
     MATCH_REASONS,
     MODE,
+    OF_RANKING,
+    PAST_OR_CURRENT,
+    PATHWAY,
+    PATHWAY_ID,
+    POSITION,
     STATED_FINDING,
-    STATUSES,
+    STATED_OR_GENERATED,
+    STATUS_OF_ROW,
     STUDY,
+    code,
+    flag,
+    integer,
+    listed,
     probability,
+    row_id,
     text,
     whole,
 )
@@ -27,36 +39,24 @@ from lunguage_assets.tables.schema import Column, Only, Present, Table
 
 DEDUPLICATED_FINDINGS = Table(
     "deduplicated_findings",
-    "Findings with their probability; rows that say the same thing "
-    "are merged into one survivor and marked, nothing is rewritten.",
+    "Findings with their probability; rows that say the same thing are merged into one survivor and marked, "
+    "nothing is rewritten.",
     (
         *STATED_FINDING,
         *BELIEF,
-        Column(
-            "disposition",
-            "string",
-            "kept: goes on; merged: says the same as its survivor; excluded: history row",
-            choices=("kept", "merged", "excluded"),
-        ),
-        text(
-            "merged_into",
-            "Finding id of the survivor; null unless merged",
-            nullable=True,
-            pattern=whole(A_STATED_ROW),
-        ),
-        probability(
-            "merge_similarity",
-            "Highest rounded cosine to a member of the survivor's group; null unless merged",
-            nullable=True,
-        ),
-        Column("merged_ids", "strings", "Finding ids merged into this row, sorted"),
+        code("disposition", "kept: goes on; merged: says the same as its survivor; excluded: history row",
+            ("kept", "merged", "excluded")),
+        row_id("merged_into", "Finding id of the survivor; null unless merged", A_STATED_ROW, nullable=True),
+        probability("merge_similarity", "Highest rounded cosine to a member of the survivor's group; null "
+            "unless merged", nullable=True),
+        listed("merged_ids", "Finding ids merged into this row, sorted"),
         text("encoder", "Sentence encoder and revision that measured similarity"),
         MODE,
     ),
     ("finding_id",),
     ordered=(INTERVAL,),
     present=(Present("merged_into", "disposition", ("merged",)),),
-)
+)  # fmt: skip
 
 PATHWAY_MATCHES = Table(
     "pathway_matches",
@@ -64,16 +64,16 @@ PATHWAY_MATCHES = Table(
     (
         FINDING_ID,
         STUDY,
-        text("name", "Finding in canonical form"),
-        text("diagnosis", "Diagnosis of the pathway dictionary, or empty"),
-        Column("refinements", "strings", "Refinement words that applied, most specific first"),
-        text("pathway_id", "Matched pathway, or empty"),
-        text("pathway", "Matched pathway in the paper's notation, or empty"),
-        Column("reason", "string", "matched, or why nothing expands", choices=MATCH_REASONS),
-        Column("generated", "bool", "The finding is itself a generated sub-finding"),
+        CANONICAL_NAME,
+        DIAGNOSIS,
+        listed("refinements", "Refinement words that applied, most specific first"),
+        PATHWAY_ID,
+        PATHWAY,
+        code("reason", "matched, or why nothing expands", MATCH_REASONS),
+        flag("generated", "The finding is itself a generated sub-finding"),
     ),
     ("finding_id",),
-)
+)  # fmt: skip
 
 EXPANSIONS = Table(
     "expansions",
@@ -81,151 +81,87 @@ EXPANSIONS = Table(
     (
         *GENERATED_FINDING,
         *BELIEF,
-        Column(
-            "outcome",
-            "string",
-            "generated: a new row; already stated: an existing row says it; spoken against: an existing row "
-            "says the opposite",
-            choices=("generated", "already stated", "spoken against"),
-        ),
-        text(
-            "linked_to",
-            "Finding id of the existing row that states it, less surely if it was generated all the same, or "
-            "that speaks against it",
-            nullable=True,
-            pattern=whole(A_STATED_ROW),
-        ),
-        text("parent_id", "Finding id of the immediate parent", pattern=whole(A_ROW)),
-        text("root_id", "Finding id of the stated diagnosis at the top", pattern=whole(A_STATED_ROW)),
+        code("outcome", "generated: a new row; already stated: an existing row says it; spoken against: an "
+            "existing row says the opposite", ("generated", "already stated", "spoken against")),
+        row_id("linked_to", "Finding id of the existing row that states it, less surely if it was generated "
+            "all the same, or that speaks against it", A_STATED_ROW, nullable=True),
+        row_id("parent_id", "Finding id of the immediate parent"),
+        row_id("root_id", "Finding id of the stated diagnosis at the top", A_STATED_ROW),
         text("parent_pathway_id", "Pathway of the parent that implies this row"),
-        Column("edge", "int", "0-based number of the sub-finding in that pathway", minimum=0),
-        Column("depth", "int", "1 for a child of a stated diagnosis, 2 for its child...", minimum=1),
+        integer("edge", "0-based number of the sub-finding in that pathway"),
+        integer("depth", "1 for a child of a stated diagnosis, 2 for its child...", minimum=1),
     ),
     ("finding_id",),
     ordered=(INTERVAL,),
-)
+)  # fmt: skip
 
 CONFLICTS = Table(
     "conflicts",
-    "Groups of rows about the same finding at the same place and "
-    "time, before resolution, by type and source of the disagreement.",
+    "Groups of rows about the same finding at the same place and time, before resolution, by type and source "
+    "of the disagreement.",
     (
-        Column("number", "int", "Position in the list", minimum=0),
+        POSITION,
         STUDY,
-        Column("currency", "string", "Past or current", choices=CURRENCIES),
-        text("name", "Finding in canonical form"),
-        Column("location_parts", "strings", "Location set"),
-        Column("conflict_type", "string", "How the rows disagree or repeat", choices=CONFLICT_TYPES),
-        Column("source", "string", "Which kinds of rows meet", choices=CONFLICT_SOURCES),
-        Column("finding_ids", "strings", "Rows of the group that take part, sorted"),
-        Column(
-            "suppressed",
-            "bool",
-            "The generated row was never added: an existing row of other certainty already states it",
-        ),
+        PAST_OR_CURRENT,
+        CANONICAL_NAME,
+        LOCATION_SET,
+        code("conflict_type", "How the rows disagree or repeat", CONFLICT_TYPES),
+        code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
+        listed("finding_ids", "Rows of the group that take part, sorted"),
+        flag("suppressed", "The generated row was never added: an existing row of other certainty already "
+            "states it"),
     ),
     ("number",),
-)
+)  # fmt: skip
 
 RESOLUTION_LOG = Table(
     "resolution_log",
-    "Every row that is not in the result, every reference that "
-    "was lost, with the rule, the conflict and the survivor.",
+    "Every row that is not in the result, every reference that was lost, with the rule, the conflict and the "
+    "survivor.",
     (
-        Column("number", "int", "Position in the log", minimum=0),
+        integer("number", "Position in the log"),
         STUDY,
-        text("finding_id", "Row concerned", pattern=whole(A_ROW)),
-        Column(
-            "event",
-            "string",
-            "What happened to the row",
-            choices=(
-                "merged",
-                "removed",
-                "excluded",
-                "discarded",
-                "already stated",
-                "spoken against",
-                "cell kept apart",
-                "reference lost",
-            ),
-        ),
-        Column("stage", "string", "Where it happened", choices=("deduplicate", "expand", "resolve")),
-        Column(
-            "rule",
-            "string",
-            "Rule that decided",
-            choices=(
-                "same meaning",
-                "history section",
-                "already stated",
-                "rule 1: originals outrank expansions",
-                "rule 2: definite contradiction",
-                "rule 3: highest support",
-                "rule 3: highest p",
-                "parent merged",
-                "parent gone",
-                "stated against",
-                "attributes exclude each other",
-                "target gone",
-            ),
-        ),
-        Column("conflict_type", "string", "Type of the conflict, or none", choices=(*CONFLICT_TYPES, "none")),
-        Column("source", "string", "Kind of the row", choices=("original", "expansion")),
-        text(
-            "survivor_id",
-            "Row that stands for it now; null when none does",
-            nullable=True,
-            pattern=whole(A_ROW),
-        ),
-        text("name", "Finding in canonical form"),
-        Column("status", "string", "Status of the row", choices=STATUSES),
-        Column("currency", "string", "Past or current", choices=CURRENCIES),
-        Column("location_parts", "strings", "Location set"),
+        row_id("finding_id", "Row concerned"),
+        code("event", "What happened to the row", ("merged", "removed", "excluded", "discarded",
+            "already stated", "spoken against", "cell kept apart", "reference lost")),
+        code("stage", "Where it happened", ("deduplicate", "expand", "resolve")),
+        code("rule", "Rule that decided", ("same meaning", "history section", "already stated",
+            "rule 1: originals outrank expansions", "rule 2: definite contradiction",
+            "rule 3: highest support", "rule 3: highest p", "parent merged", "parent gone", "stated against",
+            "attributes exclude each other", "target gone")),
+        code("conflict_type", "Type of the conflict, or none", (*CONFLICT_TYPES, "none")),
+        code("source", "Kind of the row", ("original", "expansion")),
+        row_id("survivor_id", "Row that stands for it now; null when none does", nullable=True),
+        CANONICAL_NAME,
+        STATUS_OF_ROW,
+        PAST_OR_CURRENT,
+        LOCATION_SET,
         probability("support", "Support of the row", nullable=True),
-        text(
-            "reference",
-            "For a lost reference: the finding id that the row referred to; for a cell kept apart: "
-            "column and words; else empty",
-        ),
+        text("reference", "For a lost reference: the finding id that the row referred to; for a cell kept "
+            "apart: column and words; else empty"),
     ),
     ("number",),
-)
+)  # fmt: skip
 
 LUNGUAGE_PLUS_PLUS = Table(
     "lunguage_plus_plus",
-    "Lunguage++: stated and implied findings with probabilities, "
-    "contradictions resolved, every row traceable.",
+    "Lunguage++: stated and implied findings with probabilities, contradictions resolved, every row "
+    "traceable.",
     (
-        Column(
-            "idx",
-            "int",
-            "Number of the row inside its study, generated rows after the stated ones",
-            minimum=0,
-        ),
+        integer("idx", "Number of the row inside its study, generated rows after the stated ones"),
         *FINDING,
         *BELIEF,
-        Column(
-            "source",
-            "string",
-            "Stated in the report, or generated from a pathway",
-            choices=("original", "expansion"),
-        ),
-        text(
-            "parent_id", "Finding id of the parent; null for stated rows", nullable=True, pattern=whole(A_ROW)
-        ),
-        text(
-            "root_id",
-            "Finding id of the stated diagnosis at the top; its own id for stated rows",
-            pattern=whole(A_STATED_ROW),
-        ),
-        text("pathway_id", "Matched pathway, or empty"),
-        text("pathway", "Matched pathway in the paper's notation, or empty"),
-        Column("match_reason", "string", "Why the row has a pathway or none", choices=MATCH_REASONS),
-        Column("merged_ids", "strings", "Rows that this one stands for, sorted"),
+        STATED_OR_GENERATED,
+        row_id("parent_id", "Finding id of the parent; null for stated rows", nullable=True),
+        row_id("root_id", "Finding id of the stated diagnosis at the top; its own id for stated rows",
+            A_STATED_ROW),
+        PATHWAY_ID,
+        PATHWAY,
+        code("match_reason", "Why the row has a pathway or none", MATCH_REASONS),
+        listed("merged_ids", "Rows that this one stands for, sorted"),
         text("encoder", "Sentence encoder and revision used for merging"),
         MODE,
-        text("ranking_version", "Ranking that the probabilities come from"),
+        OF_RANKING,
     ),
     ("finding_id",),
     ordered=(INTERVAL,),
@@ -233,19 +169,16 @@ LUNGUAGE_PLUS_PLUS = Table(
     present=(Present("parent_id", "source", ("expansion",)),),
     only=(Only("sent", "source", ("original",)), Only("prob_is_bound", "source", ("expansion",))),
     constant=("ranking_version", "mode"),
-)
+)  # fmt: skip
 
 ACCOUNTING = Table(
     "accounting",
     "Per study: rows in = originals out + merged + removed + excluded + rejected, exactly.",
     (
-        text(
-            "study_id",
-            "Study; empty for rejected rows whose study cannot be read",
-            pattern=whole(A_STUDY, or_empty=True),
-        ),
+        text("study_id", "Study; empty for rejected rows whose study cannot be read",
+            pattern=whole(A_STUDY, or_empty=True)),
         *(
-            Column(name, "int", text, minimum=0)
+            integer(name, text)
             for name, text in {
                 "rows_in": "Delivered rows",
                 "originals_out": "Stated rows in the result",
@@ -260,12 +193,9 @@ ACCOUNTING = Table(
                 "rows_out": "Rows in the result",
             }.items()
         ),
-        Column(
-            "balanced",
-            "bool",
+        Column("balanced", "bool",
             "Both equations hold: rows in, and rows_out = originals_out + generated - discarded",
-            choices=(True,),
-        ),
+            choices=(True,)),
     ),
     ("study_id",),
-)
+)  # fmt: skip

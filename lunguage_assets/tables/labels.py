@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 
-from lunguage_assets.tables.columns import P_SOURCES, STATUSES, STUDY, probability, text
+from lunguage_assets.tables.columns import (
+    ANY_SUBJECT,
+    P_SOURCES,
+    STATUSES,
+    STUDY,
+    code,
+    flag,
+    integer,
+    number,
+    probability,
+    text,
+)
 from lunguage_assets.tables.schema import Column, Present, Table
 
 LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
@@ -13,14 +24,7 @@ WITH_IMPLIED = "with_implied_"
 
 
 def _target(name: str, description: str) -> Column:
-    return Column(
-        name,
-        "int",
-        f"{description}; null when unmentioned or contradictory",
-        nullable=True,
-        minimum=0,
-        maximum=1,
-    )
+    return integer(name, f"{description}; null when unmentioned or contradictory", nullable=True, maximum=1)
 
 
 def _policies(prefix: str, of_implied: str) -> tuple[Column, ...]:
@@ -52,44 +56,23 @@ LABELS = Table(
     "count), with targets for the usual training policies.",
     (
         STUDY,
-        text("subject_id", "Patient, 'p' and 8 to 18 digits"),
+        ANY_SUBJECT,
         text("label", "Label, of the closed list in resources/labels.yaml"),
         text("chexpert", "Its CheXpert name, or empty"),
-        Column(
-            "source",
-            "string",
-            "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the report "
-            "denies it, or calls it resolved; contradictory: the report says both; unmentioned: nothing is "
-            "known, and that is not absence",
-            choices=LABEL_SOURCES,
-        ),
-        probability(
-            "p",
-            "Probability that the finding is present anywhere in the study; null when unmentioned",
-            nullable=True,
-        ),
+        code("source", "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: "
+            "the report denies it, or calls it resolved; contradictory: the report says both; unmentioned: "
+            "nothing is known, and that is not absence", LABEL_SOURCES),
+        probability("p", "Probability that the finding is present anywhere in the study; null when "
+            "unmentioned", nullable=True),
         probability("p_low", "Lower end of the interval of p; null when unmentioned", nullable=True),
         probability("p_high", "Upper end of the interval of p; null when unmentioned", nullable=True),
-        Column(
-            "p_source",
-            "string",
-            "Where p comes from; null when unmentioned",
-            nullable=True,
-            choices=(*P_SOURCES, "pathway"),
-        ),
-        Column(
-            "p_is_bound", "bool", "p follows from a pathway or from other labels: a bound, not an estimate"
-        ),
-        Column(
-            "status",
-            "string",
-            "What is claimed of the label: dp, dn, tp, tn; the t's are uncertain; null when unmentioned",
-            nullable=True,
-            choices=STATUSES,
-        ),
+        code("p_source", "Where p comes from; null when unmentioned", (*P_SOURCES, "pathway"), nullable=True),
+        flag("p_is_bound", "p follows from a pathway or from other labels: a bound, not an estimate"),
+        code("status", "What is claimed of the label: dp, dn, tp, tn; the t's are uncertain; null when "
+            "unmentioned", STATUSES, nullable=True),
         *_TARGETS,
-        Column("denied_at_place", "bool", "Denied only at a place: nothing is said of the rest of the chest"),
-        Column("past", "bool", "The report names the finding as past; that alone does not make it mentioned"),
+        flag("denied_at_place", "Denied only at a place: nothing is said of the rest of the chest"),
+        flag("past", "The report names the finding as past; that alone does not make it mentioned"),
         text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),
     ),
     ("study_id", "label"),
@@ -98,7 +81,7 @@ LABELS = Table(
         Present(name, "source", ("stated", "implied", "denied"))
         for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id")
     ),
-)
+)  # fmt: skip
 
 CHEXPERT = (
     "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum", "Fracture",
@@ -110,35 +93,34 @@ CHEXPERT = (
 NO_FINDING = "No Finding"
 
 
-def _chexpert(name: str, description: str, cell: Callable[[str], Column]) -> Table:
+def _chexpert(name: str, description: str, cells: Iterable[Column]) -> Table:
     """One row per study and one column per label, as in MIMIC-CXR's files of labels."""
     identifiers = (
-        Column("subject_id", "int", "Patient: the digits of the patient's identifier", minimum=0),
-        Column("study_id", "int", "Study: the digits of the study's identifier", minimum=0),
+        integer("subject_id", "Patient: the digits of the patient's identifier"),
+        integer("study_id", "Study: the digits of the study's identifier"),
     )
-    return Table(name, description, (*identifiers, *map(cell, CHEXPERT)), ("study_id",))
+    return Table(name, description, (*identifiers, *cells), ("study_id",))
 
 
 def _statement(label: str) -> Column:
     said = "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not stated"
     if label == NO_FINDING:
         said = "1: nothing else is stated, nor implied, with or without doubt, but for devices; else blank"
-    return Column(label, "float", said, nullable=True, minimum=-1.0, maximum=1.0)
-
-
-def _p(label: str) -> Column:
-    return probability(label, "p of this label in labels.csv; blank: unmentioned", nullable=True)
+    return number(label, said, nullable=True, minimum=-1.0, maximum=1.0)
 
 
 CHEXPERT_LABELS = _chexpert(
     "labels_chexpert",
     "BLANK IS NOT ABSENT. What the report itself states of the 14 CheXpert labels, with the columns and "
     "values of `mimic-cxr-2.0.0-chexpert.csv`; what a pathway implies is blank here.",
-    _statement,
+    map(_statement, CHEXPERT),
 )
 CHEXPERT_PROBABILITIES = _chexpert(
     "labels_probability",
     "BLANK IS NOT ABSENT. The probabilities of the 14 CheXpert labels in the shape of `labels_chexpert.csv`, "
     "implied ones included.",
-    _p,
+    (
+        probability(label, "p of this label in labels.csv; blank: unmentioned", nullable=True)
+        for label in CHEXPERT
+    ),
 )

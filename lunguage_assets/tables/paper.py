@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from lunguage_assets.tables.columns import (
+    CANONICAL_NAME,
     CONFLICT_SOURCES,
     CONFLICT_TYPES,
     FINDING_ID,
-    STATUSES,
+    STATED_OR_GENERATED,
+    STATUS_OF_ROW,
     STUDY,
+    code,
+    integer,
+    number,
     probability,
     text,
 )
 from lunguage_assets.tables.schema import Column, Table
 
 
-def _count(name: str, description: str) -> Column:
-    return Column(name, "int", description, minimum=0)
-
-
 def _percent(name: str, description: str) -> Column:
-    return Column(
+    return number(
         name,
-        "float",
         f"Percent of the line's rows {description}; null without any",
         nullable=True,
         minimum=0.0,
@@ -30,8 +30,8 @@ def _percent(name: str, description: str) -> Column:
 
 
 def _published(name: str, description: str) -> Column:
-    return Column(
-        name, "float", f"Published {description}; null unless the corpus is the published one", nullable=True
+    return number(
+        name, f"Published {description}; null unless the corpus is the published one", nullable=True
     )
 
 
@@ -43,84 +43,64 @@ CERTAINTY_TABLE = Table(
     "Stated current findings by diagnosis, before any is merged or removed: how certain, which polarity, and "
     "the p of the tentative ones (the paper's Table 2).",
     (
-        text(
-            "diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"
-        ),
-        _count("definitive_positive", "Rows with status dp"),
-        _count("tentative_positive", "Rows with status tp"),
-        _count("tentative_negative", "Rows with status tn"),
-        _count("definitive_negative", "Rows with status dn"),
-        _count("total", "Rows of any status"),
+        text("diagnosis",
+            f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"),
+        integer("definitive_positive", "Rows with status dp"),
+        integer("tentative_positive", "Rows with status tp"),
+        integer("tentative_negative", "Rows with status tn"),
+        integer("definitive_negative", "Rows with status dn"),
+        integer("total", "Rows of any status"),
         _percent("percent_definitive_positive", "with status dp"),
         _percent("percent_tentative_positive", "with status tp"),
         _percent("percent_tentative_negative", "with status tn"),
         _percent("percent_definitive_negative", "with status dn"),
-        _count(
-            "no_information", "Tentative rows without a p (p_source none); the distribution leaves them out"
-        ),
+        integer("no_information", "Tentative rows without a p (p_source none); the distribution leaves them "
+            "out"),
         probability("p_mean", "Mean p of the tentative rows; null without any", nullable=True),
-        Column(
-            "p_sd",
-            "float",
-            "Standard deviation (population) of their p; null without any",
-            nullable=True,
-            minimum=0.0,
-        ),
+        number("p_sd", "Standard deviation (population) of their p; null without any", nullable=True,
+            minimum=0.0),
         probability("p_min", "Lowest p of the tentative rows; null without any", nullable=True),
         probability("p_max", "Highest p of the tentative rows; null without any", nullable=True),
     ),
     ("diagnosis",),
-)
+)  # fmt: skip
 
 EXPANSION_TABLE = Table(
     "expansion_table",
-    "Structure of the pathways of every diagnosis, and what "
-    "they came to on this corpus (the paper's Table 3).",
+    "Structure of the pathways of every diagnosis, and what they came to on this corpus (the paper's Table "
+    "3).",
     (
         text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' last"),
-        _count("variants", "Spellings"),
-        _count("pathways", "Pathways"),
-        _count(
-            "depth", "Longest chain through sub-findings that are themselves diagnoses; of all, the highest"
-        ),
-        _count("width", "Distinct leaf names over its pathways; of all, the highest"),
+        integer("variants", "Spellings"),
+        integer("pathways", "Pathways"),
+        integer("depth", "Longest chain through sub-findings that are themselves diagnoses; of all, the "
+            "highest"),
+        integer("width", "Distinct leaf names over its pathways; of all, the highest"),
         _published("published_variants", "number of spellings"),
         _published("published_pathways", "number of pathways"),
         _published("published_depth", "depth"),
         _published("published_width", "width"),
-        _count("stated", "Delivered rows that are this diagnosis, whatever their status, section or fate"),
-        _count("expanded", "Of these, rows that expand"),
-        Column(
-            "percent_expanded",
-            "float",
-            "Percent of the stated rows that expand; null without any",
-            nullable=True,
-            minimum=0.0,
-            maximum=100.0,
-        ),
-        _count("expanded_generated", "Generated rows of this diagnosis that expand in turn"),
-        _count("generated", "Sub-findings generated below its stated rows, to the leaves, before resolution"),
-        _count("already_stated", "Sub-findings of its rows that the report already states"),
-        _count("added", "Generated rows below its stated rows in the result"),
-        Column(
-            "percent_added",
-            "float",
-            "Percent of all added rows that are below its stated rows; null without any",
-            nullable=True,
-            minimum=0.0,
-            maximum=100.0,
-        ),
+        integer("stated", "Delivered rows that are this diagnosis, whatever their status, section or fate"),
+        integer("expanded", "Of these, rows that expand"),
+        number("percent_expanded", "Percent of the stated rows that expand; null without any", nullable=True,
+            minimum=0.0, maximum=100.0),
+        integer("expanded_generated", "Generated rows of this diagnosis that expand in turn"),
+        integer("generated", "Sub-findings generated below its stated rows, to the leaves, before "
+            "resolution"),
+        integer("already_stated", "Sub-findings of its rows that the report already states"),
+        integer("added", "Generated rows below its stated rows in the result"),
+        number("percent_added", "Percent of all added rows that are below its stated rows; null without any",
+            nullable=True, minimum=0.0, maximum=100.0),
     ),
     ("diagnosis",),
-)
+)  # fmt: skip
 
 FIT_MEASURES = ("steps", "rank", "mu", "p")
 
 
 def _beside(name: str, description: str) -> Column:
-    return Column(
+    return number(
         name,
-        "float",
         f"Published {description}, of the paper's corpus and judges; null where none is printed",
         nullable=True,
     )
@@ -128,67 +108,54 @@ def _beside(name: str, description: str) -> Column:
 
 FIT_TABLE = Table(
     "fit_table",
-    "Fits of the tentative findings that have a place of their own. Published: of the paper's corpus "
-    "and judges, to compare with, whatever this corpus is.",
+    "Fits of the tentative findings that have a place of their own. Published: of the paper's corpus and "
+    "judges, to compare with, whatever this corpus is.",
     (
-        Column(
-            "measure",
-            "string",
-            "steps: opponents played; rank: place in the ranking, from 1; mu: its points; p: probability",
-            choices=FIT_MEASURES,
-        ),
-        _count("n", "Findings"),
-        Column("mean", "float", "Mean; null without any", nullable=True),
-        Column(
-            "sd", "float", "Standard deviation (population); null without any", nullable=True, minimum=0.0
-        ),
-        Column("minimum", "float", "Lowest; null without any", nullable=True),
-        Column("maximum", "float", "Highest; null without any", nullable=True),
+        code("measure", "steps: opponents played; rank: place in the ranking, from 1; mu: its points; p: "
+            "probability", FIT_MEASURES),
+        integer("n", "Findings"),
+        number("mean", "Mean; null without any", nullable=True),
+        number("sd", "Standard deviation (population); null without any", nullable=True, minimum=0.0),
+        number("minimum", "Lowest; null without any", nullable=True),
+        number("maximum", "Highest; null without any", nullable=True),
         _beside("published_mean", "mean"),
         _beside("published_sd", "standard deviation"),
         _beside("published_minimum", "lowest value"),
         _beside("published_maximum", "highest value"),
     ),
     ("measure",),
-)
+)  # fmt: skip
 
 CORPUS_FIGURES = Table(
     "corpus_figures",
     "Counts that the paper prints, on this corpus, each named for what it counts.",
     (
         text("measure", "What is counted"),
-        Column(
-            "value",
-            "float",
-            "On this corpus; shares from 0 to 1; null when it cannot be said (a share of nothing)",
-            nullable=True,
-        ),
+        number("value", "On this corpus; shares from 0 to 1; null when it cannot be said (a share of "
+            "nothing)", nullable=True),
         _published("published", "value"),
         text("note", "What to know before comparing the two, or empty"),
     ),
     ("measure",),
-)
+)  # fmt: skip
 
 CONFLICT_TABLE = Table(
     "conflict_table",
-    "Conflicts before resolution by type and by which kinds of rows "
-    "meet (the paper's cross table), and what became of the rows.",
+    "Conflicts before resolution by type and by which kinds of rows meet (the paper's cross table), and what "
+    "became of the rows.",
     (
-        Column("conflict_type", "string", "How the rows disagree or repeat", choices=CONFLICT_TYPES),
-        Column("source", "string", "Which kinds of rows meet", choices=CONFLICT_SOURCES),
-        _count("conflicts", "Groups with this conflict"),
-        _count(
-            "suppressed",
-            "Of these, sub-findings never generated: the report states them with other certainty",
-        ),
+        code("conflict_type", "How the rows disagree or repeat", CONFLICT_TYPES),
+        code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
+        integer("conflicts", "Groups with this conflict"),
+        integer("suppressed", "Of these, sub-findings never generated: the report states them with other "
+            "certainty"),
         _published("published", "number of conflicts"),
-        _count("merged", "Rows taking part that resolution merged for a conflict of this type"),
-        _count(
-            "removed", "Rows taking part that resolution removed or discarded for a conflict of this type"
-        ),
+        integer("merged", "Rows taking part that resolution merged for a conflict of this type"),
+        integer("removed", "Rows taking part that resolution removed or discarded for a conflict of this "
+            "type"),
     ),
     ("conflict_type", "source"),
-)
+)  # fmt: skip
 
 MODE_DIFFERENCES = Table(
     "mode_differences",
@@ -196,41 +163,17 @@ MODE_DIFFERENCES = Table(
     (
         STUDY,
         FINDING_ID,
-        text("name", "Finding in canonical form"),
-        Column("status", "string", "Status of the row", choices=STATUSES),
-        Column(
-            "source",
-            "string",
-            "Stated in the report, or generated from a pathway",
-            choices=("original", "expansion"),
-        ),
-        Column(
-            "difference",
-            "string",
-            "Where the row is, or what of it differs: its probability or interval, else its parent, "
-            "attributes, references or merged rows",
-            choices=("only in method", "only in paper", "probability", "content"),
-        ),
-        Column(
-            "cause",
-            "string",
-            "Which departure explains it, or that another row of the study does",
-            choices=(
-                "alternatives",
-                "denied sign",
-                "highest p",
-                "blacklist",
-                "bounds of an edge",
-                "spoken against",
-                "already stated",
-                "resolved",
-                "same place",
-                "attributes kept apart",
-                "follows from another row",
-            ),
-        ),
+        CANONICAL_NAME,
+        STATUS_OF_ROW,
+        STATED_OR_GENERATED,
+        code("difference", "Where the row is, or what of it differs: its probability or interval, else its "
+            "parent, attributes, references or merged rows", ("only in method", "only in paper",
+            "probability", "content")),
+        code("cause", "Which departure explains it, or that another row of the study does", ("alternatives",
+            "denied sign", "highest p", "blacklist", "bounds of an edge", "spoken against", "already stated",
+            "resolved", "same place", "attributes kept apart", "follows from another row")),
         probability("prob_method", "prob in mode method; null when the row is not there", nullable=True),
         probability("prob_paper", "prob in mode paper; null when the row is not there", nullable=True),
     ),
     ("finding_id",),
-)
+)  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import STUDY, text
+from lunguage_assets.tables.columns import ANY_SUBJECT, STUDY, VIEWS_WRITTEN, code, integer, listed, text
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
-from lunguage_assets.tables.schema import Column, Table
+from lunguage_assets.tables.schema import Table
 
 PUBLISHED_COLUMNS: tuple[str, ...] = (
     "idx", "subject_id", "study_id", "sequence", "section", "sent", "ent", "cat", "prob", "status",
@@ -22,20 +22,15 @@ RELEASE = Table(
         *LUNGUAGE_PLUS_PLUS.columns,
         text("report_batch", "Batch that delivered the released version of the study"),
         text("ranker", "Ranker whose probabilities these are"),
-        Column("judges", "strings", "Judges of the ranker, in panel order"),
-        Column(
-            "ruler",
-            "string",
-            "own: ranked on this corpus; published: the paper's ranking",
-            choices=("own", "published"),
-        ),
+        listed("judges", "Judges of the ranker, in panel order"),
+        code("ruler", "own: ranked on this corpus; published: the paper's ranking", ("own", "published")),
     ),
     ("finding_id",),
     ordered=LUNGUAGE_PLUS_PLUS.ordered,
     unique=LUNGUAGE_PLUS_PLUS.unique,
     present=LUNGUAGE_PLUS_PLUS.present,
     only=LUNGUAGE_PLUS_PLUS.only,
-)
+)  # fmt: skip
 
 SPLITS = ("train", "validate", "test")
 STUDIES = Table(
@@ -44,20 +39,14 @@ STUDIES = Table(
     "files of MIMIC-CXR-JPG, and the part of the official split.",
     (
         STUDY,
-        text("subject_id", "Patient, 'p' and 8 to 18 digits"),
-        Column("study_number", "int", "study_id without its letter", minimum=0),
-        Column("subject_number", "int", "subject_id without its letter", minimum=0),
-        text("view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"),
+        ANY_SUBJECT,
+        integer("study_number", "study_id without its letter"),
+        integer("subject_number", "subject_id without its letter"),
+        VIEWS_WRITTEN,
         text("report_batch", "Batch that delivered the released version of the study"),
-        Column("rows_out", "int", "Rows of the study in the result", minimum=0),
-        Column(
-            "split",
-            "string",
-            "Part of the split in the home's mimic-cxr-2.0.0-split.csv; null without that file, and for a "
-            "study that it does not list",
-            nullable=True,
-            choices=SPLITS,
-        ),
+        integer("rows_out", "Rows of the study in the result"),
+        code("split", "Part of the split in the home's mimic-cxr-2.0.0-split.csv; null without that file, "
+            "and for a study that it does not list", SPLITS, nullable=True),
     ),
     ("study_id",),
-)
+)  # fmt: skip

@@ -106,7 +106,7 @@ def test_an_error_of_the_file_system_says_what_to_do(tmp_path: Path, monkeypatch
     def refuses(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    monkeypatch.setattr("lunguage_assets.cli.home_option.chosen_home", refuses)
+    monkeypatch.setattr("lunguage_assets.cli.options.chosen_home", refuses)
     done = lunguage(tmp_path, "status")
     assert done.stderr.startswith("lunguage: Permission denied: /somewhere. This account must be allowed")
 
@@ -133,8 +133,8 @@ def test_analyses_say_that_the_release_lacks_them_only_where_it_does(
     finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from lunguage_assets.home.home import Home
-    from lunguage_assets.orchestration.runs.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import RunSummary
 
     for stale in (True, False):
-        console.print_analyses(Home(finished.home), "panel", Outcome(), release_is_stale=stale)
+        console.print_analyses(Home(finished.home), "panel", RunSummary(), release_is_stale=stale)
         assert ("the release is from before" in capsys.readouterr().out) == stale

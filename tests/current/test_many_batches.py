@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.current.plan import Request, plan
+from lunguage_assets.current.plan import Wanted, plan
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.home import home as homes
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import MadeOf, Record
+from lunguage_assets.home.record import MadeOf, TableRecord
 from lunguage_assets.judges.configuration import load_judges
 
 
@@ -30,10 +30,10 @@ def work(root: Path, batches: int, patch: pytest.MonkeyPatch) -> Counter[str]:
         (folder / "batch.json").write_text(json.dumps(told))
     read, reasons = homes.read_batch, Standings._reasons
 
-    def record(table: str, *keys: str) -> Record | None:
+    def record(table: str, *keys: str) -> TableRecord | None:
         done["records"] += 1
         waits = table == "hedge_phrases" and keys[-1] >= f"b{batches // 2:04d}"
-        return None if waits else Record(table, keys, MadeOf(), "v")
+        return None if waits else TableRecord(table, keys, MadeOf(), "v")
 
     def counted(self: Standings, *of: object) -> object:
         for reason in reasons(self, *of):  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def work(root: Path, batches: int, patch: pytest.MonkeyPatch) -> Counter[str]:
         within.setattr(Standings, "_reasons", counted)
         standings = Standings(home, load_judges())
         standings.record = cache(record)  # type: ignore[method-assign]
-        assert len(plan(standings, Request("panel"))) > batches
+        assert len(plan(standings, Wanted("panel"))) > batches
     return done
 
 

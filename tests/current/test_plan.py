@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
 from lunguage_assets.data_files import resource
@@ -82,7 +82,7 @@ def made_by(stage: Stage) -> list[tuple[str, ...]]:
 def test_every_stage_of_a_plan_finds_what_it_reads_current(
     now: Supposed, ranker: str, chosen: set[str] | None, rebuild: bool, own: bool
 ) -> None:
-    stages = plan(now, Request(ranker, chosen, rebuild, own_phrases=own))
+    stages = plan(now, Wanted(ranker, chosen, rebuild, own_phrases=own))
     assert len(set(stages)) == len(stages)
     done: set[tuple[str, ...]] = set()
     for stage in stages:
@@ -102,9 +102,10 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
     vocabulary = now.of("hedge_vocabulary", "lexicon").state
     if vocabulary == "stale":
         with pytest.raises(MethodError, match="--rebuild-ranking"):
-            plan_backfill(now, "new", sorted(chosen))
+            plan_backfill(now, Wanted("new", chosen or None))
         return
-    for stage in plan_backfill(now, "new", sorted(chosen), rebuild=rebuild, phrases=phrases):
+    wanted = Wanted("new", chosen or None, rebuild, own_phrases=phrases)
+    for stage in plan_backfill(now, wanted):
         taken_in = stage.job in ("read_reports", "structure", "ingest")
         shared = taken_in or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
         collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
@@ -114,20 +115,20 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
 @given(now=supposed)
 def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
     """After the plan's stages, nothing is planned."""
-    stages = plan(now, Request("panel"))
+    stages = plan(now, Wanted("panel"))
     done = {place for stage in stages for place in made_by(stage)}
     after = Supposed({place: state for place, state in now.by_step.items() if place not in done})
-    assert plan(after, Request("panel")) == []
+    assert plan(after, Wanted("panel")) == []
 
 
 def test_everything_that_is_current_is_left_out() -> None:
-    assert plan(Supposed({}), Request("panel")) == []
-    assert plan_backfill(Supposed({}), "new") == []
+    assert plan(Supposed({}), Wanted("panel")) == []
+    assert plan_backfill(Supposed({}), Wanted("new")) == []
 
 
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
     missing = Supposed(dict.fromkeys(PLACES, MISSING))
-    stages = [(stage.job, stage.keys) for stage in plan(missing, Request("panel"))]
+    stages = [(stage.job, stage.keys) for stage in plan(missing, Wanted("panel"))]
     assert [stage for stage in stages if stage[0] in ("read_reports", "structure")] == [
         ("read_reports", ("b",)),
         ("structure", ("rules", "b")),
@@ -138,11 +139,11 @@ def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
 def test_an_unknown_judge_or_batch_is_refused_with_the_remedy() -> None:
     now = Supposed({})
     with pytest.raises(ConfigurationError, match=r"candidates = \[...\] of \[presets.offline\]"):
-        plan_backfill(now, "gpt-4o")
+        plan_backfill(now, Wanted("gpt-4o"))
     with pytest.raises(ConfigurationError, match=r"Add \[judges.nobody\] to a copy"):
-        plan_backfill(now, "nobody")
+        plan_backfill(now, Wanted("nobody"))
     with pytest.raises(ConfigurationError, match="batch 'c' is not registered; registered: a, b"):
-        plan_backfill(now, "new", ["c"])
+        plan_backfill(now, Wanted("new", ["c"]))
 
 
 def test_a_table_and_its_step_have_the_same_partitions() -> None:

@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
-from small_homes import SmallHome, store_unchecked
+from small_homes import PANEL, SmallHome, line, store_unchecked
 
-from lunguage_assets.current import reads
-from lunguage_assets.current.plan import Request
+from lunguage_assets.current.plan import Wanted, plan
+from lunguage_assets.current.reads import OPTIONS
 from lunguage_assets.current.recipes import RECIPES, RELEASE
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
-from lunguage_assets.explicit.fit.probability import load_anchors
-from lunguage_assets.home.record import Record
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.home.record import TableRecord
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
 from lunguage_assets.tables import TABLES
 
@@ -93,6 +93,10 @@ def not_current(now: Standings) -> Stale:
     }
 
 
+def planned(now: Standings) -> list[str]:
+    return [line(stage) for stage in plan(now, PANEL)]
+
+
 def setting(group: str, line: str) -> Callable[[SmallHome], None]:
     """A change of one option."""
 
@@ -111,7 +115,7 @@ def setting(group: str, line: str) -> Callable[[SmallHome], None]:
 def anchors(small: SmallHome) -> None:
     ratings = [
         f"{rater},{anchor.phrase},Invented sentence.,{rating}"
-        for anchor in load_anchors()
+        for anchor in published_anchors()
         for rater, rating in (("a", 20), ("b", 60))
     ]
     small.home.anchor_ratings.write_text("\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n")
@@ -205,7 +209,7 @@ def made_again(small: SmallHome) -> None:
     """Sound fits of the first batch with other numbers, as from a copy of the home."""
     path = path_of(small, "fitted_probabilities", "panel", "first")
     record = stored_record(TABLES["fitted_probabilities"], path)
-    assert isinstance(record, Record)
+    assert isinstance(record, TableRecord)
     frame = read(small, "fitted_probabilities", "panel", "first")
     changed = frame.assign(steps=frame["steps"] + 1)
     write_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)
@@ -369,21 +373,26 @@ ROWS = {
 }
 
 
-@pytest.fixture
-def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+@pytest.fixture(scope="module")
+def copied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
     """A copy of the finished home; what Dagster knows of it is not asked here."""
-    shutil.copytree(finished.home, tmp_path / "home")
-    with SmallHome.opened(tmp_path / "home") as opened:
+    root = tmp_path_factory.mktemp("copied") / "home"
+    shutil.copytree(finished.home, root)
+    with SmallHome.opened(root) as opened:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def before(copied: SmallHome) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in copied.home.root.rglob("*") if path.is_file()}
+
+
 @pytest.fixture
-def undone(small: SmallHome) -> Iterator[Callable[[], None]]:
+def undone(copied: SmallHome, before: dict[Path, bytes]) -> Callable[[], None]:
     """Puts every file of the home back as it was."""
-    before = {path: path.read_bytes() for path in small.home.root.rglob("*") if path.is_file()}
 
     def undo() -> None:
-        for path in [path for path in small.home.root.rglob("*") if path.is_file()]:
+        for path in [path for path in copied.home.root.rglob("*") if path.is_file()]:
             if path not in before:
                 path.unlink()
         for path, content in before.items():
@@ -393,16 +402,25 @@ def undone(small: SmallHome) -> Iterator[Callable[[], None]]:
     return undo
 
 
+@pytest.fixture
+def small(copied: SmallHome, undone: Callable[[], None]) -> Iterator[SmallHome]:
+    """The copy; whatever a test changes in it is undone."""
+    yield copied
+    undone()
+
+
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
     row: Row, small: SmallHome, undone: Callable[[], None]
 ) -> None:
     row.change(small)
-    assert not_current(small.standings()) == row.stale
-    assert small.plan() == list(row.plan)
+    now = small.standings()
+    assert not_current(now) == row.stale
+    assert planned(now) == list(row.plan)
     undone()
-    assert not_current(small.standings()) == {}
-    assert small.plan() == []
+    now = small.standings()
+    assert not_current(now) == {}
+    assert planned(now) == []
 
 
 @pytest.mark.parametrize("step", [step for step in RECIPES if step != RELEASE])
@@ -470,29 +488,29 @@ def test_a_batch_that_is_registered_makes_nothing_stale(small: SmallHome, finish
 
 def test_a_batch_asked_for_is_planned_without_the_others(small: SmallHome) -> None:
     pathways(small)
-    assert small.plan(Request("panel", ("second",))) == [EXPAND[1], *OUT]
+    assert small.plan(Wanted("panel", ("second",))) == [EXPAND[1], *OUT]
 
 
 def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(small: SmallHome) -> None:
     alone = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
-    assert small.plan(Request("cues")) == alone
+    assert small.plan(Wanted("cues")) == alone
 
 
 def test_a_run_asked_for_another_folder_writes_the_release_alone(small: SmallHome, tmp_path: Path) -> None:
     elsewhere = tmp_path / "out" / "release" / "panel"
-    assert small.plan(Request("panel", release=elsewhere)) == list(OUT)
+    assert small.plan(Wanted("panel", release=elsewhere)) == list(OUT)
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     """An option that nobody reads would change a result and make nothing stale."""
-    explicit = set(small.resource.settings.explicit.model_dump())
-    assert explicit == (
-        reads.VOCABULARY_OPTIONS | reads.COMPARISON_OPTIONS | reads.RANKING_OPTIONS | reads.FIT_OPTIONS
-    ) | {"anchors"}, "the anchors count by what they are"
-    implicit = set(small.resource.settings.implicit.model_dump())
-    assert implicit - reads.MERGE_OPTIONS == {
-        option for option in implicit if option.startswith("encoder")
-    }, "the encoder counts by its identity"
+    read = {group: set[str]() for group, _ in OPTIONS.values()}
+    for group, options in OPTIONS.values():
+        read[group] |= options
+    settings = small.resource.settings
+    assert set(settings.explicit.model_dump()) == read["explicit"] | {"anchors"}, "which count as they are"
+    implicit = set(settings.implicit.model_dump())
+    encoder = {option for option in implicit if option.startswith("encoder")}
+    assert implicit - read["implicit"] == encoder, "the encoder counts by its identity"
     known = small.standings().reads
     for step, recipe in RECIPES.items():
         for name in recipe.reads:

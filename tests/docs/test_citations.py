@@ -30,7 +30,9 @@ def _texts() -> Iterator[tuple[Path, str]]:
     for folder in CITING:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in TEXT and path.is_file():
-                yield path, re.sub(r"\s*\n[\s#]*", " ", path.read_text(encoding="utf-8"))
+                text = path.read_text(encoding="utf-8")
+                if "plicit.md" in text:
+                    yield path, re.sub(r"\s*\n[\s#]*", " ", text)
 
 
 def _sections(page: str) -> set[int]:
@@ -72,7 +74,12 @@ def test_every_path_that_a_page_names_exists() -> None:
 
 def test_every_python_file_that_a_page_or_a_docstring_names_exists() -> None:
     sources = [*PAGES, *sorted((ROOT / "lunguage_assets").rglob("*.py"))]
-    present = {path.name for path in ROOT.rglob("*.py")}
+    folders = (ROOT, *(ROOT / folder for folder in CITING))
+    present = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in folder.glob("*.py" if folder == ROOT else "**/*.py")
+    }
     named = {
         (source.relative_to(ROOT).as_posix(), name)
         for source in sources
@@ -84,8 +91,7 @@ def test_every_python_file_that_a_page_or_a_docstring_names_exists() -> None:
 
 def _is_a_file(name: str, present: set[str]) -> bool:
     """A file of that name anywhere, or a path from the repository, the package or one of its folders."""
-    folders = [ROOT, *(ROOT / "lunguage_assets").glob("**/")]
-    return any((folder / name).exists() for folder in folders) if "/" in name else name in present
+    return any(path == name or path.endswith(f"/{name}") for path in present)
 
 
 def test_every_module_that_a_page_names_exists() -> None:

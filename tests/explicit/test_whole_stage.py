@@ -12,8 +12,8 @@ import pytest
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
@@ -47,7 +47,7 @@ def run(folder: Path, reports: int) -> Run:
         findings,
         vocabulary,
         ranking,
-        fit_pairs(findings, hedges, vocabulary, ranking, panel, load_anchors(), settings),
+        fit_pairs(findings, hedges, vocabulary, ranking, panel, published_anchors(), settings).probabilities,
     )
 
 

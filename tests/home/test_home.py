@@ -29,12 +29,12 @@ def sample(folder: Path, seed: int) -> Path:
 
 def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, one: Path, other: Path) -> None:
     home = Home(tmp_path / "home")
-    first = home.register(one, "b")
-    assert home.register(one, "b") == first
+    [first] = home.register(one, "b")
+    assert home.register(one, "b") == [first]
     with pytest.raises(CorpusMismatch, match="another key"):
         home.register(other, "b")
     assert [batch.key for batch in home.registered()] == ["b"]
-    assert home.register(other, "c").number == 1
+    assert home.register(other, "c")[0].number == 1
 
 
 @pytest.mark.parametrize("key", [".", "..", ".x.tmp", ".lock", "", "a/b", "A", "x" * 129])
@@ -43,7 +43,7 @@ def test_a_key_that_is_a_place_or_looks_unfinished_is_refused(tmp_path: Path, on
     with pytest.raises(ConfigurationError, match="not usable; expected"):
         home.register(one, key)
     assert home.registered() == []
-    assert home.register(one, "x.tmp.").key == "x.tmp."
+    assert home.register(one, "x.tmp.")[0].key == "x.tmp."
 
 
 def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(

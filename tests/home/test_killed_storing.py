@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 
 import duckdb
+import pandas as pd
+import pytest
 from invented_reports import Said, dictionary, run, said, vocabulary
 from killed_process import killed_at
 from platform_support import contents
@@ -22,14 +24,19 @@ from lunguage_assets.home.store import (
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
+Frames = tuple[pd.DataFrame, ...]
 OLD = [said("nodule")]
 NEW = [said("CHF", "tp", p=0.6, view="pa"), said("pneumonia", "tp", p=0.4), said("nodule")]
 TABLES = (PATHWAY_MATCHES, EXPANSIONS)
 
 
-def expand_into(root: Path, rows: list[Said]) -> None:
+def expanded(rows: list[Said]) -> Frames:
     found = expand(run(rows).deduplicated, dictionary(), vocabulary())
-    for table, frame in zip(TABLES, (found.matches, found.expansions), strict=True):
+    return found.matches, found.expansions
+
+
+def store(root: Path, frames: Frames) -> None:
+    for table, frame in zip(TABLES, frames, strict=True):
         write_table(table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b"))
 
 
@@ -46,21 +53,25 @@ def seen(root: Path) -> tuple[int, ...]:
     return tuple(found)
 
 
-def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_bytes(tmp_path: Path) -> None:
+def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lunguage_assets.home.store.TABLES", {table.name: table for table in TABLES})
     before, whole, root = (tmp_path / name for name in ("before", "whole", "root"))
-    expand_into(before, OLD)
+    made = expanded(NEW)
+    store(before, expanded(OLD))
     old = seen(before)
     shutil.copytree(before, whole)
-    expand_into(whole, NEW)
+    store(whole, made)
     new = seen(whole)
     places, killed = set(), True
     step = 0
     while killed:
         shutil.copytree(before, root)
-        killed = killed_at(step, lambda: expand_into(root, NEW))
+        killed = killed_at(step, lambda: store(root, made))
         places.add(seen(root))
         if killed:
-            assert not killed_at(-1, lambda: expand_into(root, NEW))
+            assert not killed_at(-1, lambda: store(root, made))
         left = {path: content for path, content in contents(root).items() if not path.endswith(".tmp")}
         assert left == contents(whole), f"killed before change {step}"
         shutil.rmtree(root)

@@ -34,8 +34,8 @@ def stored(home: Home, batches: list[Batch]) -> pd.DataFrame:
 
 def test_a_registered_tree_is_one_file_with_the_same_reports(tmp_path: Path, home: Home) -> None:
     write_mimic_tree(tmp_path / "d")
-    preview = home.examine(tmp_path / "d", "d")
-    batch = home.register(tmp_path / "d", "d")
+    [preview] = home.examine(tmp_path / "d", "d")
+    [batch] = home.register(tmp_path / "d", "d")
     assert preview.batch == batch == home.batch("d")
     assert (batch.kind, batch.files) == ("text", ("raw_reports.parquet", "mimic-cxr-2.0.0-metadata.csv"))
     files = {path.name for path in (home.batches / "d").iterdir()}
@@ -52,7 +52,7 @@ def test_the_same_tree_again_changes_nothing_and_another_one_is_refused(tmp_path
     (tmp_path / "plain" / "files" / "p10" / "p10000032" / "s50000001.txt").write_text("No effusion.")
     with pytest.raises(CorpusMismatch, match="registered with other content"):
         home.register(tmp_path / "plain", "d")
-    assert home.registered() == [first]
+    assert home.registered() == first
 
 
 @pytest.mark.parametrize("write", [write_mimic_tree, write_table])
@@ -60,17 +60,17 @@ def test_a_large_delivery_becomes_several_batches_and_loses_nothing(
     tmp_path: Path, home: Home, write: object
 ) -> None:
     write(tmp_path / "d")  # type: ignore[operator]
-    previewed = home.examine_all(tmp_path / "d", "d", batch_reports=3)
-    batches = home.register_all(tmp_path / "d", "d", batch_reports=3)
+    previewed = home.examine(tmp_path / "d", "d", batch_reports=3)
+    batches = home.register(tmp_path / "d", "d", batch_reports=3)
     assert [one.batch for one in previewed] == batches == home.registered()
     assert [batch.key for batch in batches] == [f"d-{number:03d}" for number in range(1, len(batches) + 1)]
     assert [batch.number for batch in batches] == list(range(len(batches)))
-    whole = texts(home.examine(tmp_path / "d", "d").delivery)
+    whole = texts(home.examine(tmp_path / "d", "d")[0].delivery)
     found = stored(home, batches).sort_values("study_id", ignore_index=True)
     pd.testing.assert_frame_equal(found, whole)
     for one in previewed:
         pd.testing.assert_frame_equal(texts(one.delivery), texts(home.delivery(one.batch.key)))
-    assert home.register_all(tmp_path / "d", "d", batch_reports=3) == batches
+    assert home.register(tmp_path / "d", "d", batch_reports=3) == batches
 
 
 @given(patients=st.lists(st.integers(0, 5), min_size=1, max_size=30), most=st.integers(1, 8))
@@ -83,7 +83,7 @@ def test_all_reports_of_a_patient_are_in_one_batch(
     frame = pd.DataFrame(rows, columns=["study_id", "subject_id"]).assign(report="No effusion.")
     frame.to_csv(folder / "reports.csv", index=False)
     home = Home(folder / "home")
-    batches = home.register_all(folder, "d", batch_reports=most)
+    batches = home.register(folder, "d", batch_reports=most)
     owners = [set(texts(home.delivery(batch.key))["subject_id"]) for batch in batches]
     assert sum(map(len, owners)) == len(set(patients))
     assert sorted(stored(home, batches)["study_id"]) == sorted(study for study, _ in rows)
@@ -95,7 +95,7 @@ def test_all_reports_of_a_patient_are_in_one_batch(
 def test_the_batches_of_a_tree_have_the_metadata_of_their_own_studies(tmp_path: Path, home: Home) -> None:
     write_mimic_tree(tmp_path / "d")
     (tmp_path / "d" / "Lunguage_vocab.csv").write_text("category,target_term,normed_term\nPF,x,y\n")
-    batches = home.register_all(tmp_path / "d", "d", batch_reports=5)
+    batches = home.register(tmp_path / "d", "d", batch_reports=5)
     for batch in batches:
         delivery = home.delivery(batch.key)
         assert delivery.metadata is not None
@@ -108,7 +108,7 @@ def test_the_batches_of_a_tree_have_the_metadata_of_their_own_studies(tmp_path: 
 def test_views_and_texts_of_several_files_come_from_the_one_stored(tmp_path: Path, home: Home) -> None:
     path, _ = write_openi_tables(tmp_path / "d")
     assert batch_key(path) == "indiana_reports"
-    before = home.examine(path, "o")
+    [before] = home.examine(path, "o")
     home.register(path, "o")
     pd.testing.assert_frame_equal(texts(home.delivery("o")), texts(before.delivery))
     assert home.batch("o").files == ("raw_reports.parquet",)
@@ -119,7 +119,7 @@ def test_a_batch_of_findings_says_so_even_when_it_was_registered_before_there_we
 ) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "Lunguage.csv").write_text("any", encoding="utf-8")
-    assert home.register_all(tmp_path / "d", "d", batch_reports=1) == home.registered()
+    assert home.register(tmp_path / "d", "d", batch_reports=1) == home.registered()
     manifest = home.batches / "d" / "batch.json"
     manifest.write_text(manifest.read_text().replace('  "kind": "findings",\n', ""), encoding="utf-8")
     assert "kind" not in manifest.read_text()

@@ -27,8 +27,8 @@ from profiles import examples
 from resolution_oracle import oracle_violations
 from resolved_again import resolve_again
 
+from lunguage_assets.implicit.merging.candidates import linearised
 from lunguage_assets.implicit.merging.distinctions import marks
-from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.rows import read_rows

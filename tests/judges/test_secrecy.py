@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import os
 import shutil
 import signal
@@ -25,6 +26,7 @@ from typing import Any
 
 import child_process
 import planted
+import planted_runs
 import pytest
 from loopback import LoopbackServer
 
@@ -37,6 +39,7 @@ LOUD = {
     "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
     "PYTHONPATH": child_process.environment()["PYTHONPATH"],
 }
+TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx2", "httpcore2")
 BEHAVIOURS = {
     "troubled": planted.troubled(),
     "rejecting": lambda prompt, occurrence: "400" if "sentence_1:" in prompt else "",
@@ -58,6 +61,12 @@ QUOTING_FILES = {
 
 
 RATINGS = f"rater,phrase,sentence,rating\na,There may be a nodule {planted.PLANTED}.,may,40\nb,likely,x,90\n"
+OWN_RULER = "ruler = 'own'\nruler_minimum = 3\nminimum_examples = 1\nrepetitions = 1\norders = 2\n"
+ANCHORS = "rater,phrase,sentence,rating\n" + "".join(
+    f"{rater},{phrase},s,{rating}\n"
+    for rater in "ab"
+    for phrase, rating in (("probably", 80), ("cannot be excluded", 30))
+)
 
 
 class Runs:
@@ -77,29 +86,21 @@ class Runs:
     def status(self, name: str) -> str:
         return (self.logs / f"{name}.status").read_text()
 
-    def environment(self, home: Path, behaviour: str, ledger: str = "ledger.sqlite") -> dict[str, str]:
+    def environment(self, home: Path, behaviour: str) -> dict[str, str]:
+        """Variables of a run, with a ledger of its own for every behaviour of the server."""
         judges = planted.write_judges(self.folder, self.url, behaviour)
+        ledger = "ledger.sqlite" if behaviour == "troubled" else f"ledger-{behaviour}.sqlite"
         return {
             **planted.KEYS, **LOUD, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(judges),
             "LUNGUAGE_LEDGER": str(home / ledger),
         }  # fmt: skip
 
-    def scenario(self, name: str, behaviour: str = "troubled", **more: Any) -> dict[str, Any]:
-        """A run on the third home, with a ledger of its own for every behaviour of the server."""
-        home, data = more.pop("home", self.third), more.pop("data", self.folder / "delivered")
-        environment = self.environment(
-            home, behaviour, f"ledger-{behaviour}.sqlite" if behaviour != "troubled" else "ledger.sqlite"
-        )
-        arguments = ["run", "--data", str(data), "--batch", more.pop("batch", "b")]
-        return {
-            "name": name,
-            "arguments": arguments,
-            "environment": environment,
-            "crash": [],
-            "files": {},
-            "copy": [],
-            **more,
-        }
+    def scenario(
+        self, name: str, home: Path, behaviour: str = "troubled", delivered: str = "delivered", **more: Any
+    ) -> dict[str, Any]:
+        arguments = ["run", "--data", str(self.folder / delivered), "--batch", delivered[0]]
+        plain = {"name": name, "arguments": arguments, "environment": self.environment(home, behaviour)}
+        return {**plain, "crash": [], "files": {}, "copy": [], **more}
 
 
 def clean_environment() -> dict[str, str]:
@@ -116,47 +117,40 @@ def server() -> Iterator[LoopbackServer]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Runs:
     made = Runs(tmp_path_factory.mktemp("secrecy"), server.url)
+    first, second, third = made.first, made.second, made.third
     assert planted.write_corpus(made.folder / "delivered", 8) > 5
     shutil.copytree(made.folder / "delivered", made.folder / "headless")
     planted.write_rows(made.folder / "headless", planted.read_rows(made.folder / "delivered"), header=False)
-    planted.write_home(made.first)
-    planted.write_home(made.third)
+    for home in (first, third):
+        (planted.write_home(home) / "anchor_ratings.csv").write_text(ANCHORS)
+        (home / "settings.toml").write_text(planted.SETTINGS.replace("ruler = 'published'\n", OWN_RULER))
+    fits = second / "tables" / "fitted_probabilities" / "panel" / "d.parquet"
     nowhere = planted.write_judges(made.folder, "http://127.0.0.1:9", "nowhere")
-    ratings = {str(made.second / "anchor_ratings.csv"): RATINGS}
-    fits = made.second / "tables" / "fitted_probabilities" / "panel" / "b.parquet"
-    whole = [
-        made.scenario("well", home=made.first),
+    down = made.scenario("down", second, "down")
+    down["environment"]["LUNGUAGE_JUDGES"] = str(nowhere)
+    scenarios = [
+        made.scenario("well", first),
         made.scenario(
-            "rejecting",
-            "rejecting",
-            home=made.second,
-            copy=[str(made.first), str(made.second)],
-            files={str(fits): "none"},  # or nothing would be left to ask
-        ),
-        made.scenario("ratings", home=made.second, files=ratings),
-    ]
-    early = [
-        made.scenario("renamed", "renamed"),
-        *(made.scenario(name, crash=[place]) for name, place in CRASHES.items()),
+            "rejecting", second, "rejecting", copy=[str(first), str(second)], files={str(fits): "none"}
+        ),  # from here on without fits, or nothing would be left to ask
+        down,
+        made.scenario("ratings", second, files={str(second / "anchor_ratings.csv"): RATINGS}),
+        made.scenario("renamed", third, "renamed"),
+        *(made.scenario(name, third, crash=[place]) for name, place in CRASHES.items()),
         *(
-            made.scenario(name, files={str(made.third / file): text})
+            made.scenario(name, third, files={str(third / file): text})
             for name, (file, text) in QUOTING_FILES.items()
         ),
+        made.scenario("headless", third, delivered="headless"),  # last: the batch stays, and stays unusable
     ]
-    down = made.scenario("down", "renamed")
-    down["environment"] |= {
-        "LUNGUAGE_JUDGES": str(nowhere),
-        "LUNGUAGE_LEDGER": str(made.third / "ledger-down.sqlite"),
-    }
-    headless = made.scenario(
-        "headless", data=made.folder / "headless", batch="h"
-    )  # last: the batch stays, and stays unusable
-    environment, processes = child_process.environment(clean_environment()), []
-    for name, scenarios in (("whole", whole), ("early", [*early, down, headless])):
-        (made.logs / f"{name}.json").write_text(json.dumps(scenarios))
-        command = child_process.program("planted_runs.py", str(made.logs / f"{name}.json"))
-        processes.append(subprocess.Popen(command, env=environment))
-    assert [process.wait(900) for process in processes] == [0, 0]
+    loggers = [logging.getLogger(name) for name in TALKATIVE]
+    levels = [logger.level for logger in loggers]
+    for scenario in scenarios:
+        for logger in loggers:
+            logger.setLevel(logging.DEBUG)  # as the variables in LOUD have it in a new process
+        planted_runs.run(scenario, made.logs)
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
     return made
 
 
@@ -187,8 +181,8 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
     asked = {call.model for call in server.calls if planted.WORD in call.user}
     assert asked == {"tester-1", "tester-2", "tester-3"}
     for place in (
-        "tables/findings/b.parquet",
-        "tables/rejected/b.parquet",
+        "tables/findings/d.parquet",
+        "tables/rejected/d.parquet",
         "release/panel/v1/restricted/Lunguage_plus_plus.csv",
         "ledger.sqlite",
     ):
@@ -223,7 +217,7 @@ def test_whatever_fails_the_reason_is_told_without_the_words(
 def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(runs: Runs) -> None:
     # Wrong settings and corrections stop before there is a run: the definitions read the one, the plan of a
     # run the other.
-    for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + 3)):
+    for home, failures in ((runs.second, 3), (runs.third, len(CRASHES) + 2)):
         assert planted.traces(home) == []
         with sqlite3.connect(home / "dagster" / "history" / "runs.db") as index:
             (failed,) = index.execute("SELECT count(*) FROM runs WHERE status = 'FAILURE'").fetchone()
@@ -303,7 +297,8 @@ def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(
         port = free.getsockname()[1]
     environment = {
         **clean_environment(),
-        **runs.environment(home, "troubled", "ledger-ui.sqlite"),
+        **runs.environment(home, "troubled"),
+        "LUNGUAGE_LEDGER": str(home / "ledger-ui.sqlite"),
         "DAGSTER_HOME": str(home / "dagster"),
     }
     command = [
@@ -325,8 +320,8 @@ def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(
         try:
             wait_for(port)
             started = [
-                launched(port, "extract_hedges", judge="one", report_batch="b"),
-                launched(port, "expand", ranker="panel", report_batch="b"),
+                launched(port, "extract_hedges", judge="one", report_batch="d"),
+                launched(port, "expand", ranker="panel", report_batch="d"),
             ]
             told = [ended(port, run) for run in started]
         finally:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from landing_drops import Landing, csv
+from landing_drops import DECLARED, Landing, csv
 
 from lunguage_assets.landing import contents as landing_contents
 from lunguage_assets.landing import passes
@@ -167,6 +167,26 @@ def test_a_file_that_turns_into_a_fifo_after_the_look_is_left_for_later(
 
     monkeypatch.setattr(landing_contents, "open_seen", exchanged)
     assert on_disk.settle().waiting == {"a.csv": "it changed while it was read"}
+
+
+def test_where_a_file_for_all_deliveries_cannot_be_read_at_present_all_wait(
+    on_disk: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        on_disk.drop(name, csv(1))
+    on_disk.drop("corpus.toml", DECLARED)
+    opened = landing_contents.open_seen
+
+    def refused(file: Seen) -> object:
+        if file.name == "corpus.toml":
+            raise OSError
+        return opened(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(landing_contents, "open_seen", refused)
+        waiting = on_disk.settle().waiting
+    assert waiting == dict.fromkeys(("a.csv", "b.csv"), "it cannot be read at present (OSError)")
+    assert on_disk.land().registered.keys() == {"a.csv"}
 
 
 @pytest.mark.parametrize("step", ["fetch", "examine", "plan_move"])

@@ -11,7 +11,6 @@ import pytest
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.withheld import (
     REDACTION_VARIABLE,
-    asset_check,
     messages_may_be_shown,
     plain_failures,
     withhold_messages,
@@ -71,35 +70,8 @@ def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted(
     assert QUOTED not in told
 
 
-def test_what_a_person_can_act_on_is_told_in_full_and_what_somebody_waits_for_passes() -> None:
+def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
     with pytest.raises(dg.Failure, match="name another folder"), plain_failures():
         raise ConfigurationError("name another folder")
-    with pytest.raises(FileNotFoundError), plain_failures(passing=(FileNotFoundError,)):
-        raise FileNotFoundError("findings/first.parquet")
     with pytest.raises(KeyboardInterrupt), plain_failures():
         raise KeyboardInterrupt
-
-
-def test_a_check_that_bursts_stores_nothing_of_what_it_saw_and_is_given_what_it_asks_for() -> None:
-    class Words(dg.ConfigurableResource):  # type: ignore[type-arg]
-        said: str
-
-    @dg.asset
-    def report() -> str:
-        return QUOTED
-
-    def check(words, report):  # type: ignore[no-untyped-def]
-        raise ValueError(f"{words.said} {report}")
-
-    check.__annotations__ = {"words": Words, "report": str}  # Words itself, not its name
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            [report, asset_check(asset=report, name="bursting")(check)],
-            resources={"words": Words(said="it says")},
-            instance=instance,
-            raise_on_error=False,
-        )
-        told = "".join(str(entry) for entry in instance.all_logs(result.run_id))
-    assert not result.success
-    assert "unexpected ValueError in " in told
-    assert QUOTED not in told

@@ -13,7 +13,7 @@ from lunguage_assets.pictures.plots import scale_plot
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import FINDING_COURSES
-from lunguage_assets.tables.scale import PHRASE_SCALE
+from lunguage_assets.tables.analyses import PHRASE_SCALE
 
 PNG = b"\x89PNG"
 

@@ -27,7 +27,7 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import canvas, plots
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
-from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
+from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 SETTINGS = ExplicitSettings(bootstrap=4)
 MATCHES = recorded(6, ["one", "two"], noisy())

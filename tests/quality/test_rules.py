@@ -18,9 +18,16 @@ from small_homes import store_unchecked
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import write_table
-from lunguage_assets.quality.remedies import COLUMNS, remedy
-from lunguage_assets.quality.suites import derived_rules, load_suite
-from lunguage_assets.quality.validation import record_results, schema_results, suite_results
+from lunguage_assets.quality import validation
+from lunguage_assets.quality.suites import COLUMNS, derived_rules, load_suite, written_suite
+from lunguage_assets.quality.validation import (
+    outcomes,
+    record_results,
+    remedy,
+    schema_results,
+    suite_results,
+    was_evaluated,
+)
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import SOME_TEXT
 from lunguage_assets.tables.schema import Column, Only, Present, Table
@@ -35,7 +42,7 @@ SMALL = Table(
         Column("low", "float", "Low", nullable=True),
         Column("middle", "float", "Middle"),
         Column("high", "float", "High"),
-        Column("place", "int", "Place"),
+        Column("place", "int", "Place", minimum=0),
         Column("sound", "bool", "Sound", choices=(True,)),
         Column("marked", "bool", "Marked"),
         Column("remark", "string", "Remark"),
@@ -157,7 +164,7 @@ def spoilt(table: Table, rules: list[dict[str, Any]]) -> pd.DataFrame:
         elif rule["type"].startswith("expect_column_value_lengths"):
             row[column] = "x"
         elif rule["type"] == "expect_column_unique_value_count_to_be_between":
-            row[column] = "another one"
+            row[column] = 0.25 if table.column(column).type == "float" else "another one"
         elif rule["type"] == "expect_column_pair_values_a_to_be_greater_than_b":
             text = table.column(kwargs["column_A"]).type == "string"
             row[kwargs["column_A"]], row[kwargs["column_B"]] = ("a", "b") if text else (1, 2)
@@ -171,11 +178,19 @@ WITH_RULES_BY_HAND = ("comparison_matches",)
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_every_rule_of_a_suite_fails_on_the_rows_that_break_it_and_says_what_to_do(table: Table) -> None:
-    rules = load_suite(table.name)["expectations"]
-    results = suite_results(table, spoilt(table, rules), "some_job")
-    sound = [result.rule for result in results if result.success and result.rule != COLUMNS]
-    assert sound == []
-    assert all(len(result.remedy) > 40 for result in results if not result.success)
+    rules = [rule for rule in load_suite(table.name)["expectations"] if rule["type"] != COLUMNS]
+    found = outcomes(spoilt(table, rules), rules, range(len(rules)), {"result_format": "BOOLEAN_ONLY"})
+    assert [rules[position] for position, outcome in found.items() if outcome.success] == []
+    assert [rules[position] for position, outcome in found.items() if not was_evaluated(outcome)] == []
+    assert all(len(remedy(rule, "some_job")) > 40 for rule in rules)
+
+
+def test_an_empty_table_fulfils_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {rule["type"] for table in TABLES for rule in load_suite(table)["expectations"]}
+    suite = written_suite(SMALL, None)
+    assert known <= {rule["type"] for rule in suite["expectations"]}, "one rule of every kind"
+    monkeypatch.setattr(validation, "load_suite", lambda _: suite)
+    assert [found for found in suite_results(SMALL, SMALL.frame(), "some_job") if not found.success] == []
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
@@ -198,13 +213,13 @@ def test_rows_that_the_store_would_have_refused_are_named_by_key_and_never_shown
     assert (result.failing_rows, result.failing_keys) == (1, ("k1",))
     assert "`some_job`" in result.remedy
     assert "planted" not in repr(result)
-    assert schema_results(SMALL, SMALL.frame([HONEST, OTHER])) == []
+    assert schema_results(SMALL, SMALL.frame([HONEST, OTHER]), "some_job") == []
 
 
 def test_a_file_that_is_not_the_one_that_was_stored_is_told_though_it_breaks_no_rule(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     write_table(SMALL, SMALL.frame([HONEST]), path)
-    assert record_results(SMALL, path) == []
+    assert record_results(SMALL, path, "some_job") == []
     store_unchecked(SMALL, SMALL.frame([{**HONEST, "place": 2}]), path)
     (result,) = record_results(SMALL, path, "some_job")
     assert "`some_job`" in result.remedy
@@ -215,15 +230,15 @@ def test_only_tables_with_rules_by_hand_need_great_expectations(monkeypatch: pyt
     for name, table in TABLES.items():
         if name in WITH_RULES_BY_HAND:
             with pytest.raises(ImportError):
-                suite_results(table, table.frame(), by_hand=True)
+                suite_results(table, table.frame(), "some_job", by_hand=True)
         else:
-            assert suite_results(table, table.frame(), by_hand=True) == []
+            assert suite_results(table, table.frame(), "some_job", by_hand=True) == []
 
 
 def test_rules_by_hand_run_alone_and_fail_on_their_defect() -> None:
     table = TABLES["comparison_matches"]
     rules = [rule for rule in load_suite(table.name)["expectations"] if not rule["meta"]["derived"]]
-    (result,) = suite_results(table, spoilt(table, rules), by_hand=True)
+    (result,) = suite_results(table, spoilt(table, rules), "some_job", by_hand=True)
     assert not result.success
     assert "`build_vocabulary`" in result.remedy
 
@@ -231,7 +246,7 @@ def test_rules_by_hand_run_alone_and_fail_on_their_defect() -> None:
 def test_great_expectations_keeps_at_most_the_frame_it_saw_last() -> None:
     table = TABLES["comparison_matches"]
     for rows in (1234, 1235):
-        suite_results(table, table.frame().reindex(range(rows)), by_hand=True)
+        suite_results(table, table.frame().reindex(range(rows)), "some_job", by_hand=True)
     gc.collect()
     frames = [found for found in gc.get_objects() if isinstance(found, pd.DataFrame)]
     assert [len(frame) for frame in frames if len(frame) == 1234] == []
@@ -245,8 +260,12 @@ def test_a_table_without_a_column_fails_and_names_the_job_that_makes_it() -> Non
     assert "`ingest`" in failing[0].remedy
 
 
-def test_a_rule_that_cannot_be_evaluated_says_so_and_an_unknown_job_is_named_by_its_table() -> None:
-    rule = {"type": "expect_x", "kwargs": {}, "meta": {"derived": True}}
-    assert "could not be evaluated" in remedy("terms", rule, evaluated=False)
-    assert "the job that makes terms" in remedy("terms", rule)
-    assert remedy("terms", {**rule, "meta": {"remedy": "Do this."}}) == "Do this."
+def test_a_rule_that_cannot_be_evaluated_says_so_and_what_a_person_advises_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule = {"type": "expect_column_values_to_be_null", "kwargs": {"column": "gone"}, "meta": {"why": "w"}}
+    monkeypatch.setattr(validation, "load_suite", lambda _: {"expectations": [rule]})
+    (found,) = suite_results(SMALL, SMALL.frame([HONEST]), "some_job")
+    assert not found.success
+    assert "could not be evaluated" in found.remedy
+    assert remedy({**rule, "meta": {"remedy": "Do this."}}, "some_job") == "Do this."

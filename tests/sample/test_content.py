@@ -59,12 +59,8 @@ def test_about_fifteen_percent_of_the_findings_are_tentative_and_many_are_denied
 
 def test_the_summary_counts_what_the_files_hold(sample: Sample) -> None:
     summary = sample.summary
-    assert (summary.reports, summary.rows, summary.images, summary.terms) == (
-        800,
-        len(sample.rows),
-        len(sample.images),
-        len(sample.terms),
-    )
+    assert (summary.reports, summary.images) == (800, len(sample.images))
+    assert summary.findings + summary.history == len(sample.rows)
     assert (summary.findings, summary.tentative) == (len(spoken(sample.rows)), len(tentative_rows(sample)))
     assert summary.patients == len({row["subject_id"] for row in sample.rows})
 
@@ -301,7 +297,6 @@ def test_six_percent_of_the_reports_contradict_themselves_in_every_way(sample: S
     intended = Counter(study.contradiction for study in studies if study.contradiction)
     assert intended.keys() == {"polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg"}
     assert 0.05 <= sum(intended.values()) / 800 <= 0.08
-    assert sample.summary.contradictions == sum(intended.values())
     for study in studies:
         assert conflicts(study) == (
             {study.contradiction} if study.contradiction and "duplicate" not in study.contradiction else set()

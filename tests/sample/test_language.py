@@ -6,13 +6,13 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample.knowledge import knowledge, statement
-from lunguage_assets.sample.prose.language import Mention, article, enumeration, fill
+from lunguage_assets.sample.prose.language import NounPhrase, article, enumeration, fill
 from lunguage_assets.sample.prose.markup import say
 from lunguage_assets.sample.records import Fact, stream
 
 
-def noun(words: str, number: str, *before: str, after: str = "") -> Mention:
-    return Mention(Fact(words, knowledge().term(words), "tp"), words, number, before, after)
+def noun(words: str, number: str, *before: str, after: str = "") -> NounPhrase:
+    return NounPhrase(Fact(words, knowledge().term(words), "tp"), words, number, before, after)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from another_process import printed_here_and_elsewhere
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,21 +111,6 @@ def test_the_truth_is_tidy(tmp_path: Path) -> None:
     assert set(rows["dx_status"]) == {"positive", "negative"}
     assert set(rows["dx_certainty"]) == {"definitive", "tentative"}
     assert not (rows == "nan").any(axis=None)
-
-
-def test_raw_reports_are_byte_identical_for_their_seed_whatever_the_hash_seed(tmp_path: Path) -> None:
-    program = (
-        "import hashlib, tempfile\n"
-        "from pathlib import Path\n"
-        "from lunguage_assets.sample import write_raw_sample\n"
-        f"folder = Path(tempfile.mkdtemp(dir={str(tmp_path)!r}))\n"
-        "write_raw_sample(folder / 'raw', folder / 'truth', 60, 5)\n"
-        "files = sorted(path for path in folder.rglob('*') if path.is_file())\n"
-        "print([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files])\n"
-    )
-    here, elsewhere = printed_here_and_elsewhere(program)
-    assert here == elsewhere
-    assert "reports.csv" in here
 
 
 def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(tmp_path: Path) -> None:

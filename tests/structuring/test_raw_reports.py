@@ -8,7 +8,7 @@ from raw_deliveries import REPORTS, RawReport
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.read import sectioned
 
-STRUCTURER = RuleStructurer.bundled()
+STRUCTURER = RuleStructurer()
 
 
 def read(report: RawReport) -> list[tuple[str, str, str, set[str]]]:

@@ -23,7 +23,6 @@ from lunguage_assets.structuring.contract import (
 from lunguage_assets.structuring.rows import (
     StructuredRows,
     StructuredTables,
-    mentions,
     read_spans,
     unquoted,
     without_account,
@@ -108,17 +107,6 @@ def test_references_name_rows_of_the_study_by_section_and_number() -> None:
     assert list(found["evidence"].iloc[2]) == ["find:1", "find:2"]
     assert [list(cell) for cell in found["associate"]] == [["find:3"], ["find:3"], [], []]
     assert found["ent_idx"].tolist() == [1, 2, 3, 1]
-
-
-def test_rows_come_back_as_the_mentions_that_they_were() -> None:
-    report = _report()
-    again = mentions(_tables().structured_findings, {report.study_id: report})
-    answer = _answer(report)
-    assert [place for place, _ in again[report.study_id]] == [place for place, _ in answer.mentions]
-    for (_, found), (_, given_) in zip(again[report.study_id], answer.mentions, strict=True):
-        assert replace(found, attributes=dict(found.attributes)) == replace(
-            given_, attributes=dict(given_.attributes)
-        )
 
 
 def test_every_sentence_of_history_findings_and_impression_has_its_account_and_rows() -> None:

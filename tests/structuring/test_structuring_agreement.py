@@ -153,7 +153,7 @@ def read(rows: Sequence[tuple[int, int, str, str, str, str]]) -> pd.DataFrame:
     return frame(*made)
 
 
-@examples(100)
+@examples(40)
 @given(_ROWS, _ROWS)
 def test_counts_fit_each_other_and_turning_the_two_round_turns_precision_and_recall(
     mine: list[Any], theirs: list[Any]
@@ -167,7 +167,7 @@ def test_counts_fit_each_other_and_turning_the_two_round_turns_precision_and_rec
     assert one["finding"]["precision"] == other["finding"]["recall"]
 
 
-@examples(60)
+@examples(25)
 @given(_ROWS)
 def test_a_reading_agrees_with_itself_wholly(mine: list[Any]) -> None:
     found = compared(read(mine), read(mine))

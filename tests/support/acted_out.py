@@ -100,14 +100,16 @@ class Acted:
 
     def tick(self, now: datetime | None = None) -> Requested:
         """What one look of the automation requests: table -> partitions."""
+        looked_at = (*CARRIED, "comparison_matches", "reference_ranking")
         result = dg.evaluate_automation_conditions(
-            self.definitions, self.instance, cursor=self._cursor, evaluation_time=now
+            self.definitions,
+            self.instance,
+            asset_selection=dg.AssetSelection.assets(*looked_at),
+            cursor=self._cursor,
+            evaluation_time=now,
         )
         self._cursor = result.cursor
-        found = {
-            table: set(result.get_requested_partitions(dg.AssetKey(table)))
-            for table in (*CARRIED, "comparison_matches", "reference_ranking")
-        }
+        found = {table: set(result.get_requested_partitions(dg.AssetKey(table))) for table in looked_at}
         return {table: partitions for table, partitions in found.items() if partitions}
 
     def outdated(self, table: str, *keys: str) -> None:
@@ -192,15 +194,21 @@ class Acted:
         """Register batches and take them in."""
         self.instance.add_dynamic_partitions("report_batch", list(batches))
         for batch in batches:
-            self.done(TAKEN_IN, batch)
+            self.there(TAKEN_IN, batch)
+
+    def there(self, tables: Iterable[str], partition: str) -> None:
+        """These tables of a partition are made; the run that did is not acted out, which costs most."""
+        for table in tables:
+            NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
+            self.report(table, partition)
 
     def build_stick(self, *rankers: str) -> None:
         """A vocabulary of the extractor, matches of both judges, and the rankings."""
-        self.done(["hedge_vocabulary"], "lexicon")
+        self.there(["hedge_vocabulary"], "lexicon")
         for judge in ("lexicon", "cues"):
-            self.done(["comparison_matches"], judge)
+            self.there(["comparison_matches"], judge)
         for ranker in rankers:
-            self.done(["reference_ranking"], ranker)
+            self.there(["reference_ranking"], ranker)
 
     def finish(self, requested: Requested) -> None:
         """Do all that was requested."""
@@ -233,7 +241,7 @@ def everything_of(*partitions: str) -> Requested:
 def in_use(acted: Acted) -> Acted:
     """With one finished batch `old` of ranker `panel`."""
     acted.deliver("old")
-    acted.done(["hedge_phrases"], "lexicon|old")
+    acted.there(["hedge_phrases"], "lexicon|old")
     acted.build_stick("panel")
-    acted.done([table for table in CARRIED if table in OF_RANKER], "panel|old")
+    acted.there([table for table in CARRIED if table in OF_RANKER], "panel|old")
     return acted

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from loopback import Call, LoopbackServer
+from loopback import Call
 from loopback_batches import Fate
 
 from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.batches import batches_of
-from lunguage_assets.judges.batches.batching import Batching
+from lunguage_assets.judges.batches.batch_watch import Batching
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
@@ -27,6 +26,7 @@ from lunguage_assets.judges.protocol import (
     ask_to_compare,
 )
 from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.slots import Batches, Limits, ModelSlot
 
 WIRES = ("openai", "anthropic", "gemini")
@@ -106,17 +106,21 @@ def judge_of(
     return ModelJudge(asker, load_prompts(), slot.mode)
 
 
-def once(fate: Fate, share: int = 2) -> Callable[[Call, int], Fate]:
-    """One question in `share` meets this fate when it is sent for the first time; all are answered
+def once(*fates: Fate, share: int = 2) -> Callable[[Call, int], Fate]:
+    """One question in `share` meets one of these fates when it is sent for the first time; all are answered
     afterwards.
     """
-    return lambda call, times: fate if times == 1 and sum(call.user.encode()) % share == 0 else "answer"
+
+    def fate(call: Call, times: int) -> Fate:
+        number = sum(call.user.encode())
+        return fates[number // share % len(fates)] if times == 1 and number % share == 0 else "answer"
+
+    return fate
 
 
-def single_calls(server: LoopbackServer, wire: str, folder: Path, count: int = 20) -> list[ComparisonAnswer]:
-    judge = judge_of(wire, server.url, Ledger.open(folder / "single.sqlite"))
-    answers = judge.compare(pairs(count))
-    judge.close()
+def by_the_rules(count: int = 20) -> list[ComparisonAnswer]:
+    """What the loopback server answers, in single calls and in batches: the rules of its own judge."""
+    answers = CuesJudge.bundled("loopback").compare(pairs(count))
     assert len({answer.answer for answer in answers}) == 2, "one answer to everything would show nothing"
     return answers
 

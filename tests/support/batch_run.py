@@ -1,14 +1,9 @@
-"""One run through a batch endpoint in a process of its own, to be killed or interrupted: LEDGER URL WIRE
-COUNT [after].
-
-`after`: it kills itself when the provider has taken a batch and the ledger does not know yet.
-"""
+"""Runs through a batch endpoint, for processes that are killed or interrupted."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Any
 
 from batch_judges import judge_of, pairs
@@ -17,13 +12,19 @@ from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.ledger.ledger import Ledger
 
 
+def answers(place: str, url: str, wire: str, count: int) -> list[str]:
+    """What a judge answers to what may wait."""
+    judge = judge_of(wire, url, Ledger.open(place))
+    return [answer.answer for answer in judge.compare_patiently(pairs(count))]
+
+
+def dies_when_sent(place: str, url: str, wire: str, count: int) -> None:
+    """As `answers`, but the process kills itself when the provider has a batch and the ledger does not know
+    yet.
+    """
+    Submissions.submitted = _die  # type: ignore[method-assign,assignment]
+    answers(place, url, wire, count)
+
+
 def _die(*_: Any, **__: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    place, url, wire, count, *when = sys.argv[1:]
-    if when == ["after"]:
-        Submissions.submitted = _die  # type: ignore[method-assign,assignment]
-    answers = judge_of(wire, url, Ledger.open(place)).compare_patiently(pairs(int(count)))
-    print(" ".join(answer.answer for answer in answers))

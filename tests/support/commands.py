@@ -1,4 +1,4 @@
-"""The `lunguage` command as a user meets it, in this process."""
+"""The `lunguage` command as a user meets it, in this process; pictures are blank."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+from blank_pictures import blank_pictures
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import main
@@ -31,6 +32,7 @@ def lunguage(home: Path, *arguments: str | Path, **variables: str | None) -> Sai
     }
     status = 0
     with (
+        blank_pictures(),
         CliRunner().isolation(env={**environment, **variables}) as (out, err, _),
         mock.patch.object(sys, "argv", ["lunguage", *map(str, arguments)]),
     ):

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lunguage_assets.sample.records import Fact, Sentence, Study
+from lunguage_assets.sample.records import Fact, PrintedSentence, Study
 from lunguage_assets.structuring.contract import SectionedReport, Structurer
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES
@@ -179,7 +179,7 @@ def _overlap(one: str, other: str) -> bool:
     return bool(second) and (first in second or second in first)
 
 
-def _row(fact: Fact, sentence: Sentence) -> Row:
+def _row(fact: Fact, sentence: PrintedSentence) -> Row:
     signs = [sign for sign in fact.evidence if sign in sentence.facts]
     beside = [other for other in sentence.facts if other is not fact] if fact.inherited is not None else signs
     own = {"", *(other.location for other in beside)}

@@ -4,9 +4,9 @@ stages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -174,12 +174,20 @@ class TableEmbedder:
 
 @dataclass
 class Outcome:
-    """All tables of one run."""
+    """All tables of one run; rows are resolved and accounts made when a test looks at them."""
 
+    reports: pd.DataFrame
     deduplicated: pd.DataFrame
     expansion: Expansion
-    resolution: Resolution
-    accounting: pd.DataFrame
+    resolved: Callable[[], Resolution]
+
+    @cached_property
+    def resolution(self) -> Resolution:
+        return self.resolved()
+
+    @cached_property
+    def accounting(self) -> pd.DataFrame:
+        return account(self.reports, REJECTED.frame(), self.deduplicated, self.expansion, self.resolution)
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -249,9 +257,11 @@ def run(
     known = pathways or dictionary()
     expansion = expand(mixed(merged, shuffle), known, vocabulary())
     given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
-    resolution = resolve(mixed(merged, shuffle), given, known, "v1", rules=rules)
     return Outcome(
-        merged, expansion, resolution, account(reports, REJECTED.frame(), merged, expansion, resolution)
+        reports,
+        merged,
+        expansion,
+        lambda: resolve(mixed(merged, shuffle), given, known, "v1", rules=rules),
     )
 
 
@@ -273,9 +283,11 @@ def in_mode(
         ImplicitSettings(mode=mode),
     )
     expansion = expand(mixed(merged, shuffle), dictionary(), vocabulary())
-    resolution = resolve(mixed(merged, shuffle), expansion, dictionary(), "v1")
     return Outcome(
-        merged, expansion, resolution, account(delivered, REJECTED.frame(), merged, expansion, resolution)
+        delivered,
+        merged,
+        expansion,
+        lambda: resolve(mixed(merged, shuffle), expansion, dictionary(), "v1"),
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.passes import Outcome, land
+from lunguage_assets.landing.passes import PassReport, land
 
 COLUMNS = ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
 DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'
@@ -119,12 +119,12 @@ class Landing:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def land(self, *, after_s: float = 0.0, seconds: float = 20.0) -> Outcome:
+    def land(self, *, after_s: float = 0.0, seconds: float = 20.0) -> PassReport:
         """One pass, `after_s` later."""
         self.clock.seconds += after_s
         return land(self.home, self.url, seconds=seconds, clock=self.clock)
 
-    def settle(self) -> Outcome:
+    def settle(self) -> PassReport:
         """Two looks, far enough apart; the outcome of the second."""
         self.land()
         return self.land(after_s=60.0)

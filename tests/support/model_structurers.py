@@ -13,8 +13,8 @@ from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings
 from lunguage_assets.structuring.contract import StructuredReport
-from lunguage_assets.structuring.model.opening import open_structurer
 from lunguage_assets.structuring.model.structurer import ModelStructurer
+from lunguage_assets.structuring.opening import open_model
 
 KEYS = {
     "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k",
@@ -54,7 +54,7 @@ def opened(
         environ=surroundings.pop("environ", KEYS),
         **surroundings,
     )
-    structurer = open_structurer("one", configuration, around)
+    structurer = open_model("one", configuration, around)
     try:
         yield structurer
     finally:

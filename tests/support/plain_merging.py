@@ -15,13 +15,13 @@ from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.attributes import unite_attributes
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.candidates import linearised
 from lunguage_assets.implicit.merging.deduplicate import (
     _blocks,
     _move_references,
     _take_part,
 )
 from lunguage_assets.implicit.merging.distinctions import course, marks
-from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.rows import PAPER, Row, by_study, claim_preference, read_rows, write_rows
 from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings

@@ -3,8 +3,9 @@ arguments, environment, crash}.
 
 Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
 scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
-planted words in their message, cause and context; `files` are written for the time of the command, and `copy`
-names a home that is copied before, and to where. Pictures are blank: nobody searches them.
+planted words in their message, cause and context; `idle` names functions that find nothing; `files` are
+written for the time of the command, and `copy` names a home that is copied before, and to where. Pictures
+are blank: nobody searches them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -35,25 +36,36 @@ def burst(*_: Any, **__: Any) -> Any:
         ) from error
 
 
-def crashing(places: list[str]) -> ExitStack:
+def nothing(*_: Any, **__: Any) -> list[Any]:
+    return []
+
+
+def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
     stack = ExitStack()
     for place in places:
         module, name = place.split(":")
-        stack.enter_context(mock.patch.object(importlib.import_module(module), name, burst))
+        stack.enter_context(mock.patch.object(importlib.import_module(module), name, by))
     return stack
 
 
 @contextmanager
 def shown_in(file: Path) -> Iterator[None]:
-    kept = [os.dup(1), os.dup(2)]
-    with file.open("wb") as stream:
+    """Let everything that is printed and logged, at any level, go into a file."""
+    root, kept, rights = logging.getLogger(), [os.dup(1), os.dup(2)], os.umask(0)
+    os.umask(rights)  # a command sets its own
+    with file.open("w", encoding="utf-8", buffering=1) as stream:
+        before, handler = root.level, logging.StreamHandler(stream)
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
+        root.addHandler(handler)
+        root.setLevel(logging.DEBUG)
         try:
-            yield
+            with redirect_stdout(stream), redirect_stderr(stream):
+                yield
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            root.removeHandler(handler)
+            root.setLevel(before)
+            os.umask(rights)
             for number, descriptor in enumerate(kept, start=1):
                 os.dup2(descriptor, number)
                 os.close(descriptor)
@@ -67,13 +79,16 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
         shutil.copytree(*scenario["copy"])
     for file, text in scenario["files"].items():
         Path(file).write_text(text, encoding="utf-8")
+    ours = ("LUNGUAGE", "DAGSTER")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     with (
-        mock.patch.dict(os.environ, scenario["environment"]),
+        mock.patch.dict(os.environ, environment | scenario["environment"], clear=True),
+        mock.patch.object(sys, "argv", ["lunguage", *scenario["arguments"]]),
         shown_in(folder / f"{scenario['name']}.out"),
-        crashing(scenario["crash"]),
+        replaced(scenario["crash"], burst),
+        replaced(scenario.get("idle", []), nothing),
         blank_pictures(),
     ):
-        sys.argv = ["lunguage", *scenario["arguments"]]
         try:
             cli()
         except SystemExit as end:
@@ -87,7 +102,6 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.DEBUG)
     file = Path(sys.argv[1])
     for one in json.loads(file.read_text(encoding="utf-8")):
         run(one, file.parent)

@@ -1,10 +1,7 @@
-"""A judge behind a real SDK, for the tests of faults; run as a program it asks 400 questions and is there to
-be killed: LEDGER URL. Half a second after its last sign of life its claims end.
-"""
+"""A judge behind a real SDK, for the tests of faults and for a process that is killed."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,5 +42,6 @@ def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
     return ModelJudge(Asker("one", provider, ledger, LIMITS, price=PRICE), load_prompts())
 
 
-if __name__ == "__main__":
-    judge_of("openai", sys.argv[2], Ledger.open(Path(sys.argv[1]), lease_s=0.5)).compare(pairs(400))
+def ask_all(place: Path, url: str, count: int) -> None:
+    """Ask `count` questions; half a second after the last sign of life the claims end."""
+    judge_of("openai", url, Ledger.open(place, lease_s=0.5)).compare(pairs(count))

@@ -1,17 +1,10 @@
-"""Processes that ask through the real SDK and share a ledger. They are forked from one that has imported
-everything, and so begin at once.
-"""
+"""Processes that ask through the real SDK and share a ledger."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from typing import Any
 
+from forked import Forked, forked
 from sdk_run import KEYS, LIMITS, PRICE, pairs
 
 from lunguage_assets.errors import LunguageError
@@ -26,38 +19,11 @@ from lunguage_assets.judges.slots import ModelSlot
 LEASE_S = 1.0
 
 
-@dataclass
-class Asking:
-    """A process that asks."""
-
-    process: BaseProcess
-    connection: Connection
-
-    def said(self) -> dict[str, Any]:
-        """Its `answers`, or its `error`, when it has ended."""
-        if not self.connection.poll(60):
-            self.process.kill()
-            raise AssertionError("it should have ended")
-        told: dict[str, Any] = self.connection.recv()
-        self.process.join()
-        return told
-
-    def signal(self, number: signal.Signals) -> None:
-        """Stop it, wake it up, or kill it."""
-        os.kill(self.process.pid or 0, number)
-        if number == signal.SIGKILL:
-            self.process.join()
-
-
-def started(place: str, url: str, **options: Any) -> Asking:
-    """A process that asks; options: `count` and `start` of the questions, `daily` dollars, `limits`."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "openai"])
-    here, there = context.Pipe()
-    process = context.Process(target=_ask, args=(there, place, url, options), daemon=True)
-    process.start()
-    there.close()
-    return Asking(process, here)
+def started(place: str, url: str, **options: Any) -> Forked:
+    """A process that tells its `answers` or its `error`; options: `count` and `start` of the questions,
+    `daily` dollars, `limits`.
+    """
+    return forked(_ask, place, url, **options)
 
 
 def judge_of(ledger: Ledger, url: str, *, daily: float | None = None, **limits: Any) -> ModelJudge:
@@ -74,16 +40,16 @@ def judge_of(ledger: Ledger, url: str, *, daily: float | None = None, **limits: 
     return ModelJudge(asker, load_prompts())
 
 
-def _ask(connection: Connection, place: str, url: str, options: dict[str, Any]) -> None:
-    judge = judge_of(
-        Ledger.open(place, lease_s=LEASE_S),
-        url,
-        daily=options.get("daily"),
-        **options.get("limits", {}),
-    )
-    start = options.get("start", 0)
+def _ask(
+    place: str,
+    url: str,
+    count: int,
+    start: int = 0,
+    daily: float | None = None,
+    limits: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    judge = judge_of(Ledger.open(place, lease_s=LEASE_S), url, daily=daily, **(limits or {}))
     try:
-        answers = judge.compare(pairs(start + options["count"])[start:])
-        connection.send({"answers": [answer.answer for answer in answers]})
+        return {"answers": [answer.answer for answer in judge.compare(pairs(start + count)[start:])]}
     except LunguageError as error:
-        connection.send({"error": str(error)})
+        return {"error": str(error)}

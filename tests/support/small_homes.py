@@ -31,7 +31,7 @@ from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
 from quick_instance import quick_instance
 
-from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.orchestration.assets.edited import note_changed
@@ -39,12 +39,12 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.runner import Outcome, Runner
+from lunguage_assets.orchestration.runs.runner import Runner, RunSummary
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables.schema import Table
 
 BATCHES = ("first", "second", "third")
-PANEL = Request("panel")
+PANEL = Wanted("panel")
 Partition = str | Mapping[str, str]
 
 
@@ -151,7 +151,7 @@ class SmallHome:
         """What is current now."""
         return self.resource.standings()
 
-    def plan(self, wanted: Request = PANEL) -> list[str]:
+    def plan(self, wanted: Wanted = PANEL) -> list[str]:
         """The stages that a run would make now."""
         return [line(stage) for stage in plan(self.standings(), wanted)]
 
@@ -159,11 +159,11 @@ class SmallHome:
         """One that makes tables without checks."""
         return Runner(self.resource, self.instance, self.unchecked)
 
-    def run(self, wanted: Request = PANEL) -> list[str]:
+    def run(self, wanted: Wanted = PANEL) -> list[str]:
         """Make what is wanted and not current, without checks; the stages that were executed."""
         return self.executed(lambda: self.runner().run(wanted))
 
-    def executed(self, work: Callable[[], Outcome]) -> list[str]:
+    def executed(self, work: Callable[[], RunSummary]) -> list[str]:
         """The stages that some work executed, in their order."""
         before = {run.run_id for run in self.instance.get_runs()}
         work()

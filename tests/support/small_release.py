@@ -14,8 +14,8 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import Intake, take_in
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.explicit.fit.fitting import fit_with_log
-from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
@@ -109,8 +109,8 @@ def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: boo
     ranking = reference_ranking(vocabulary, matches, settings.explicit, [judge.identity for judge in panel])
     tables = {}
     for key, intake in taken.items():
-        fitted = fit_with_log(
-            intake.findings, hedges[key], vocabulary, ranking, panel, load_anchors(), settings.explicit
+        fitted = fit_pairs(
+            intake.findings, hedges[key], vocabulary, ranking, panel, published_anchors(), settings.explicit
         ).probabilities
         tables[key] = resolved(intake, fitted, ranking, settings)
     stored(home.root / "tables", tables)

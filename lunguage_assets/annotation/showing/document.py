@@ -24,27 +24,24 @@ def json_document(annotation: Annotation) -> str:
     Every report holds its own rows, in the order of the frames; a missing value is null. Labels that the
     report does not mention are left out.
     """
-    parts = {name: _by_report(getattr(annotation, name)) for name in _LISTS}
-    reports = [
-        {**_plain(report), **{name: found.get(report["study_id"], []) for name, found in parts.items()}}
-        for report in annotation.reports.to_dict("records")
-    ]
-    for report in reports:
-        report["labels"] = [row for row in report["labels"] if row["source"] != "unmentioned"]
+    parts = {name: by_report(getattr(annotation, name)) for name in _LISTS}
+    reports = []
+    for report in annotation.reports.to_dict("records"):
+        own = {name: found.get(report["study_id"], []) for name, found in parts.items()}
+        own["labels"] = [row for row in own["labels"] if row["source"] != "unmentioned"]
+        rows = {name: [_plain(row, without="study_id") for row in listed] for name, listed in own.items()}
+        reports.append({**_plain(report), **rows})
     document = {"schema": SCHEMA, "reports": reports}
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _by_report(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for record in frame.to_dict("records"):
-        row = _plain(record)
-        found.setdefault(row.pop("study_id"), []).append(row)
-    return found
+def by_report(frame: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
+    """The rows of every report that has some, by its id, in the order of the frame."""
+    return {str(study): part.to_dict("records") for study, part in frame.groupby("study_id", sort=False)}
 
 
-def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): _value(value) for name, value in record.items()}
+def _plain(record: Mapping[Any, Any], without: str = "") -> dict[str, Any]:
+    return {str(name): _value(value) for name, value in record.items() if name != without}
 
 
 def _value(value: Any) -> Any:

@@ -5,7 +5,7 @@ Whatever a report says is escaped. The page has no script, loads nothing, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
@@ -17,7 +17,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; bas
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReportForm:
     """The form of a page that takes a report: what was given, and what was wrong with it."""
 
     report: str = ""
@@ -25,45 +25,22 @@ class Asked:
     problem: str = ""
 
 
-def read_page(reports: Sequence[ShownReport], asked: Asked | None = None, policy: str = POLICY) -> str:
-    """The page of some reports; with `asked` it has a form that posts the next one to `/`."""
-    form = asked or Asked()
-    shown = [
-        {
-            "study_id": report.study_id,
-            "views": report.views,
-            "remarks": report.remarks,
-            "marked": list(_marked(report)),
-            "rows": report.rows,
-            "rows_in_order": [row for row in report.by_id.values() if row.number and not row.is_left_out],
-            "contradictions": report.contradictions,
-            "left_out": report.left_out,
-            "labels": report.labels,
-        }
-        for report in reports
-    ]
-    return page_template("read", "page.html.j2").render(
-        reports=shown,
-        asks=asked is not None,
-        given=form.report,
-        views=form.views,
-        problem=form.problem,
-        colours=COLOURS,
-        policy=policy,
-    )
+def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY) -> str:
+    """The page of some reports; with `form` it has a form that posts the next one to `/`."""
+    template = page_template("read", "page.html.j2")
+    return template.render(reports=reports, pieces_of=_marked, form=form, colours=COLOURS, policy=policy)
 
 
-def _marked(report: ShownReport) -> Iterator[MarkedPiece]:
+def _marked(report: ShownReport) -> list[MarkedPiece]:
     rows = report.by_id
+    marked = []
     for piece in report.pieces:
         read = [rows[own] for own in piece.rows]
-        yield MarkedPiece(
-            piece.text,
-            piece.kind,
-            read[0].tone if read else "",
-            tuple(row.number for row in read if row.number),
-            _why(piece, read),
+        numbers = tuple(row.number for row in read if row.number)
+        marked.append(
+            MarkedPiece(piece.text, piece.kind, read[0].tone if read else "", numbers, _why(piece, read))
         )
+    return marked
 
 
 def _why(piece: Piece, rows: Sequence[ShownRow]) -> str:

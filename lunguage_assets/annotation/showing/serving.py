@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -22,8 +23,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import read
-from lunguage_assets.annotation.showing.page import Asked, read_page
-from lunguage_assets.annotation.showing.shown import shown_reports
+from lunguage_assets.annotation.showing.page import ReportForm, read_page
+from lunguage_assets.annotation.showing.shown import ShownReport, shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
@@ -87,22 +88,22 @@ def application(port: int) -> Starlette:
     hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
     reading = threading.Lock()  # one report at a time: it is the processor that is waited for
 
-    def answered(form: Asked) -> Response:
+    def answered(form: ReportForm) -> Response:
         with reading:
-            return _page(form)
+            return _answer(form)
 
     async def page(request: Request) -> Response:
         refused = _refused(request, hosts)
         if refused is not None:
             return refused
         if request.method != "POST":
-            return HTMLResponse(read_page([], Asked(), _META_POLICY), headers=dict(HEADERS))
+            return _page(ReportForm())
         body = await _body(request)
         if body is None:
             return _told(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
-        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
-        asked = Asked(form.get("report", [""])[0], form.get("views", [""])[0])
-        return await run_in_threadpool(answered, asked)
+        posted = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
+        form = ReportForm(posted.get("report", [""])[0], posted.get("views", [""])[0])
+        return await run_in_threadpool(answered, form)
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
@@ -130,24 +131,22 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-def _page(asked: Asked) -> Response:
+def _answer(form: ReportForm) -> Response:
     """What the report says; an error says its kind alone, as its message may quote the report."""
     try:
-        if not asked.report.strip():
-            return _shown(Asked(asked.report, asked.views, "Paste a report first."), 422)
-        found = shown_reports(read(asked.report, views=asked.views))
-        return HTMLResponse(read_page(found, asked, _META_POLICY), headers=dict(HEADERS))
+        if not form.report.strip():
+            return _page(replace(form, problem="Paste a report first."), status=422)
+        return _page(form, shown_reports(read(form.report, views=form.views)))
     except LunguageError as error:
-        return _shown(Asked(asked.report, asked.views, str(error)), 422)
+        return _page(replace(form, problem=str(error)), status=422)
     except Exception as error:
-        problem = (
-            f"The report could not be read ({type(error).__name__}). Please report this, without the report."
-        )
-        return _shown(Asked(asked.report, asked.views, problem), 500)
+        kind = type(error).__name__
+        problem = f"The report could not be read ({kind}). Please report this, without the report."
+        return _page(replace(form, problem=problem), status=500)
 
 
-def _shown(asked: Asked, status: int) -> Response:
-    return HTMLResponse(read_page([], asked, _META_POLICY), status_code=status, headers=dict(HEADERS))
+def _page(form: ReportForm, reports: Sequence[ShownReport] = (), status: int = 200) -> Response:
+    return HTMLResponse(read_page(reports, form, _META_POLICY), status_code=status, headers=dict(HEADERS))
 
 
 def _told(status: int, words: str) -> Response:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
+from lunguage_assets.annotation.showing.document import by_report
 from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
@@ -110,13 +111,18 @@ class ShownReport:
     @property
     def by_id(self) -> Mapping[str, ShownRow]:
         """Every row, implied and left out ones included."""
-        return {row.finding_id: row for row in (*_all(self.rows), *self.left_out)}
+        return {row.finding_id: row for row in (*self.rows_in_order, *self.left_out)}
+
+    @property
+    def rows_in_order(self) -> list[ShownRow]:
+        """Stated rows, each before what it implies."""
+        return list(_all(self.rows))
 
 
 def shown_reports(annotation: Annotation) -> list[ShownReport]:
     """The reports of an annotation, in their order."""
     parts = {
-        name: _by_report(getattr(annotation, name))
+        name: by_report(getattr(annotation, name))
         for name in ("sentences", "findings", "left_out", "conflicts", "labels", "spans")
     }
     return [
@@ -125,14 +131,7 @@ def shown_reports(annotation: Annotation) -> list[ShownReport]:
     ]
 
 
-_Record = dict[str, Any]
-
-
-def _by_report(frame: pd.DataFrame) -> dict[str, list[_Record]]:
-    found: dict[str, list[_Record]] = {}
-    for record in frame.to_dict("records"):
-        found.setdefault(str(record["study_id"]), []).append({str(k): v for k, v in record.items()})
-    return found
+_Record = dict[Any, Any]
 
 
 def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> ShownReport:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
+from lunguage_assets.cli.options import Chosen, chooses
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
@@ -24,35 +23,33 @@ def batches() -> None:
 
 
 @batches.command("list", short_help="List the batches, and those that were removed.")
-@HOME_OPTION
-def list_(home: Path) -> None:
+@chooses(there=True)
+def list_(chosen: Chosen) -> None:
     """List the registered batches, and those that were removed."""
-    place = existing_home(home)
-    for batch in place.registered():
+    for batch in chosen.home.registered():
         click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {', '.join(batch.files)}")
-    for gone in place.removed():
+    for gone in chosen.home.removed():
         click.echo(f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}")
 
 
 @batches.command("remove", short_help="Remove a batch and every table of it.")
 @click.argument("key")
 @click.option("--yes", is_flag=True, help="Remove it; without this, only what would go is listed.")
-@HOME_OPTION
-def remove(key: str, yes: bool, home: Path) -> None:
+@chooses(there=True)
+def remove(key: str, yes: bool, chosen: Chosen) -> None:
     """Remove the batch KEY: its files, every table of it, its review queues, its partition in Dagster.
 
     The home keeps a record of it. Releases that are sealed stay; the next run writes one without the batch.
     """
-    place = existing_home(home)
+    place = chosen.home
     if key in {batch.key for batch in place.registered()}:
         _foretell(place, key)
         if not yes:
             raise NotConfirmed(f"nothing was removed. To remove it: lunguage batches remove {key} --yes")
-        _remove(place, key)
+        _remove(chosen, key)
     from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed
-    from lunguage_assets.orchestration.runs.instance import dagster_instance
 
-    with dagster_instance(place) as instance:
+    with chosen.instance() as instance:
         forget_removed(instance, place)
         if key in {batch.key for batch in place.registered()} | {gone.key for gone in place.removed()}:
             return
@@ -79,16 +76,17 @@ def _foretell(place: Home, key: str) -> None:
         click.echo(f"stays    release {version.parent.name}/{version.name}, sealed")
 
 
-def _remove(place: Home, key: str) -> None:
+def _remove(chosen: Chosen, key: str) -> None:
     import getpass
     from datetime import UTC, datetime
 
     from lunguage_assets.orchestration.runs.command_lock import is_at_work
-    from lunguage_assets.orchestration.runs.instance import dagster_instance, runs_of_batch
+    from lunguage_assets.orchestration.runs.instance import runs_of_batch
 
+    place = chosen.home
     if is_at_work(place.root):
         raise ConfigurationError("another command works on this home. Let it end; nothing was removed.")
-    with dagster_instance(place) as instance:
+    with chosen.instance() as instance:
         if running := runs_of_batch(instance, key):
             raise ConfigurationError(
                 f"run {running[0]} works on batch {key!r}. Let it end, or cancel it; nothing was removed."

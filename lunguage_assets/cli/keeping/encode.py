@@ -11,9 +11,7 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
+from lunguage_assets.cli.options import FILE, Chosen, chooses, number
 
 
 @click.group(short_help="Make vectors of phrases on another machine.")
@@ -22,27 +20,26 @@ def encode() -> None:
 
 
 @encode.command("phrases", short_help="Write the phrases that need a vector.")
-@HOME_OPTION
-@click.option("--out", required=True, type=_FILE, help="Parquet file to write, with the column 'phrase'.")
+@chooses(there=True)
+@click.option("--out", required=True, type=FILE, help="Parquet file to write, with the column 'phrase'.")
 @click.option(
     "--all", "everything", is_flag=True, help="Also phrases that the configured vectors already cover."
 )
-def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
+def phrases_of_home(chosen: Chosen, out: Path, everything: bool) -> None:
     """Write the distinct phrases of all batches that are compared with another and have no vector yet.
 
     They are words of the reports, without identifiers: treat the file as you treat the reports. It is
     readable by you only.
     """
-    place = existing_home(home)
+    place = chosen.home
     from lunguage_assets.errors import ConfigurationError
     from lunguage_assets.home.store import partition_path, read_table
     from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_phrases
     from lunguage_assets.implicit.merging.blacklist import load_blacklist
     from lunguage_assets.implicit.merging.deduplicate import compared_phrases
-    from lunguage_assets.settings import load_settings
     from lunguage_assets.tables import FINDINGS
 
-    settings, blacklist = load_settings(place.settings_file).implicit, load_blacklist(place.blacklist_file)
+    settings, blacklist = chosen.settings.implicit, load_blacklist(place.blacklist_file)
     files = [partition_path(place.tables, FINDINGS.name, batch.key) for batch in place.registered()]
     read = [path for path in files if path.exists()]
     if not read:
@@ -66,9 +63,9 @@ def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
 
 
 @encode.command("vectors", short_help="Encode a file of phrases with a model on this machine.")
-@click.argument("phrases", type=_FILE)
+@click.argument("phrases", type=FILE)
 @click.option(
-    "--out", required=True, type=_FILE, help="Parquet file to write, with the columns 'phrase' and 'vector'."
+    "--out", required=True, type=FILE, help="Parquet file to write, with the columns 'phrase' and 'vector'."
 )
 @click.option(
     "--model", default="FremyCompany/BioLORD-2023", show_default=True, help="Name on the hub, or a folder."
@@ -77,7 +74,7 @@ def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
     "--revision", default="", help="Commit, tag or branch; default: for BioLORD-2023 a pinned commit."
 )
 @click.option("--device", default="auto", show_default=True, help="'cpu', 'cuda', 'cuda:1'...")
-@click.option("--batch-size", default=64, show_default=True, type=click.IntRange(min=1))
+@number("--batch-size", 64)
 def vectors_of_phrases(
     phrases: Path, out: Path, model: str, revision: str, device: str, batch_size: int
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, existing_home
+from lunguage_assets.cli.options import FILE, GIVEN_FILE, HOME_OPTION, chosen_home, existing_home
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
@@ -21,7 +21,6 @@ def ledger() -> None:
 _LEDGER_OPTION = click.option(
     "--ledger",
     "place",
-    default=None,
     envvar="LUNGUAGE_LEDGER",
     help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER.",
 )
@@ -60,7 +59,7 @@ def ledger_stats(home: Path, place: str | None) -> None:
 @ledger.command("export", short_help="Export all attempts to a Parquet file.")
 @HOME_OPTION
 @_LEDGER_OPTION
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=FILE)
 def ledger_export(home: Path, place: str | None, file: Path) -> None:
     """Write all attempts to a Parquet file, for others to import; prompts stay out."""
     from lunguage_assets.errors import ConfigurationError
@@ -75,7 +74,7 @@ def ledger_export(home: Path, place: str | None, file: Path) -> None:
 @ledger.command("import", short_help="Import the attempts of an exported file.")
 @HOME_OPTION
 @_LEDGER_OPTION
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.argument("file", type=GIVEN_FILE)
 def ledger_import(home: Path, place: str | None, file: Path) -> None:
     """Add the attempts of an exported file; what is there already stays as it is."""
     added, known = _opened(home, place).import_(file)

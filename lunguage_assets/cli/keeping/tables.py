@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, existing_home
+from lunguage_assets.cli.options import FOLDER, Chosen, chooses
 
 
 @click.group(short_help="Save the tables of a home, or load them elsewhere.")
@@ -15,11 +15,11 @@ def tables() -> None:
 
 
 @tables.command("save", short_help="Save all tables into a folder.")
-@HOME_OPTION
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def save(home: Path, folder: Path) -> None:
+@chooses(there=True)
+@click.argument("folder", type=FOLDER)
+def save(chosen: Chosen, folder: Path) -> None:
     """Copy all tables, wherever they lie, into FOLDER, which must hold none: part of a back-up."""
-    place = existing_home(home)
+    place = chosen.home
     from lunguage_assets.home.table_place import copy_tables
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -27,15 +27,15 @@ def save(home: Path, folder: Path) -> None:
 
 
 @tables.command("load", short_help="Load saved tables to where the home keeps them.")
-@HOME_OPTION
+@chooses()
 @click.option("--at", "named", metavar="PLACE", help="Another folder or URL; the home keeps it from now on.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
-def load(home: Path, named: str | None, folder: Path) -> None:
+def load(chosen: Chosen, named: str | None, folder: Path) -> None:
     """Copy the tables that `save` wrote to where this home keeps its tables, or to PLACE.
 
     None may be there. Stop runs, webserver and daemon first. What lies where the tables were before stays.
     """
-    place = chosen_home(home)
+    place = chosen.home
     from lunguage_assets.home.table_place import load_tables, open_place
     from lunguage_assets.orchestration.io_manager import build_catalog
 

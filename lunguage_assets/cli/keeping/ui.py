@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, nothing_in
+from lunguage_assets.cli.options import Chosen, chooses, nothing_in
 
 
 @click.command(short_help="Open the Dagster UI on a home.")
-@HOME_OPTION
+@chooses()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
 @click.option(
@@ -20,12 +19,13 @@ from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, nothing_in
     is_flag=True,
     help="Ask no token: every program of every account on this machine can drive the UI.",
 )
-def ui(home: Path, host: str, port: int, no_token: bool) -> None:
+def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
-    place = chosen_home(home)
+    place = chosen.home
+    from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.runs.instance import environment_of_children
     from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
-    from lunguage_assets.orchestration.ui.processes import Serving, private_log, require_free
+    from lunguage_assets.orchestration.ui.processes import Serving, require_free
 
     token = "" if no_token else new_token()
     Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
@@ -33,7 +33,8 @@ def ui(home: Path, host: str, port: int, no_token: bool) -> None:
     if place.corpus() is None:
         click.echo(nothing_in(place), err=True)
     environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
-    log = private_log(place.root / "logs" / "ui.log")
+    log = place.root / "logs" / "ui.log"
+    write_private(log, b"")
     serving = Serving(log, environment)
     click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
     serving.start(host, port)

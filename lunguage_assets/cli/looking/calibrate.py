@@ -1,6 +1,4 @@
-"""`lunguage calibrate` and `lunguage compare-labels`: the labels of a release held against outcomes, and
-against labels that others made.
-"""
+"""`lunguage calibrate` and `lunguage compare-labels`: labels against outcomes and other labels."""
 
 from __future__ import annotations
 
@@ -8,26 +6,25 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, RANKER_OPTION, existing_home
-
-_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, chooses, into
 
 
 @click.command(short_help="Compare the release with outcomes: calibration, Brier.")
 @click.option(
-    "--outcomes", required=True, type=_FILE, help="CSV: study_id, label, outcome (0 or 1), one row per cell."
+    "--outcomes",
+    required=True,
+    type=GIVEN_FILE,
+    help="CSV: study_id, label, outcome (0 or 1), one row per cell.",
 )
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."
-)
-@HOME_OPTION
+@into("what is found")
+@chooses(there=True)
 @RANKER_OPTION
-def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
+def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     """Hold p of the newest release against outcomes: reliability, Brier, slope, coverage, refitted anchors.
 
     Asks no judge, and changes nothing in the home. docs/calibration.md says what the numbers mean.
     """
-    place = existing_home(home)
+    place = chosen.home
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
@@ -40,16 +37,13 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     from lunguage_assets.release.outcomes.files import read_outcomes
     from lunguage_assets.release.outcomes.pages import write_calibration
     from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels
-    from lunguage_assets.settings import load_settings
 
     given = read_outcomes(outcomes, load_label_list())
-    released = released_labels(place, ranker)
+    released = released_labels(chosen.home, ranker)
     labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
     fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
     found = label_outcomes(labels, fitted, given)
-    used = chosen_anchors(
-        load_settings(place.settings_file).explicit.anchors, place.anchor_ratings, place.root
-    )
+    used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
     table = calibration(found, Readers.of(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(
@@ -72,19 +66,16 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     "--with",
     "others",
     required=True,
-    type=_FILE,
+    type=GIVEN_FILE,
     help="A label file of MIMIC-CXR-JPG: CheXpert's, NegBio's or the radiologists' (.csv or .csv.gz).",
 )
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."
-)
-@HOME_OPTION
+@into("what is found")
+@chooses(there=True)
 @RANKER_OPTION
-def compare_labels(others: Path, out: Path, home: Path, ranker: str) -> None:
+def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     """Put the labels of the newest release beside those of another file: who says what, kappa, p against its
     positives.
     """
-    place = existing_home(home)
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.comparing import compared
@@ -93,7 +84,7 @@ def compare_labels(others: Path, out: Path, home: Path, ranker: str) -> None:
     from lunguage_assets.release.outcomes.released_labels import released_labels
 
     given = read_label_file(others, load_label_list())
-    released = released_labels(place, ranker)
+    released = released_labels(chosen.home, ranker)
     found = compared(released.labels, released.statements, given)
     written = write_comparison(out, others.name, (ranker, released.version), given, found, released.labels)
     click.echo(

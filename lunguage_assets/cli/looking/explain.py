@@ -1,6 +1,4 @@
-"""`lunguage explain` and `lunguage compare-modes`: why every row of a study is there or not, and what mode
-`paper` would change.
-"""
+"""`lunguage explain` and `lunguage compare-modes`: why each row is there, and what mode `paper` changes."""
 
 from __future__ import annotations
 
@@ -10,17 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
+from lunguage_assets.cli.options import FILE, FOLDER, RANKER_OPTION, Chosen, chooses
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lunguage_assets.home.home import Home
-
-_RANKER = click.option(
-    "--ranker", default="panel", show_default=True, help="Whose probabilities: 'panel' or one judge."
-)
 
 
 class TextKeptBack(LunguageError):
@@ -29,33 +21,25 @@ class TextKeptBack(LunguageError):
 
 @click.command(short_help="Explain why each row of STUDY is, or is not, in the result.")
 @click.argument("study")
-@HOME_OPTION
-@_RANKER
+@chooses(there=True)
+@RANKER_OPTION
 @click.option(
-    "--finding",
-    default=None,
-    metavar="IDX",
-    help="One row: its idx in the result, or a finding id such as s50000001:12.",
+    "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
 )
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="Write a page instead (synthetic text only).",
-)
-def explain(study: str, home: Path, ranker: str, finding: str | None, html: Path | None) -> None:
+@click.option("--html", type=FILE, help="Write a page instead (synthetic text only).")
+def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: Path | None) -> None:
     """Explain why each row of STUDY is, or is not, in the result.
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
-    place = existing_home(home)
+    place = chosen.home
     from rich.console import Console
 
     from lunguage_assets.release.explain.explain import explain_study
     from lunguage_assets.release.explain.showing import print_story
     from lunguage_assets.release.explain.study_record import read_study
 
-    _keep_text_back(place, html)
+    _keep_text_back(chosen, html)
     record = read_study(place.tables, ranker, [batch.key for batch in place.registered()], study)
     story = explain_study(record, finding)
     if html is None:
@@ -68,12 +52,9 @@ def explain(study: str, home: Path, ranker: str, finding: str | None, html: Path
     click.echo(f"{html} holds report text of study {story.study_id}; it is readable by you only (mode 0600)")
 
 
-def _keep_text_back(place: Home, html: Path | None) -> None:
-    """Raise unless the text is synthetic, or goes to the terminal of the person who asks; an undeclared
-    corpus counts as patients'.
-    """
-    corpus = place.corpus()
-    if corpus is not None and corpus.data_class == "synthetic":
+def _keep_text_back(chosen: Chosen, html: Path | None) -> None:
+    """Raise unless the text is synthetic, or goes to the terminal of the person who asks."""
+    if chosen.data_class == "synthetic":
         return
     if html is not None:
         raise TextKeptBack(
@@ -82,29 +63,22 @@ def _keep_text_back(place: Home, html: Path | None) -> None:
         )
     if not sys.stdout.isatty():
         raise TextKeptBack(
-            "the output is no terminal: this corpus holds text of patients, which `explain` "
-            "shows only to the person who asks, not to a pipe, a "
-            "file or a log. Run the command on a terminal."
+            "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
+            "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
 
 
 @click.command("compare-modes", short_help="Count the rows in which mode paper differs.")
-@HOME_OPTION
-@_RANKER
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Write every differing row to mode_differences.csv.",
-)
-def compare_modes(home: Path, ranker: str, out: Path | None) -> None:
+@chooses(there=True)
+@RANKER_OPTION
+@click.option("--out", type=FOLDER, help="Write every differing row to mode_differences.csv.")
+def compare_modes(chosen: Chosen, ranker: str, out: Path | None) -> None:
     """Count the rows in which mode `paper` differs from the method, by cause; no judge is asked and nothing
     in the home changes.
 
     Both modes are made from the stored findings and probabilities of every batch, whichever mode the home is
     set to.
     """
-    place = existing_home(home)
     import pandas as pd
 
     from lunguage_assets.documents import markdown_table
@@ -112,7 +86,7 @@ def compare_modes(home: Path, ranker: str, out: Path | None) -> None:
     from lunguage_assets.implicit.mode_comparison import causes
     from lunguage_assets.tables.paper import MODE_DIFFERENCES
 
-    results = _differences_by_batch(place, ranker)
+    results = _differences_by_batch(chosen, ranker)
     differences = pd.concat([frame for frame, _, _ in results], ignore_index=True)
     if out is not None:
         write_csv(differences[[*MODE_DIFFERENCES.names, "report_batch"]], out / "mode_differences.csv")
@@ -124,10 +98,8 @@ def compare_modes(home: Path, ranker: str, out: Path | None) -> None:
         click.echo(f"row by row in {out / 'mode_differences.csv'}")
 
 
-def _differences_by_batch(place: Home, ranker: str) -> list[tuple[pd.DataFrame, int, int]]:
-    """Of every batch with probabilities: its MODE_DIFFERENCES with the batch's key, and how many rows each
-    mode has.
-    """
+def _differences_by_batch(chosen: Chosen, ranker: str) -> list[tuple[pd.DataFrame, int, int]]:
+    """Of every batch with probabilities: its MODE_DIFFERENCES, and how many rows each mode has."""
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.home.store import partition_path, read_table
     from lunguage_assets.implicit.encoders import make_embedder
@@ -135,10 +107,9 @@ def _differences_by_batch(place: Home, ranker: str) -> list[tuple[pd.DataFrame, 
     from lunguage_assets.implicit.mode_comparison import both_modes
     from lunguage_assets.implicit.mode_comparison import compare_modes as compared
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
-    from lunguage_assets.settings import load_settings
     from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, TERMS
 
-    settings = load_settings(place.settings_file).implicit
+    place, settings = chosen.home, chosen.settings.implicit
     results = []
     for batch in place.registered():
         fitted = partition_path(place.tables, FITTED_PROBABILITIES.name, ranker, batch.key)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from lunguage_assets.cli.options import FILE
+
 DEFAULT_PORT = 8642
 
 
@@ -15,12 +17,7 @@ DEFAULT_PORT = 8642
     "--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON (docs/read.md).")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="Write a page that opens without a network, readable by you only.",
-)
+@click.option("--html", type=FILE, help="Write a page that opens without a network, readable by you only.")
 @click.option("--serve", is_flag=True, help="Open a page on this machine to paste reports into.")
 @click.option(
     "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="For --serve."

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lunguage_assets.cli.home_option import (
-    HOME_OPTION,
-    PRESET_OPTION,
-    STRUCTURER_OPTION,
-    Chosen,
-    existing_home,
-)
+from lunguage_assets.cli.options import PRESET_OPTION, STRUCTURER_OPTION, Chosen, chooses
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Standings
@@ -25,16 +18,13 @@ SHOWN = 12
 
 
 @click.command(short_help="Show batches, what is stale and why, release, spending.")
-@HOME_OPTION
-@PRESET_OPTION
-@STRUCTURER_OPTION
+@chooses(PRESET_OPTION, STRUCTURER_OPTION, there=True)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def status(home: Path, preset: str | None, structurer: str | None, as_json: bool) -> None:
+def status(chosen: Chosen, as_json: bool) -> None:
     """Show batches, rankers, what is stale and why, the last releases, and what was spent.
 
     Makes and asks nothing.
     """
-    chosen = Chosen(existing_home(home), preset, structurer=structurer)
     found = _found(chosen)
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -82,13 +72,13 @@ def _studies(now: Standings, batch: str) -> int | None:
 
 def _ranker(now: Standings, ranker: str) -> dict[str, Any]:
     """What there is of a ranker, and the steps that a run for it would make."""
-    from lunguage_assets.current.plan import Request, plan
+    from lunguage_assets.current.plan import Wanted, plan
     from lunguage_assets.release.bundle.versions import current_version
 
     folder = now.home.release / ranker
     released, standing = current_version(folder), now.of_release(ranker, folder)
     begun = released is not None or now.exists("reference_ranking", ranker)
-    stages = plan(now, Request(ranker)) if begun and now.batches else []
+    stages = plan(now, Wanted(ranker)) if begun and now.batches else []
     return {
         "judges": list(now.judges.members(ranker)),
         "begun": begun,

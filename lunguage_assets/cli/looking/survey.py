@@ -1,6 +1,4 @@
-"""`lunguage survey`: make a survey of phrase pairs for human experts, and take in what they answered
-(explicit.md section 4).
-"""
+"""`lunguage survey`: questions for human experts, and their answers (explicit.md section 4)."""
 
 from __future__ import annotations
 
@@ -10,23 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home, existing_home
+from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, chooses, into, number
 from lunguage_assets.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lunguage_assets.home.home import Home
     from lunguage_assets.tables.schema import Table
 
-_RANKER = click.option(
-    "--ranker", default="panel", show_default=True, help="Whose ranking: 'panel' or one judge."
-)
 _RESTRICTED = (
     "These files contain sentences of patients' reports. They are readable by you only (mode 0600); "
     "whoever you give them to must be entitled to the corpus."
 )
-_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.group(short_help="Ask human experts, and compare them with the judges.")
@@ -37,52 +30,24 @@ def survey() -> None:
 
 
 @survey.command("make", short_help="Write a survey of phrase pairs for experts.")
-@HOME_OPTION
-@click.option(
-    "--pairs",
-    default=50,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Phrase pairs, spread over the ranking.",
-)
-@click.option(
-    "--examples",
-    default=5,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Masked example sentences per phrase.",
-)
-@click.option(
-    "--experts",
-    default=6,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Empty columns for experts in the CSV.",
-)
-@_RANKER
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the four files.",
-)
-def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
+@chooses(there=True)
+@number("--pairs", 50, "Phrase pairs, spread over the ranking.")
+@number("--examples", 5, "Masked example sentences per phrase.", least=0)
+@number("--experts", 6, "Empty columns for experts in the CSV.")
+@RANKER_OPTION
+@number("--seed", 0, least=0)
+@into("the four files")
+def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
-    place = existing_home(home)
     from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
     from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 
-    vocabulary = _stored(place, HEDGE_VOCABULARY, Chosen(place).judges().extractor)
-    ranking = _stored(place, REFERENCE_RANKING, ranker)
+    vocabulary = _stored(chosen, HEDGE_VOCABULARY, chosen.judges().extractor)
+    ranking = _stored(chosen, REFERENCE_RANKING, ranker)
     asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
-    corpus = place.corpus()
-    restrict = asked.has_report_text and (corpus is None or corpus.data_class != "synthetic")
+    restrict = asked.has_report_text and chosen.data_class != "synthetic"
     files = write_survey(asked, out, experts=experts, restrict=restrict)
-    click.echo(
-        f"{len(asked.questions)} of {asked.available} phrase pairs in {out}: "
-        f"{', '.join(path.name for path in files)}"
-    )
+    _tell_written(f"{len(asked.questions)} of {asked.available} phrase pairs in {out}", files)
     if len(asked.questions) < pairs:
         click.echo(f"{pairs} pairs were asked for; there are no more")
     if restrict:
@@ -90,69 +55,54 @@ def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed:
 
 
 @survey.command("make-ratings", short_help="Write a form to rate the anchors.")
-@HOME_OPTION
+@chooses(there=True)
 @click.option(
     "--phrase",
     "phrases",
     multiple=True,
     help="A phrase to be rated; repeat it for further ones. Default: the anchors in use.",
 )
-@click.option(
-    "--examples", default=10, show_default=True, type=click.IntRange(min=1), help="Sentences per phrase."
-)
-@click.option(
-    "--raters", default=2, show_default=True, type=click.IntRange(min=1), help="Empty columns for raters."
-)
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the three files.",
-)
+@number("--examples", 10, "Sentences per phrase.")
+@number("--raters", 2, "Empty columns for raters.")
+@number("--seed", 0, least=0)
+@into("the three files")
 def make_ratings(
-    home: Path, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
+    chosen: Chosen, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
 ) -> None:
     """Write a form for the anchors: a probability per sentence, from several raters."""
-    place = existing_home(home)
+    place = chosen.home
     from lunguage_assets.explicit.analysis.experts.anchor_survey import (
         make_rating_survey,
         write_rating_survey,
     )
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
-    from lunguage_assets.settings import load_settings
     from lunguage_assets.tables import HEDGE_VOCABULARY
 
-    vocabulary = _stored(place, HEDGE_VOCABULARY, Chosen(place).judges().extractor)
-    choice = load_settings(place.settings_file).explicit.anchors
+    vocabulary = _stored(chosen, HEDGE_VOCABULARY, chosen.judges().extractor)
+    choice = chosen.settings.explicit.anchors
     known = set(vocabulary["phrase"])
     asked = phrases or [
         one.phrase for one in chosen_anchors(choice, place.anchor_ratings, place.root).of(known)
     ]
     rated = make_rating_survey(vocabulary, asked, examples=examples, seed=seed)
-    corpus = place.corpus()
-    restrict = rated.has_report_text and (corpus is None or corpus.data_class != "synthetic")
+    restrict = rated.has_report_text and chosen.data_class != "synthetic"
     files = write_rating_survey(rated, out, raters=raters, restrict=restrict)
-    click.echo(
-        f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}: "
-        f"{', '.join(path.name for path in files)}"
-    )
+    _tell_written(f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}", files)
     if restrict:
         click.echo(_RESTRICTED)
 
 
 @survey.command("import-ratings", short_help="Import the ratings of the anchors.")
-@HOME_OPTION
-@click.option("--ratings", required=True, type=_FILE, help="The CSV with a column per rater, filled in.")
-def import_ratings(home: Path, ratings: Path) -> None:
+@chooses()
+@click.option("--ratings", required=True, type=GIVEN_FILE, help="The CSV with a column per rater, filled in.")
+def import_ratings(chosen: Chosen, ratings: Path) -> None:
     """Validate the raters' numbers and put them into the home as anchor_ratings.csv.
 
     The next run fits with them; the settings' `anchors` may name another set.
     """
-    place = chosen_home(home)
+    place = chosen.home
     from lunguage_assets.explicit.analysis.experts.anchor_survey import ratings_from_form
-    from lunguage_assets.explicit.fit.anchors import chosen_anchors
-    from lunguage_assets.explicit.fit.probability import anchors_from_ratings
+    from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
     from lunguage_assets.files import write_private
 
     content, raters, count = ratings_from_form(ratings)
@@ -164,42 +114,36 @@ def import_ratings(home: Path, ratings: Path) -> None:
     finally:
         aside.unlink(missing_ok=True)
     write_private(place.anchor_ratings, content.encode("utf-8"))
-    chosen = chosen_anchors("", place.anchor_ratings, place.root)
-    click.echo(f"{raters} raters, {count} ratings of {len(chosen.anchors)} phrases")
-    for one in chosen.anchors:
+    rated = chosen_anchors("", place.anchor_ratings, place.root)
+    click.echo(f"{raters} raters, {count} ratings of {len(rated.anchors)} phrases")
+    for one in rated.anchors:
         click.echo(f"{one.phrase}: {one.probability:.3f} ({one.low:.3f} to {one.high:.3f})")
-    click.echo(f"between readers: {chosen.spread.sd:.2f} logits ({chosen.spread.source})")
+    click.echo(f"between readers: {rated.spread.sd:.2f} logits ({rated.spread.source})")
     click.echo(f"imported into {place.root}; `lunguage run` fits with them")
 
 
 @survey.command("import", short_help="Import the answers of the experts.")
-@HOME_OPTION
-@_RANKER
-@click.option("--responses", required=True, type=_FILE, help="The CSV with a column per expert, filled in.")
-@click.option("--experts", default=None, type=_FILE, help="The CSV that describes the experts.")
-def import_(home: Path, ranker: str, responses: Path, experts: Path | None) -> None:
+@chooses()
+@RANKER_OPTION
+@click.option(
+    "--responses", required=True, type=GIVEN_FILE, help="The CSV with a column per expert, filled in."
+)
+@click.option("--experts", default=None, type=GIVEN_FILE, help="The CSV that describes the experts.")
+def import_(chosen: Chosen, ranker: str, responses: Path, experts: Path | None) -> None:
     """Validate the experts' answers and put them into the home, for the asset expert_agreement."""
-    place = chosen_home(home)
+    place = chosen.home
     from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
     from lunguage_assets.files import write_private
     from lunguage_assets.tables import REFERENCE_RANKING
 
     for path in filter(None, (responses, experts)):
         if path.suffix.lower() != ".csv":
-            raise InputError(
-                path.name,
-                "another kind of file",
-                "a CSV",
-                "Save it as CSV (UTF-8) in your spreadsheet; nothing was imported.",
-            )
+            remedy = "Save it as CSV (UTF-8) in your spreadsheet; nothing was imported."
+            raise InputError(path.name, "another kind of file", "a CSV", remedy)
     answered = load_responses(responses)
     if not answered.experts:
-        raise InputError(
-            responses.name,
-            "no answer of any expert",
-            "at least one answer",
-            "Fill in a column; nothing was imported.",
-        )
+        remedy = "Fill in a column; nothing was imported."
+        raise InputError(responses.name, "no answer of any expert", "at least one answer", remedy)
     described = load_experts(experts or place.expert_descriptions)
     place.create()
     for source, target in ((responses, place.expert_responses), (experts, place.expert_descriptions)):
@@ -210,44 +154,44 @@ def import_(home: Path, ranker: str, responses: Path, experts: Path | None) -> N
         f"{len(answered.experts)} experts, {len(answered)} phrase pairs, "
         f"{answered.chosen.size - missing} answers, {missing} without an answer"
     )
-    _list("left out", [str(problem) for problem in (*answered.problems, *described.problems)])
-    _list("no answer in column", list(answered.silent))
-    _list("not taken for an expert: column", list(answered.ignored))
     nameless, unheard = undescribed(answered, described)
-    _list("not described as writer or reader", nameless)
-    _list("described, but no answers", unheard)
+    for label, entries in {
+        "left out": (*answered.problems, *described.problems),
+        "no answer in column": answered.silent,
+        "not taken for an expert: column": answered.ignored,
+        "not described as writer or reader": nameless,
+        "described, but no answers": unheard,
+    }.items():
+        for entry in entries:
+            click.echo(f"{label}: {entry}")
     try:
-        _list_unranked(
-            answered.phrase_1,
-            answered.phrase_2,
-            set(_stored(place, REFERENCE_RANKING, ranker)["phrase"]),
-            ranker,
-        )
+        ranked = set(_stored(chosen, REFERENCE_RANKING, ranker)["phrase"])
+        _tell_unranked(answered.phrase_1, answered.phrase_2, ranked, ranker)
     except ConfigurationError:
         click.echo(f"no ranking of {ranker!r} yet: whether its phrases are the survey's was not examined")
     click.echo(f"imported into {place.root}; materialise expert_agreement to compare")
 
 
-def _list_unranked(first: Sequence[str], second: Sequence[str], ranked: set[str], ranker: str) -> None:
+def _tell_written(what: str, files: Sequence[Path]) -> None:
+    click.echo(f"{what}: {', '.join(path.name for path in files)}")
+
+
+def _tell_unranked(first: Sequence[str], second: Sequence[str], ranked: set[str], ranker: str) -> None:
     """Say how many pairs the ranking cannot judge."""
     unknown = [pair for pair in zip(first, second, strict=True) if not ranked.issuperset(pair)]
-    phrases = sorted({phrase for pair in unknown for phrase in pair} - ranked)
+    phrases = {phrase for pair in unknown for phrase in pair} - ranked
     if unknown:
         click.echo(
-            f"phrases that the ranking of {ranker!r} lacks: {len(phrases)}, in {len(unknown)} of "
-            "the pairs; these are kept, and not compared with it"
+            f"phrases that the ranking of {ranker!r} lacks: {len(phrases)}, in {len(unknown)} of the pairs; "
+            "these are kept, and not compared with it"
         )
 
 
-def _list(label: str, entries: Sequence[str]) -> None:
-    for entry in entries:
-        click.echo(f"{label}: {entry}")
-
-
-def _stored(place: Home, table: Table, key: str) -> pd.DataFrame:
+def _stored(chosen: Chosen, table: Table, key: str) -> pd.DataFrame:
     """A stored partition, or what to do to have it."""
     from lunguage_assets.home.store import partition_path, read_table
 
+    place = chosen.home
     path = partition_path(place.tables, table.name, key)
     if not path.exists():
         raise ConfigurationError(

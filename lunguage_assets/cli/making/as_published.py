@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.settings import (
-    Settings,
-    departures,
-    load_settings,
-    note_as_published,
-    published_options,
-)
+from lunguage_assets.settings import Settings, departures, load_settings, note_as_published, published_options
 
 if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
@@ -57,7 +51,4 @@ def as_published_lines(settings: Settings, preset: str) -> list[str]:
         f"not as published: {key} = {used} (published: {published})"
         for key, (published, used) in other.items()
     ]
-    return [
-        *lines,
-        f"not options: the judges are those of preset {preset!r}, the prompts this package's own",
-    ]
+    return [*lines, f"not options: the judges are those of preset {preset!r}, the prompts this package's own"]

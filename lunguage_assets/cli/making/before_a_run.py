@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lunguage_assets.cli.home_option import Chosen
+    from lunguage_assets.cli.options import Chosen
     from lunguage_assets.current.plan import Stage
     from lunguage_assets.judges.configuration import JudgesConfiguration
 
@@ -49,9 +49,7 @@ def require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequence
         return
     answered = _models_with_answers(chosen)
     asked = {key for key in asked if judges.models[key].model not in answered}
-    corpus = chosen.home.corpus()
-    data_class = corpus.data_class if corpus is not None else "credentialed"
-    found = examination(judges, data_class, datetime.now(UTC).date(), os.environ, only=asked)
+    found = examination(judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked)
     refusals = [message for severity, message in found if severity == "refusal"]
     if refusals:
         raise ConfigurationError(

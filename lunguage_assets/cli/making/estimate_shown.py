@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,71 +20,57 @@ _WIDE = 120
 
 
 def print_estimate(estimate: Estimate, judges_file: Path) -> None:
-    """What a run would ask and spend: a line per stage and judge, totals, prices with their date and source,
-    and what is not known.
-    """
-    read = (
-        f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in "
-        f"{estimate.sentences:,} different masked sentences"
-    )
-    ruler = "of its own" if estimate.ruler == "own" else "of the published ruler"
-    head = [f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}"]
+    """What a run would ask and spend: a line per stage and judge, totals, prices, and what is not known."""
+    _say(f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}")
     if estimate.lines:
-        fits = (
-            ""
-            if estimate.steps is None
-            else f"; {estimate.steps:.1f} steps a fit in this rehearsal (published: 24.6)"
+        ruler = "of its own" if estimate.ruler == "own" else "of the published ruler"
+        steps = f"; {estimate.steps or 0:.1f} steps a fit in this rehearsal (published: 24.6)"
+        _say(
+            f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "
+            f"different masked sentences; {estimate.phrases} phrases {ruler}"
+            + (steps if estimate.steps is not None else "")
         )
-        head.append(f"{read}; {estimate.phrases} phrases {ruler}{fits}")
-    for text in head:
-        _console.print(text, soft_wrap=True, markup=False)
-    if estimate.lines:
-        wide = Console(highlight=False, width=max(_console.width, _WIDE))
-        wide.print(_estimate_table(estimate))
+        Console(highlight=False, width=max(_console.width, _WIDE)).print(_estimate_table(estimate))
     for text in _estimate_remarks(estimate, judges_file):
-        _console.print(text, soft_wrap=True, markup=False)
+        _say(text)
+
+
+def _say(text: str) -> None:
+    _console.print(text, soft_wrap=True, markup=False)
 
 
 def _estimate_table(estimate: Estimate) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="dim", show_footer=True)
-    lines = estimate.lines
-    numbers: list[tuple[str, list[str], str]] = [
-        (
-            "questions",
-            [f"{line.questions:,}" for line in lines],
-            f"{sum(line.questions for line in lines):,}",
-        ),
-        ("ledger", [f"{line.hits:,}" for line in lines], f"{sum(line.hits for line in lines):,}"),
-        ("calls", [f"{line.calls:,}" for line in lines], f"{estimate.calls:,}"),
-        (
-            "tokens in",
-            [_short(line.input_tokens) for line in lines],
-            _short(sum(line.input_tokens for line in lines)),
-        ),
-        (
-            "out",
-            [_short(line.output_tokens) for line in lines],
-            _short(sum(line.output_tokens for line in lines)),
-        ),
-        (
-            "USD",
-            [_usd(line.usd) for line in lines],
-            _usd(estimate.usd) + (" + ?" if estimate.unpriced else ""),
-        ),
-        ("at most", [_usd(line.usd_at_most) for line in lines], _usd(estimate.usd_at_most)),
-        (
-            "minutes",
-            ["a day" if m is None else f"{m:,.1f}" for m in (line.minutes for line in lines)],
-            f"{sum(estimate.minutes.values()):,.1f}",
-        ),
-    ]
-    table.add_column("stage, judge", footer="total")
-    for name, _, total in numbers:
-        table.add_column(name, justify="right", footer=total)
-    for row, line in enumerate(lines):
-        if row == 0 or lines[row - 1].stage != line.stage:
-            table.add_row(line.stage)
-        table.add_row(f"  {line.judge}", *(cells[row] for _, cells, _ in numbers))
+    lines, unpriced = estimate.lines, " + ?" if estimate.unpriced else ""
+    sums = {
+        name: sum(getattr(line, name) for line in lines)
+        for name in ("questions", "hits", "calls", "input_tokens", "output_tokens")
+    }
+    totals = {
+        "stage, judge": "total",
+        "questions": f"{sums['questions']:,}",
+        "ledger": f"{sums['hits']:,}",
+        "calls": f"{sums['calls']:,}",
+        "tokens in": _short(sums["input_tokens"]),
+        "out": _short(sums["output_tokens"]),
+        "USD": f"{_usd(estimate.usd)}{unpriced}",
+        "at most": _usd(estimate.usd_at_most),
+        "minutes": f"{sum(estimate.minutes.values()):,.1f}",
+    }
+    for name, total in totals.items():
+        table.add_column(name, justify="left" if total == "total" else "right", footer=total)
+    for stage, judges in groupby(lines, key=attrgetter("stage")):
+        table.add_row(stage)
+        for line in judges:
+            table.add_row(
+                f"  {line.judge}",
+                *(f"{count:,}" for count in (line.questions, line.hits, line.calls)),
+                _short(line.input_tokens),
+                _short(line.output_tokens),
+                _usd(line.usd),
+                _usd(line.usd_at_most),
+                "a day" if line.minutes is None else f"{line.minutes:,.1f}",
+            )
     return table
 
 
@@ -100,19 +88,18 @@ def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
     stages = ", ".join(f"{stage} {minutes:,.1f}" for stage, minutes in estimate.minutes.items())
     dates = sorted({price.as_of for price in estimate.prices})
     learnt = sorted({line.judge for line in estimate.lines if line.basis == "ledger"})
+    basis = (
+        f"measured, from the ledger, for {', '.join(learnt)}; otherwise assumed (docs/costs.md)."
+        if learnt
+        else "assumed, as the ledger has no answers yet (docs/costs.md)."
+    )
     return [
         f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts.",
-        f"Prices: {judges_file}, as of {', '.join(dates) or 'no date: it gives none'}. Look them "
-        "up before you rely on them.",
-        "Tokens and seconds of a call: "
-        f"{'measured, from the ledger, for ' + ', '.join(learnt) if learnt else 'assumed'}"
-        + (
-            "; otherwise assumed (docs/costs.md)."
-            if learnt
-            else ", as the ledger has no answers yet (docs/costs.md)."
-        ),
-        "Answers that the ledger lacks are made up, so the phrases found and the steps of the "
-        "fits are expectations."
-        " At most: every question takes all tries and all output tokens, every fit all its steps.",
+        f"Prices: {judges_file}, as of {', '.join(dates) or 'no date: it gives none'}. Look them up before "
+        "you rely on them.",
+        f"Tokens and seconds of a call: {basis}",
+        "Answers that the ledger lacks are made up, so the phrases found and the steps of the fits are "
+        "expectations. At most: every question takes all tries and all output tokens, every fit all its "
+        "steps.",
         *estimate.remarks,
     ]

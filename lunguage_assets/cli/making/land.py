@@ -7,36 +7,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.options import Chosen, chooses
 
 if TYPE_CHECKING:
-    from lunguage_assets.landing.passes import Outcome
+    from lunguage_assets.landing.passes import PassReport
 
 
 @click.command(short_help="Register what lies in the landing folder, once.")
-@HOME_OPTION
+@chooses()
 @click.option(
     "--url",
-    default=None,
     help="Landing folder or fsspec URL; default: $LUNGUAGE_LANDING, else url in [landing] of settings.toml.",
 )
 @click.option("--now", is_flag=True, help="Wait for nothing: nobody is writing into the folder any more.")
-def land(home: Path, url: str | None, now: bool) -> None:
+def land(chosen: Chosen, url: str | None, now: bool) -> None:
     """Register new deliveries of the landing folder once, without a daemon; put aside what cannot be used.
 
     The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
     a delivery was put aside.
     """
-    place = chosen_home(home)
     from lunguage_assets.errors import ConfigurationError, LunguageError
     from lunguage_assets.landing.entries import QUARANTINE, landing_url, shown
     from lunguage_assets.landing.passes import land as make_pass
     from lunguage_assets.landing.record import record_folder
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
-    from lunguage_assets.orchestration.runs.instance import dagster_instance
-    from lunguage_assets.settings import load_settings
 
-    settings = load_settings(place.settings_file).landing
+    place, settings = chosen.home, chosen.settings.landing
     if url is not None and "://" not in url:
         url = str(Path(url).expanduser().resolve())
     if (url := url or landing_url(place, settings)) is None:
@@ -46,7 +42,7 @@ def land(home: Path, url: str | None, now: bool) -> None:
         )
     outcome = make_pass(place, url, stable_s=None if now else settings.stable_s)
     if batches := {*(batch.key for batch in outcome.registered.values()), *outcome.skipped.values()}:
-        with dagster_instance(place) as instance:
+        with chosen.instance() as instance:
             instance.add_dynamic_partitions(REPORT_BATCH.name, sorted(batches))
     _tell(outcome)
     if outcome.quarantined:
@@ -56,12 +52,9 @@ def land(home: Path, url: str | None, now: bool) -> None:
         )
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: PassReport) -> None:
     for name, batch in outcome.registered.items():
-        click.echo(
-            f"registered   {batch.key} from {name}: {batch.studies} studies ({batch.amended} of them came in "
-            f"an earlier batch), {batch.rows} rows ({batch.rejected} rejected)"
-        )
+        click.echo(f"registered   {batch.key} from {name}: {batch.counts}")
     for name, key in sorted(outcome.skipped.items()):
         click.echo(f"skipped      {name}: same content as batch {key}")
     for name, move in outcome.quarantined.items():

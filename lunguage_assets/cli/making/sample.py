@@ -7,26 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lunguage_assets.cli.options import FOLDER, number
+
 if TYPE_CHECKING:
     from lunguage_assets.sample.published.files import Prose
     from lunguage_assets.sample.raw_delivery import RawFormat
 
 
 @click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
-@click.option(
-    "--reports",
-    default=800,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of reports (studies).",
-)
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write the files into.",
-)
+@number("--reports", 800, "Number of reports (studies).")
+@number("--seed", 0, least=0)
+@click.option("--out", required=True, type=FOLDER, help="Folder to write the files into.")
 @click.option(
     "--as-text",
     type=click.Choice(["table", "mimic", "text"]),
@@ -49,7 +40,7 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose:
         written = write_raw_sample(out, truth, reports, seed, form=as_text, prose=prose or "varied")
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
-        f"({written.tentative} tentative) and "
-        f"{written.history} history rows, {written.images} images, {len(written.phrases)} hedging "
-        f"phrases, in {out}" + (f"; what they say, in {truth}" if as_text is not None else "")
+        f"({written.tentative} tentative) and {written.history} history rows, {written.images} images, "
+        f"{written.phrases} hedging phrases, in {out}"
+        + (f"; what they say, in {truth}" if as_text is not None else "")
     )

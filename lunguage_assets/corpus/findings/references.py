@@ -20,7 +20,7 @@ _NO_ROW = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class WrittenReference:
     """One reference: comma parts before a number, whose last ones are its name.
 
     `number` is None for a bare name. A number that follows no name has no parts.
@@ -55,13 +55,13 @@ class Resolved:
     reason: str = ""
 
 
-def parse_references(cell: str) -> list[Reference]:
+def parse_references(cell: str) -> list[WrittenReference]:
     """The references of a flat list `name, idxN, name, idxN`.
 
     Bare names and bare numbers survive. Commas inside names and bare names before a pair look alike: such
     parts stay together until the study's rows decide.
     """
-    references: list[Reference] = []
+    references: list[WrittenReference] = []
     pending: list[str] = []
     for token in map(clean, cell.split(",")):
         if not token:
@@ -71,9 +71,9 @@ def parse_references(cell: str) -> list[Reference]:
             pending.append(token)
         else:
             digits = number.group(1)
-            references.append(Reference(tuple(pending), int(digits) if len(digits) <= 15 else _NO_ROW))
+            references.append(WrittenReference(tuple(pending), int(digits) if len(digits) <= 15 else _NO_ROW))
             pending = []
-    return references + [Reference((name,), None) for name in pending]
+    return references + [WrittenReference((name,), None) for name in pending]
 
 
 class StudyReferences:
@@ -90,7 +90,7 @@ class StudyReferences:
             for name in target.wordings | {target.name}:
                 self._by_name.setdefault(name, []).append(target)
 
-    def resolve(self, reference: Reference, section: str, own: str) -> list[Resolved]:
+    def resolve(self, reference: WrittenReference, section: str, own: str) -> list[Resolved]:
         """Tokens of a reference in a row of `section` whose id is `own`.
 
         Same section, number and name; else a match of number and name in another section; else the row of

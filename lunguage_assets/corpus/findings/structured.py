@@ -14,7 +14,7 @@ import pandas as pd
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
-from lunguage_assets.corpus.intake import Intake
+from lunguage_assets.corpus.intake import Intake, report_row, views_or_default
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
@@ -58,24 +58,11 @@ def take_in_structured(
     reports: list[dict[str, object]] = []
     for one in texts.to_dict("records"):
         study = studies.pop(one["study_id"])
-        views, source = one["view_information"], one["view_source"]
-        if not views:
-            log.note("default-view" if default_view else "unknown-view", FILE, study_id=study.study_id)
-            views, source = (default_view, "default_view") if default_view else ("", "unknown")
-        builder.add(study, views)
+        views = (one["view_information"], one["view_source"])
+        views = views_or_default(views, default_view, study.study_id, FILE, log)
+        builder.add(study, views[0])
         rejected = int(refused.get(study.study_id, 0))
-        reports.append(
-            {
-                "study_id": study.study_id,
-                "subject_id": study.subject_id,
-                "sequence": study.sequence,
-                "report": one["report"],
-                "view_information": views,
-                "view_source": source,
-                "rows_delivered": len(study.rows) + rejected,
-                "rows_rejected": rejected,
-            }
-        )
+        reports.append(report_row(study, one["report"], views, rejected))
     return Intake(
         REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), received.terms
     )
@@ -101,60 +88,35 @@ def _studies(texts: pd.DataFrame, structured: pd.DataFrame, log: IntakeLog) -> d
 
 def _rows_by_study(structured: pd.DataFrame) -> Iterator[tuple[str, list[_Row]]]:
     """The studies' rows, each with its references as written, in the order of their numbers."""
-    cells = _Cells(structured)
-    order = sorted(range(len(structured)), key=cells.place)
-    numbered = enumerate(order)
-    for study_id, group in groupby(numbered, lambda one: cells.study[one[1]]):
-        yield study_id, [cells.row(at, number) for number, at in group]
+    frame = structured.assign(place=structured["section"].map(_ORDER))
+    frame = frame.sort_values(["study_id", "place", "ent_idx"], kind="stable")
+    for name in ("ent", "normed_ent", "location", *ATTRIBUTES):  # cleaned as cells of a file are
+        frame[name] = frame[name].map({value: clean_list(value) for value in frame[name].unique()})
+    attributes = zip(*(frame[name].tolist() for name in ATTRIBUTES), strict=True)
+    cells = enumerate(zip(frame.itertuples(index=False), attributes, strict=True))
+    for study_id, group in groupby(cells, lambda one: one[1][0].study_id):
+        yield study_id, [_row(number, cell, own) for number, (cell, own) in group]
 
 
-class _Cells:
-    """The columns of structured rows as lists, cleaned as cells of a file are."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        def column(name: str) -> list[Any]:
-            return frame[name].tolist()
-
-        def cleaned(name: str) -> list[str]:
-            known = {value: clean_list(value) for value in frame[name].unique().tolist()}
-            return [known[value] for value in column(name)]
-
-        self.study: list[str] = column("study_id")
-        self._section: list[str] = column("section")
-        self._sentence: list[int] = column("sent_idx")
-        self._sent: list[str] = column("sent")
-        self._number: list[int] = column("ent_idx")
-        self._ent = cleaned("ent")
-        self._normed = cleaned("normed_ent")
-        self._cat: list[str] = column("cat")
-        self._status: list[str] = column("status")
-        self._location = cleaned("location")
-        self._attributes = list(zip(*map(cleaned, ATTRIBUTES), strict=True))
-        self._evidence: list[Sequence[str]] = column("evidence")
-        self._associate: list[Sequence[str]] = column("associate")
-
-    def place(self, at: int) -> tuple[str, int, int]:
-        return self.study[at], _ORDER[self._section[at]], self._number[at]
-
-    def row(self, at: int, number: int) -> _Row:
-        row = DeliveredRow(
-            line=number + 1,
-            row=number,
-            finding_id=f"{self.study[at]}:{number}",
-            section=self._section[at],
-            sent_idx=self._sentence[at],
-            sent=clean(self._sent[at]),
-            ent_idx=self._number[at],
-            ent=self._ent[at],
-            normed_ent=first_alternative(self._normed[at]),
-            cat=self._cat[at],
-            status=self._status[at],
-            location=self._location[at],
-            evidence="",
-            associate="",
-            attributes=self._attributes[at],
-        )
-        return row, (self._evidence[at], self._associate[at])
+def _row(number: int, cell: Any, attributes: tuple[str, ...]) -> _Row:
+    row = DeliveredRow(
+        line=number + 1,
+        row=number,
+        finding_id=f"{cell.study_id}:{number}",
+        section=cell.section,
+        sent_idx=cell.sent_idx,
+        sent=clean(cell.sent),
+        ent_idx=cell.ent_idx,
+        ent=cell.ent,
+        normed_ent=first_alternative(cell.normed_ent),
+        cat=cell.cat,
+        status=cell.status,
+        location=cell.location,
+        evidence="",
+        associate="",
+        attributes=attributes,
+    )
+    return row, (cell.evidence, cell.associate)
 
 
 def _refer(rows: list[_Row], log: IntakeLog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ class FindingsBuilder:
     def __init__(self, vocabulary: Vocabulary, log: IntakeLog, file: str) -> None:
         self._vocabulary, self._log, self._file = vocabulary, log, file
         self._masker = Masker(vocabulary)
-        self._plain: dict[str, str] = {}
+        self._plain = cache(plain)
         self._rows: list[tuple[object, ...]] = []
 
     def frame(self) -> pd.DataFrame:
@@ -66,18 +67,12 @@ class FindingsBuilder:
                 row.finding_id,
                 row.section,
                 row.ent_idx,
-                frozenset({self._worded(row.ent), self._worded(row.normed_ent or row.ent)}),
+                frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)}),
                 name,
             )
             for row, name in zip(rows, names, strict=True)
         ]
         return StudyReferences([*targets, *study.refused], self._vocabulary.finding)
-
-    def _worded(self, text: str) -> str:
-        known = self._plain.get(text)
-        if known is None:
-            known = self._plain[text] = plain(text)
-        return known
 
     def _tokens(
         self,
@@ -112,26 +107,14 @@ class FindingsBuilder:
             return None, "not needed"
         sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
         if sentence is None:
-            self._note(
-                "mask-in-sentence" if shows_mask(row.sent) else "finding-not-located",
-                study,
-                row,
-                "sent",
-                row.ent,
-            )
+            reason = "mask-in-sentence" if shows_mask(row.sent) else "finding-not-located"
+            self._note(reason, study, row, "sent", row.ent)
             return None, "not located"
         return sentence, "masked"
 
     def _note(self, reason: str, study: DeliveredStudy, row: DeliveredRow, column: str, found: str) -> None:
-        self._log.note(
-            reason,
-            self._file,
-            line=row.line,
-            study_id=study.study_id,
-            finding_id=row.finding_id,
-            column=column,
-            found=found,
-        )
+        place = {"study_id": study.study_id, "finding_id": row.finding_id, "column": column}
+        self._log.note(reason, self._file, line=row.line, found=found, **place)
 
     def _identically_masked(
         self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]

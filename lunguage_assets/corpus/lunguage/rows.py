@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,19 +37,9 @@ class _Rejection(Exception):
         self.reason, self.column, self.found = reason, column, found
 
 
-class _Reading(dict[str, _Value]):
-    """Meanings of cells, computed once per distinct text.
-
-    In a million rows coded columns repeat a handful.
-    """
-
-    def __init__(self, meaning: Callable[[str], _Value]) -> None:
-        super().__init__()
-        self._meaning = meaning
-
-    def __missing__(self, written: str) -> _Value:
-        value = self[written] = self._meaning(clean(written))
-        return value
+def _read_as(meaning: Callable[[str], _Value]) -> Callable[[str], _Value]:
+    """The meaning of a cell, computed once per text: in a million rows coded columns repeat a handful."""
+    return cache(lambda written: meaning(clean(written)))
 
 
 def _optional_number(value: str) -> int | None:
@@ -81,22 +72,22 @@ class RowReader:
             self._at["sent"] = (
                 absent + 1
             )  # every record gets its own sentence there; its passage stays as delivered
-        self._passages = _Reading[dict[int, str]](columns.numbered_sentences)
+        self._passages = _read_as(columns.numbered_sentences)
         self._attributes = [self._at[column] for column in ATTRIBUTES]
         self._coded = [
             (column, self._at[column])
             for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat")
         ]
         self._numbers_seen: set[int] = set()
-        self._lists = _Reading[str](clean_list)
-        self._subjects = _Reading[str | None](columns.subject_id)
-        self._sections = _Reading[str | None](columns.section)
-        self._polarities = _Reading[str | None](columns.polarity)
-        self._certainties = _Reading[str | None](columns.certainty)
-        self._categories = _Reading[str | None](
+        self._lists = _read_as(clean_list)
+        self._subjects = _read_as(columns.subject_id)
+        self._sections = _read_as(columns.section)
+        self._polarities = _read_as(columns.polarity)
+        self._certainties = _read_as(columns.certainty)
+        self._categories = _read_as(
             lambda value: category_code(columns.said_once(first_alternative(value))) if value else ""
         )
-        self._numbers = _Reading[int | None](_optional_number)
+        self._numbers = _read_as(_optional_number)
         for name in known.ignored:
             log.note("column-ignored", self.file, column=name)
         for name in known.missing:
@@ -149,7 +140,7 @@ class RowReader:
 
     def _sentence(self, record: Record, passage: str) -> str:
         """The row's own sentence of a numbered passage; empty when the passage has none of that number."""
-        sentences = self._passages[passage]
+        sentences = self._passages(passage)
         number = columns.whole_number(self._cell(record, "sent_idx"))
         return sentences.get(-1 if number is None else number, "") if sentences else passage
 
@@ -211,29 +202,29 @@ class RowReader:
         """Add a record to its study, or raise the first of the reasons against it."""
         values, at = record.values, self._at
         sentence, finding, sent = self._counted(values, study)
-        subject = self._subjects[values[at["subject_id"]]]
+        subject = self._subjects(values[at["subject_id"]])
         if subject is None:
             raise self._rejection(record, "subject-id", "subject_id")
         if subject != study.subject_id:
             raise self._rejection(record, "study-of-two-patients", "subject_id")
         number = self._row_number(record)
-        section = self._sections[values[at["section"]]]
+        section = self._sections(values[at["section"]])
         if section is None:
             raise self._rejection(record, "section", "section")
-        polarity = self._polarities[values[at["dx_status"]]]
+        polarity = self._polarities(values[at["dx_status"]])
         if polarity is None:
             raise self._rejection(record, "dx-status", "dx_status")
-        certainty = self._certainties[values[at["dx_certainty"]]]
+        certainty = self._certainties(values[at["dx_certainty"]])
         if certainty is None:
             raise self._rejection(record, "dx-certainty", "dx_certainty")
-        ent = self._lists[values[at["ent"]]]
+        ent = self._lists(values[at["ent"]])
         if not any(map(str.isalnum, ent)):
             raise self._rejection(record, "finding-empty", "ent")
-        normed_ent = first_alternative(self._lists[values[at["normed_ent"]]])
-        category = self._categories[values[at["cat"]]]
+        normed_ent = first_alternative(self._lists(values[at["normed_ent"]]))
+        category = self._categories(values[at["cat"]])
         if category is None:
             raise self._rejection(record, "category", "cat")
-        sequence, sent_idx, ent_idx = (self._numbers[values[at[column]]] for column in _NUMBERED)
+        sequence, sent_idx, ent_idx = (self._numbers(values[at[column]]) for column in _NUMBERED)
         if -1 in (sequence, sent_idx, ent_idx):
             raise self._rejection(record, "number", _NUMBERED[(sequence, sent_idx, ent_idx).index(-1)])
         study.rows.append(
@@ -249,10 +240,10 @@ class RowReader:
                 normed_ent=normed_ent,
                 cat=category or self._vocabulary.category(normed_ent or ent) or "OTH",
                 status=certainty + polarity,
-                location=self._lists[values[at["location"]]],
+                location=self._lists(values[at["location"]]),
                 evidence=clean(values[at["evidence"]]),
                 associate=clean(values[at["associate"]]),
-                attributes=tuple([self._lists[values[place]] for place in self._attributes]),
+                attributes=tuple([self._lists(values[place]) for place in self._attributes]),
             )
         )
         self._learn(record, study, sequence)
@@ -275,7 +266,7 @@ class RowReader:
         Sentences count from 0, findings from 1. Rejected rows count too, so that their absence changes no
         number.
         """
-        section = self._sections[values[self._at["section"]]] or ""
+        section = self._sections(values[self._at["section"]]) or ""
         sentences, last, findings = study.places.get(section, (-1, "", 0))
         sent = clean(values[self._at["sent"]])
         if sentences < 0 or sent != last:
@@ -301,26 +292,17 @@ class RowReader:
         for column in _MAY_BE_DERIVED:
             if column in self._has and not clean(record.values[self._at[column]]):
                 if column == "cat":
-                    self._log.note(
-                        "category-derived",
-                        self.file,
-                        line=record.number,
-                        study_id=study.study_id,
-                        column=column,
-                    )
+                    self._note(study, "category-derived", record, column)
                 else:
                     self._once(study, "positions-derived", record, column)
         for column, place in self._coded:
             if "|" in record.values[place]:
-                self._log.note(
-                    "first-of-alternatives",
-                    self.file,
-                    line=record.number,
-                    study_id=study.study_id,
-                    column=column,
-                )
+                self._note(study, "first-of-alternatives", record, column)
 
     def _once(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
         if reason + column not in study.noted:
             study.noted.add(reason + column)
-            self._log.note(reason, self.file, line=record.number, study_id=study.study_id, column=column)
+            self._note(study, reason, record, column)
+
+    def _note(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
+        self._log.note(reason, self.file, line=record.number, study_id=study.study_id, column=column)

@@ -1,4 +1,5 @@
-"""Files of one report each, in a folder's tree or in a `.zip`, in the order of their names.
+"""Files of one report each, in a folder's tree or in a `.zip`, in the order of their names: text files in
+MIMIC-CXR's own tree (`files/p10/p10000032/s50414267.txt`) or any other, and XML files.
 
 Hidden files, and those that data sets carry beside their reports (a licence, checksums), are no reports.
 """
@@ -16,9 +17,10 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from lunguage_assets.corpus.texts.raw import LARGEST
+from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
+from lunguage_assets.corpus.texts.tables import stored
 from lunguage_assets.corpus.unpacking import MOST_ENTRIES, require_size
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, damaged
 
 TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
 XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
@@ -29,6 +31,7 @@ _NO_REPORT = re.compile(
     re.IGNORECASE,
 )
 UNREADABLE = "unreadable-file"
+_PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 
 
 def names_in(place: Path, form: re.Pattern[str]) -> list[str]:
@@ -63,6 +66,30 @@ def contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]
                 unpacked += len(content)
                 require_size(place.name, unpacked)
             yield name, content
+
+
+def read_text_files(place: Path) -> Iterator[RawReport]:
+    """Every text file of a folder or a `.zip`, or the one that the place is.
+
+    The study is the file's name; the patient is the folder's where that is MIMIC-CXR's form of one.
+
+    Raises:
+        InputError: the package is damaged.
+    """
+    alone = place.is_file() and TEXT_FORM.search(place.name) is not None
+    names = [place.name] if alone else names_in(place, TEXT_FORM)
+    place = place.parent if alone else place
+    for name, content in contents(place, names):
+        inside = PurePosixPath(stored(name))
+        folder = inside.parent.name or place.name
+        yield RawReport(
+            str(inside),
+            1,
+            TEXT_FORM.sub("", inside.name),
+            folder if _PATIENT.fullmatch(folder) else "",
+            content=content or b"",
+            broken=UNREADABLE if content is None else "",
+        )
 
 
 def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
@@ -117,17 +144,8 @@ def _in_package(path: Path) -> list[str]:
         with zipfile.ZipFile(path) as package:
             names = [item.filename for item in package.infolist() if not item.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InputError(
-            path.name,
-            f"a package that cannot be opened ({type(error).__name__})",
-            "a whole .zip file",
-            "Deliver it again.",
-        ) from None
+        raise damaged(path.name, "a package that cannot be opened", error, "a whole .zip file") from None
     if len(names) > MOST_ENTRIES:
-        raise InputError(
-            path.name,
-            f"{len(names):,} files in one package",
-            f"at most {MOST_ENTRIES:,}",
-            "Deliver it in several packages.",
-        )
+        expected, remedy = f"at most {MOST_ENTRIES:,}", "Deliver it in several packages."
+        raise InputError(path.name, f"{len(names):,} files in one package", expected, remedy)
     return names

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.texts import ids
-from lunguage_assets.corpus.texts.files import read_text_files
+from lunguage_assets.corpus.texts.members import read_text_files
 from lunguage_assets.corpus.texts.openi import read_openi_table, read_openi_xml
 from lunguage_assets.corpus.texts.raw import RawReport
 from lunguage_assets.corpus.texts.source import Layout, TextSource
 from lunguage_assets.corpus.texts.tables import read_table
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, damaged
 
 _TOGETHER = 1000
 """Reports in one row group: what is held at a time."""
@@ -50,7 +50,7 @@ def raw_reports(source: TextSource) -> Iterator[RawReport]:
 
 
 @dataclass(frozen=True)
-class Survey:
+class SourceParts:
     """A source in parts of about equal size, with a digest of the content of each.
 
     Args:
@@ -68,7 +68,7 @@ class Survey:
 
 def survey(
     source: TextSource, most: int | None = None, patients: Callable[[], Mapping[str, str]] = dict
-) -> Survey:
+) -> SourceParts:
     """Look at every record; a part has `most` reports, or a few more: a patient's are in one part.
 
     `patients` gives the patients by study id, for records that name none.
@@ -90,10 +90,10 @@ def survey(
         parts.append(part)
         counts[part] += 1
         _digest(digests[part], report)
-    return Survey(parts, tuple(digest.hexdigest() for digest in digests))
+    return SourceParts(parts, tuple(digest.hexdigest() for digest in digests))
 
 
-def pack(source: TextSource, parts: Survey, places: Mapping[int, Path]) -> dict[int, set[str]]:
+def pack(source: TextSource, parts: SourceParts, places: Mapping[int, Path]) -> dict[int, set[str]]:
     """Store the parts that have a place as one file each; the ids of the studies of each.
 
     Raises:
@@ -108,12 +108,9 @@ def pack(source: TextSource, parts: Survey, places: Mapping[int, Path]) -> dict[
         }
         for part, report in zip_longest(parts.parts, raw_reports(source)):
             if part is None or report is None:
-                raise InputError(
-                    source.place.name,
-                    "files that change while they are read",
-                    "a finished delivery",
-                    "Register it again when nothing writes to it any more.",
-                )
+                expected = "a finished delivery"
+                remedy = "Register it again when nothing writes to it any more."
+                raise InputError(source.place.name, "files that change while they are read", expected, remedy)
             if part not in places:
                 continue
             if report.study:
@@ -141,12 +138,8 @@ def _read_packed(path: Path) -> Iterator[RawReport]:
             for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield RawReport(*values)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            path.name,
-            f"damaged data ({type(error).__name__})",
-            "raw reports as a home stores them",
-            "Register the delivery again, or restore the file.",
-        ) from None
+        remedy = "Register the delivery again, or restore the file."
+        raise damaged(path.name, "damaged data", error, "raw reports as a home stores them", remedy) from None
 
 
 def _digest(digest: hashlib._Hash, report: RawReport) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lunguage_assets.corpus.columns import clean, described, folded_name, is_plainly_study
+from lunguage_assets.corpus.columns import clean, column_places, is_plainly_study, require_columns
 from lunguage_assets.corpus.records import Record, read_records, shown
 from lunguage_assets.corpus.texts.raw import RawReport
-from lunguage_assets.errors import InputError
 
 REQUIRED = ("study_id", "report")
 OPTIONAL = ("subject_id", "view", "study_date")
@@ -48,18 +47,8 @@ def opened(
         InputError: the file is empty, no table, or lacks a required column.
     """
     header, records = read_records(path, ids, keep_bytes=True)
-    place: dict[str, int] = {}
-    for position, name in enumerate(header):
-        place.setdefault(folded_name(name), position)
-    absent = [name for name in required if name not in place]
-    if absent:
-        raise InputError(
-            path.name,
-            described(header, (*required, *optional)),
-            f"also {absent}",
-            "Add the header line if it is missing, else the column, or correct its name.",
-            column=absent[0],
-        )
+    place = column_places(header)
+    require_columns(path.name, header, place, required, optional)
     return {name: place.get(name, -1) for name in (*required, *optional)}, records
 
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
@@ -31,14 +30,14 @@ from lunguage_assets.explicit.analysis.reliability import (
     pairwise_agreement,
 )
 from lunguage_assets.explicit.analysis.trust.diagnostics import diagnostic_rows
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.agreement import JUDGE_AGREEMENT
+from lunguage_assets.tables.analyses import JUDGE_AGREEMENT
 
 ALL_JUDGES = "all judges"
 NO_MATCHES, OTHER_VOCABULARY, ALL_INVALID = "no matches", "matches of another vocabulary", "no valid answer"
 """Why a judge is not compared with the others."""
 
-Integers = NDArray[np.int64]
 _INVALID, _NOT_ASKED = -1, -2
 _QUESTION = ["match_id", "sentence_a", "sentence_b", "swapped"]
 _PAIR = ["phrase_a", "phrase_b", "sentence_a", "sentence_b"]
@@ -158,13 +157,8 @@ def _pairwise_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str,
             "invalid answer": int((both & ~(valid[:, a] & valid[:, b])).sum()),
             "not asked of both": int((either & ~both).sum()),
         }
-        yield agreement_row(
-            "pairwise agreement",
-            table.of_pair(number),
-            first=judged.judges[a],
-            second=judged.judges[b],
-            left_out=left_out,
-        )
+        pair = {"first": judged.judges[a], "second": judged.judges[b]}
+        yield agreement_row("pairwise agreement", table.of_pair(number), **pair, left_out=left_out)
     if len(judged.judges) > 1:
         for number, judge in enumerate(judged.judges):
             mean = table.mean(number)
@@ -184,7 +178,5 @@ def _coefficient_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[s
 
 def _left_out(judge: str, frame: pd.DataFrame, reason: str) -> dict[str, Any]:
     """The row of a judge that is not compared, also of a judge without matches."""
-    return {
-        **agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)}),
-        "reasons": reason,
-    }
+    row = agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)})
+    return {**row, "reasons": reason}

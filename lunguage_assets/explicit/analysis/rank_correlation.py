@@ -6,24 +6,21 @@ Compared are each judge alone, in each random order of play, and the reference r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.explicit.analysis.agreement import comparable
-from lunguage_assets.explicit.analysis.reliability import ratio
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.agreement import RANKING_CORRELATIONS
+from lunguage_assets.tables.analyses import RANKING_CORRELATIONS
 
 AVERAGED = -1
 """The order number of a reference ranking, which is averaged over random orders."""
 
 _FEWEST = 3
-Floats = NDArray[np.float64]
 
 
 def ranking_correlations(
@@ -97,42 +94,16 @@ def _ratings_of_ranking(phrases: list[str], ranking: pd.DataFrame) -> Floats:
 
 def _frame(labels: list[tuple[str, int]], rated: Floats) -> pd.DataFrame:
     first, second = np.triu_indices(len(labels), k=1)
-    correlation, common = _spearman(rated)
-    values = correlation[first, second]
+    present = np.isfinite(rated).astype(np.int64)
+    places = pd.DataFrame(rated.T, columns=range(len(labels)))
+    correlation = places.corr(method="spearman", min_periods=_FEWEST).to_numpy()[first, second]
     return RANKING_CORRELATIONS.frame(
         {
             "first": [labels[i][0] for i in first.tolist()],
             "first_order": [labels[i][1] for i in first.tolist()],
             "second": [labels[i][0] for i in second.tolist()],
             "second_order": [labels[i][1] for i in second.tolist()],
-            "spearman": [value if np.isfinite(value) else None for value in values.tolist()],
-            "n_phrases": common[first, second].tolist(),
+            "spearman": [value if np.isfinite(value) else None for value in correlation.tolist()],
+            "n_phrases": (present @ present.T)[first, second].tolist(),
         }
     )
-
-
-def _spearman(rated: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Correlation of every two rows over the columns that both have, and the number of those columns."""
-    from scipy.stats import rankdata
-
-    present = np.isfinite(rated)
-    common = present.astype(np.int64) @ present.T.astype(np.int64)
-    correlation = np.full(common.shape, np.nan)
-    patterns, pattern = np.unique(present, axis=0, return_inverse=True)
-    for i, j in combinations_with_replacement(range(len(patterns)), 2):
-        columns = patterns[i] & patterns[j]
-        rows, others = np.flatnonzero(pattern == i), np.flatnonzero(pattern == j)
-        if columns.sum() >= _FEWEST:
-            one, other = (
-                _standardised(rankdata(rated[which][:, columns], axis=1)) for which in (rows, others)
-            )
-            correlation[np.ix_(rows, others)] = np.clip(one @ other.T, -1.0, 1.0)
-            correlation[np.ix_(others, rows)] = correlation[np.ix_(rows, others)].T
-    return correlation, common
-
-
-def _standardised(ranks: Floats) -> Floats:
-    """Rows of mean 0 and length 1; NaN where a row does not vary."""
-    centred: Floats = ranks - ranks.mean(axis=1, keepdims=True)
-    length: Floats = np.sqrt((centred**2).sum(axis=1, keepdims=True))
-    return ratio(centred, length)

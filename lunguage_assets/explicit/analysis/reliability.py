@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import below, mix, text_hash
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from lunguage_assets.explicit.arrays import Floats, Integers
 
 _LEVELS = (0.025, 0.975)
 _AT_ONCE = 25
@@ -27,7 +24,7 @@ _PACKAGE_CELLS = 5_000_000
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeasuredValue:
     """A value with its 95% interval and the number of cases behind it; None where it is not defined."""
 
     value: float | None
@@ -98,7 +95,7 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
     return result
 
 
-def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Estimate]:
+def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[MeasuredValue]:
     """Sum of hits over sum of cases for each column, with intervals.
 
     Both have shape (units, k); cases are 0 where a unit does not count.
@@ -110,7 +107,7 @@ def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Estimate
     return [_estimate(values[i], resampled[:, i], int(np.count_nonzero(cases[:, i]))) for i in range(width)]
 
 
-def fleiss_kappa(ratings: Integers, resampling: Resampling) -> Estimate:
+def fleiss_kappa(ratings: Integers, resampling: Resampling) -> MeasuredValue:
     """Fleiss' kappa (Fleiss 1971) over the units that every rater rated; `n` is their number.
 
     Not defined for fewer than two raters, no complete unit, or a single category in use (chance alone would
@@ -118,14 +115,14 @@ def fleiss_kappa(ratings: Integers, resampling: Resampling) -> Estimate:
     """
     complete = ratings[(ratings >= 0).all(axis=1)]
     if ratings.shape[1] < 2 or len(complete) == 0 or len(np.unique(complete)) < 2:
-        return Estimate(None, None, None, len(complete) if ratings.shape[1] > 1 else 0)
+        return MeasuredValue(None, None, None, len(complete) if ratings.shape[1] > 1 else 0)
     from statsmodels.stats.inter_rater import fleiss_kappa as kappa
 
     value = float(kappa(_counts(complete)))
     return _estimate(value, fleiss_from_totals(resampling.totals(fleiss_terms(ratings))), len(complete))
 
 
-def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> Estimate:
+def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> MeasuredValue:
     """Krippendorff's alpha for nominal data; units with at least two ratings count, and `n` is their number.
 
     Not defined without such a unit or with a single category in use.
@@ -133,7 +130,7 @@ def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> Estimate:
     pairable = ratings[(ratings >= 0).sum(axis=1) > 1]
     used = pairable[pairable >= 0]
     if len(np.unique(used)) < 2:
-        return Estimate(None, None, None, len(pairable))
+        return MeasuredValue(None, None, None, len(pairable))
     counts = _counts(pairable)
     if len(counts) * counts.shape[1] ** 2 <= _PACKAGE_CELLS:
         from krippendorff import alpha
@@ -199,9 +196,9 @@ def _counts(ratings: Integers) -> Floats:
     return counts
 
 
-def _estimate(value: float, resampled: Floats, n: int) -> Estimate:
+def _estimate(value: float, resampled: Floats, n: int) -> MeasuredValue:
     known = float(value) if np.isfinite(value) else None
-    return Estimate(known, *interval(known, resampled), n)
+    return MeasuredValue(known, *interval(known, resampled), n)
 
 
 @dataclass(frozen=True)
@@ -217,10 +214,10 @@ class Pairwise:
     resampled: Floats
     n: Integers
 
-    def of_pair(self, number: int) -> Estimate:
+    def of_pair(self, number: int) -> MeasuredValue:
         return _estimate(float(self.values[number]), self.resampled[:, number], int(self.n[number]))
 
-    def mean(self, rater: int | None = None) -> Estimate:
+    def mean(self, rater: int | None = None) -> MeasuredValue:
         """Mean over the pairs with a common unit, of one rater or of all; `n` is their number."""
         chosen = [i for i, pair in enumerate(self.pairs) if (rater is None or rater in pair) and self.n[i]]
         value = mean_defined(self.values[None, chosen])[0]

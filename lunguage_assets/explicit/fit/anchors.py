@@ -4,17 +4,26 @@ section 6): a named set of `resources/anchors.toml`, or ratings or a file of one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
-from lunguage_assets.explicit.fit.readers import ReaderSpread, default_spread, spread_of_ratings
+from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.explicit.arrays import Floats
+from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.fit.readers import (
+    ReaderSpread,
+    default_spread,
+    ratings_of,
+    reader_means,
+    spread_between,
+)
 
 OWN_RATINGS = "ratings"
 """Name of the set that a ratings file gives."""
@@ -110,13 +119,51 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
     return _rated(file) if file.suffix.lower() == ".csv" else _named(file, "", is_own=True)
 
 
+def published_anchors() -> tuple[Anchor, ...]:
+    """The two anchors of the paper."""
+    return chosen_anchors("published").anchors
+
+
+def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
+    """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
+
+    Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
+    no interval of its own: it is given that of the widest binomial with one observation's information
+    (standard error 0.5).
+
+    Raises:
+        InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at
+            all, or a phrase always rated 0 or always 100.
+    """
+    shares: dict[str, list[float]] = {}
+    for rating in ratings_of(path):
+        shares.setdefault(rating.phrase, []).append(rating.share)
+    if not shares:
+        raise InputError(
+            path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file."
+        )
+    return tuple(_rated_anchor(path, phrase, np.array(rated)) for phrase, rated in sorted(shares.items()))
+
+
+def _rated_anchor(path: Path, phrase: str, shares: Floats) -> Anchor:
+    mean = float(shares.mean())
+    if not 0.0 < mean < 1.0:
+        found = f"a mean rating of {mean:.0%} for one phrase"
+        remedy = "Leave that phrase out."
+        raise InputError(path.name, found, "a mean between 0 and 100", remedy, column="rating")
+    error = float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else 0.5
+    low, high = mean - Z95 * error, mean + Z95 * error
+    return Anchor(phrase, mean, max(low, mean * 0.01), min(high, 1.0 - (1.0 - mean) * 0.01))
+
+
 def _rated(file: Path) -> AnchorSet:
-    anchors, spread = anchors_from_ratings(file), spread_of_ratings(file)
-    readers = _content(resource("anchors.toml")).readers
+    ratings = ratings_of(file)
+    raters = len({rating.rater for rating in ratings})
+    spread = spread_between(reader_means(ratings), f"{raters} raters in {file.name}")
     if spread is None:
-        spread = _default(readers)
-    source = f"ratings in {file.name}"
-    return AnchorSet(OWN_RATINGS, source, anchors, frozenset(), spread, file, True)
+        spread = _default(_content(resource("anchors.toml")).readers)
+    anchors = anchors_from_ratings(file)
+    return AnchorSet(OWN_RATINGS, f"ratings in {file.name}", anchors, frozenset(), spread, file, True)
 
 
 def _named(file: Path, name: str, *, is_own: bool) -> AnchorSet:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, coins, mix, smallest, text_hash, text_hashes
-from lunguage_assets.explicit.fit.reference import Integers, Reference
+from lunguage_assets.explicit.arrays import Integers
+from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
 
@@ -37,7 +38,7 @@ class Play:
 
 
 @dataclass(frozen=True)
-class Asker:
+class FitPanel:
     """Asks a panel about distinct masked sentences.
 
     Every draw follows from (seed, sentence, step, judge) and nothing else.
@@ -56,7 +57,7 @@ class Asker:
         reference: Reference,
         panel: Sequence[Judge],
         settings: ExplicitSettings,
-    ) -> Asker:
+    ) -> FitPanel:
         seeds = mix(text_hash(settings.seed, "fit"), text_hashes(sentences))
         return cls(sentences, seeds, reference, panel, settings.position)
 

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
-from lunguage_assets.explicit.fit.asking import Asker, Play
+from lunguage_assets.explicit.arrays import Integers
+from lunguage_assets.explicit.fit.asking import FitPanel, Play
 from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fits import LIMIT, NARROW, NO_ANSWERS, NO_OPPONENT, ROUNDS, VOID_STEPS, Fits
 from lunguage_assets.explicit.fit.posterior import posterior
-from lunguage_assets.explicit.fit.reference import Integers, Reference, draw_probability
+from lunguage_assets.explicit.fit.reference import Reference, draw_probability
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
@@ -44,7 +45,7 @@ def fit_economically(
     reach `economy_sd`; each is played by every judge.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
-    asker = Asker.of(sentences, reference, panel, settings)
+    judges = FitPanel.of(sentences, reference, panel, settings)
     for number in range(settings.economy_rounds):
         active = fits.running()
         if not len(active):
@@ -56,7 +57,7 @@ def fit_economically(
             reference.mu[play.opponent],
             reference.variance[play.opponent],
         )
-        said = asker.ask(play, asker.everyone(play))
+        said = judges.ask(play, judges.everyone(play))
         fits.count(play.sentence, play.opponent, said)
         mean, sd = posterior(fits.won[active], fits.lost[active], reference)
         fits.mu[active], fits.variance[active] = mean, sd**2

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.fit.asking import INVALID, LOST, NOT_ASKED, WON, Answers, Play
 from lunguage_assets.explicit.fit.fits import Fits
-from lunguage_assets.explicit.fit.reference import Floats, Integers
 from lunguage_assets.tables.explicit import FIT_LOG
 
 _WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}
@@ -28,9 +28,7 @@ class FitLog:
 
     judges: Sequence[str]
     phrases: Sequence[str]
-    _rounds: list[tuple[tuple[NDArray[np.int32], ...], tuple[Floats, ...], Answers]] = field(
-        default_factory=list, repr=False
-    )
+    _rounds: list[dict[str, NDArray[Any]]] = field(default_factory=list, repr=False)
 
     def note(self, play: Play, number: Integers, draw: Floats, said: Answers, fits: Fits) -> None:
         """Note the plays of a round and where each sentence stands in `fits` after it.
@@ -38,35 +36,36 @@ class FitLog:
         Arrays have shape (plays,), `said` (plays, judges).
         """
         own = play.sentence
-        whole = (own, play.opponent, play.step, number, fits.rank[own])
-        stands = (draw, fits.mu[own], np.sqrt(fits.variance[own]))
-        self._rounds.append(((*(values.astype(np.int32) for values in whole),), stands, said))
+        whole = {
+            "sentence_key": own,
+            "step": play.step,
+            "round": number,
+            "opponent": play.opponent,
+            "rank": fits.rank[own],
+        }
+        self._rounds.append(
+            {
+                **{name: values.astype(np.int32) for name, values in whole.items()},
+                "draw_probability": draw,
+                "answers": said,
+                "mu": fits.mu[own],
+                "sigma": np.sqrt(fits.variance[own]),
+            }
+        )
 
     def table(self, sentence_keys: Sequence[str]) -> pa.Table:
         """The chunk's rows as an Arrow table of `FIT_LOG`, in the order of `sentence_keys`, then by step."""
         if not self._rounds:
             return FIT_LOG.arrow.empty_table()
-        sentence, opponent, step, number, rank = (
-            np.concatenate(parts) for parts in zip(*(entry[0] for entry in self._rounds), strict=True)
-        )
-        order = np.lexsort((step, sentence))
-        draw, mu, sigma = (
-            np.concatenate(parts)[order] for parts in zip(*(entry[1] for entry in self._rounds), strict=True)
-        )
-        said = np.concatenate([entry[2] for entry in self._rounds])[order]
-        columns = {
-            "sentence_key": _named(sentence_keys, sentence[order]),
-            "step": step[order].astype(np.int64),
-            "round": number[order].astype(np.int64),
-            "opponent": _named(self.phrases, opponent[order]),
-            "draw_probability": draw,
-            "answers": self._answers(said),
-            "mu": mu,
-            "sigma": sigma,
-            "rank": rank[order].astype(np.int64),
-        }
+        plays = {name: np.concatenate([each[name] for each in self._rounds]) for name in FIT_LOG.names}
+        order = np.lexsort((plays["step"], plays["sentence_key"]))
+        columns: dict[str, Any] = {name: values[order] for name, values in plays.items()}
+        columns["sentence_key"] = _named(sentence_keys, columns["sentence_key"])
+        columns["opponent"] = _named(self.phrases, columns["opponent"])
+        columns["answers"] = self._answers(columns["answers"])
         return pa.table(
-            {column.name: pa.array(columns[column.name]) for column in FIT_LOG.columns}, schema=FIT_LOG.arrow
+            {field.name: pa.array(columns[field.name], field.type) for field in FIT_LOG.arrow},
+            schema=FIT_LOG.arrow,
         )
 
     def _answers(self, said: Answers) -> pa.Array:

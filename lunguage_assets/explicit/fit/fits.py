@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.fit.asking import INVALID, LOST, WON, Answers
-from lunguage_assets.explicit.fit.reference import Floats, Integers
 from lunguage_assets.explicit.rating import trueskill
 
 VOID_STEPS = 10

@@ -7,7 +7,7 @@ asks each judge once for all sentences, and updates all. The paper's fit is here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,8 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.asking import Answers, Asker, Play
+from lunguage_assets.explicit.arrays import Integers
+from lunguage_assets.explicit.fit.asking import Answers, FitPanel, Play
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fits import (
@@ -23,7 +24,6 @@ from lunguage_assets.explicit.fit.fits import (
     NO_ANSWERS,
     NO_OPPONENT,
     STABLE,
-    STOPS,
     VOID_STEPS,
     Fits,
     Places,
@@ -31,37 +31,12 @@ from lunguage_assets.explicit.fit.fits import (
 from lunguage_assets.explicit.fit.pairs import collect_pairs, fitted_frame, sentence_key
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
-from lunguage_assets.explicit.fit.reference import (
-    DRAW_BETA,
-    EXAMPLES_DRAWN_FROM,
-    Integers,
-    Reference,
-    choose_opponents,
-    draw_probability,
-    placed,
-)
+from lunguage_assets.explicit.fit.reference import Reference, choose_opponents, draw_probability, placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.explicit import FIT_LOG
-
-__all__ = [
-    "DRAW_BETA",
-    "EXAMPLES_DRAWN_FROM",
-    "SENTENCES_AT_ONCE",
-    "STOPS",
-    "VOID_STEPS",
-    "FitTables",
-    "Fits",
-    "Reference",
-    "apply_answers",
-    "choose_opponents",
-    "end_fits",
-    "fit_pairs",
-    "fit_sentences",
-    "fit_with_log",
-]
 
 SENTENCES_AT_ONCE = 20_000
 """Sentences whose fits advance together; memory follows from it, results do not."""
@@ -75,25 +50,6 @@ class FitTables:
     log: pd.DataFrame
 
 
-def fit_with_log(
-    findings: pd.DataFrame,
-    hedges: pd.DataFrame,
-    vocabulary: pd.DataFrame,
-    ranking: pd.DataFrame,
-    panel: Sequence[Judge],
-    anchors: Sequence[Anchor],
-    settings: ExplicitSettings,
-) -> FitTables:
-    """The frame of `fit_pairs` with the log of every play; the log is empty when `settings.fit_log` is off.
-
-    Arguments and errors are those of `fit_pairs`.
-    """
-    chunks: list[pa.Table] = []
-    keep = chunks.append if settings.fit_log else None
-    frame = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings, keep_log=keep)
-    return FitTables(frame, FIT_LOG.from_arrow(pa.concat_tables(chunks)) if chunks else FIT_LOG.frame())
-
-
 def fit_pairs(
     findings: pd.DataFrame,
     hedges: pd.DataFrame,
@@ -102,11 +58,10 @@ def fit_pairs(
     panel: Sequence[Judge],
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
-    *,
-    keep_log: Callable[[pa.Table], None] | None = None,
     at_once: int = SENTENCES_AT_ONCE,
-) -> pd.DataFrame:
-    """Place and probability of every tentative finding, a `FITTED_PROBABILITIES` frame by study and row.
+) -> FitTables:
+    """Place and probability of every tentative finding by study and row, and the log of every play by
+    sentence key and step; the log is empty when `settings.fit_log` is off.
 
     Args:
         findings: `FINDINGS` frame of a batch.
@@ -116,8 +71,6 @@ def fit_pairs(
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
         settings: which fit and its options, seed, position.
-        keep_log: given the log of each chunk of sentences, an Arrow table with the columns of `FIT_LOG`, in
-            order of key and step.
         at_once: sentences per chunk; no result depends on it.
 
     Identical masked sentences are fitted once; a result depends on its sentence, the ranking, the panel, the
@@ -130,11 +83,9 @@ def fit_pairs(
     if not panel:
         raise MethodError("the panel has no judge. Name its members in the judges file.")
     if not pairs:
-        return FITTED_PROBABILITIES.frame()
+        return FitTables(FITTED_PROBABILITIES.frame(), FIT_LOG.frame())
     ranking = placed(ranking)
-    calibration = calibrate(
-        ranking, anchors
-    )  # before any judge is asked: unusable anchors must not cost answers
+    calibration = calibrate(ranking, anchors)  # before judges are asked: bad anchors must not cost answers
     reference = Reference.of(ranking, vocabulary)
     by_key = {
         sentence_key(pair.masked_sentence): pair.masked_sentence
@@ -143,16 +94,17 @@ def fit_pairs(
     }
     keys = sorted(by_key)
     fit = fit_economically if settings.fit == "economy" else fit_sentences
-    places = []
+    places, logs = [], []
     for start in range(0, len(keys), at_once):
         chunk = keys[start : start + at_once]
-        log = FitLog([judge.key for judge in panel], reference.phrases) if keep_log is not None else None
+        log = FitLog([judge.key for judge in panel], reference.phrases) if settings.fit_log else None
         fits = fit([by_key[key] for key in chunk], reference, panel, settings, log)
         places.append(_places(fits, reference))
-        if log is not None and keep_log is not None:
-            keep_log(log.table(chunk))
+        if log is not None:
+            logs.append(log.table(chunk))
     number = {key: i for i, key in enumerate(keys)}
-    return fitted_frame(pairs, number, Places.join(places), settings.fit, ranking, calibration)
+    frame = fitted_frame(pairs, number, Places.join(places), settings.fit, ranking, calibration)
+    return FitTables(frame, FIT_LOG.from_arrow(pa.concat_tables(logs)) if logs else FIT_LOG.frame())
 
 
 def _places(fits: Fits, reference: Reference) -> Places:
@@ -175,7 +127,7 @@ def fit_sentences(
     Every step is noted in `log`.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
-    asker = Asker.of(sentences, reference, panel, settings)
+    judges = FitPanel.of(sentences, reference, panel, settings)
     while len(active := fits.running()):
         opponent = choose_opponents(
             fits.mu[active], fits.variance[active], fits.counts[active], reference, settings.opponent_limit
@@ -186,10 +138,10 @@ def fit_sentences(
         play = Play(active, opponent, fits.steps[active] + fits.void[active])
         asked = np.where(
             (fits.steps[active] < settings.panel_steps)[:, None],
-            asker.everyone(play),
-            asker.one_at_random(play),
+            judges.everyone(play),
+            judges.one_at_random(play),
         )
-        said = asker.ask(play, asked)
+        said = judges.ask(play, asked)
         apply_answers(active, opponent, said, fits, reference)
         if log is not None:
             log.note(play, play.step, draw, said, fits)

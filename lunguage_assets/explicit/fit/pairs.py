@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import digest
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.fits import STOPS, Places
 from lunguage_assets.explicit.fit.probability import Calibration, probability
 from lunguage_assets.explicit.rating import trueskill
@@ -131,7 +132,7 @@ def fitted_frame(
     return FITTED_PROBABILITIES.frame(columns)
 
 
-def _of_pairs(values: NDArray[Any], row: NDArray[np.int64]) -> NDArray[Any]:
+def _of_pairs(values: NDArray[Any], row: Integers) -> NDArray[Any]:
     """Values of sentences by pair; 0 where a pair has no sentence."""
     return np.where(row >= 0, values[row] if len(values) else 0, 0).astype(values.dtype)
 

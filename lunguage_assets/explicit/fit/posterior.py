@@ -13,8 +13,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import log_ndtr
 
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.fit.fits import Counts
-from lunguage_assets.explicit.fit.reference import Floats, Reference
+from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.explicit.rating import trueskill
 
 _STEP = 0.5

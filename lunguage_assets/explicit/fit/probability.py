@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
-ONE_VALUE = "one value per column, text with commas in quotes"
-RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,58 +53,6 @@ class Calibration:
     anchor_logit_variance: Floats
     phrase_mu: Floats
     phrase_mu_sd: Floats
-
-
-def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
-    """Anchors from a ratings CSV when `path` exists, else the published ones (`anchors.py` knows other sets).
-
-    Raises:
-        InputError: the ratings file cannot be used.
-    """
-    if path is not None and path.exists():
-        return anchors_from_ratings(path)
-    file = resource("anchors.toml")
-    try:
-        entries: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))["sets"]["published"][
-            "anchors"
-        ]
-        anchors = tuple(
-            Anchor(str(e["phrase"]), float(e["probability"]), float(e["low"]), float(e["high"]))
-            for e in entries
-        )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(
-            f"{file}: not readable as anchors ({type(error).__name__}). Restore the file."
-        ) from None
-    if any(not 0.0 < a.low <= a.probability <= a.high < 1.0 for a in anchors):
-        raise ConfigurationError(
-            f"{file}: expected 0 < low <= probability <= high < 1 for every anchor. Mend the anchor."
-        )
-    return anchors
-
-
-def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
-    """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
-
-    Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
-    no interval of its own: it is given that of the widest binomial with one observation's information
-    (standard error 0.5).
-
-    Raises:
-        InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at
-            all, or a phrase always rated 0 or always 100.
-    """
-    ratings: dict[str, list[float]] = {}
-    for number, row in edited_rows(path, RATING_COLUMNS, ONE_VALUE):
-        phrase = " ".join(row["phrase"].lower().split())
-        ratings.setdefault(phrase, []).append(read_rating(path, number, row["rating"]))
-    if not ratings:
-        raise InputError(
-            path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file."
-        )
-    return tuple(
-        _rated_anchor(path, phrase, np.asarray(values) / 100.0) for phrase, values in sorted(ratings.items())
-    )
 
 
 def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
@@ -222,36 +162,3 @@ def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats
 
 def _logit(p: float) -> float:
     return math.log(p / (1.0 - p))
-
-
-def read_rating(path: Path, number: int, text: str) -> float:
-    """A rating from 0 to 100; raises `InputError` for anything else."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value <= 100.0:
-        raise InputError(
-            path.name,
-            "no such number",
-            "a number from 0 to 100",
-            "Mend the rating.",
-            row=number,
-            column="rating",
-        )
-    return value
-
-
-def _rated_anchor(path: Path, phrase: str, shares: Floats) -> Anchor:
-    mean = float(shares.mean())
-    if not 0.0 < mean < 1.0:
-        raise InputError(
-            path.name,
-            f"a mean rating of {mean:.0%} for one phrase",
-            "a mean between 0 and 100",
-            "Leave that phrase out.",
-            column="rating",
-        )
-    error = float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else 0.5
-    low, high = mean - Z95 * error, mean + Z95 * error
-    return Anchor(phrase, mean, max(low, mean * 0.01), min(high, 1.0 - (1.0 - mean) * 0.01))

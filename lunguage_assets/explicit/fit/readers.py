@@ -8,21 +8,23 @@ differ as much as before.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri, stdtrit
 
-from lunguage_assets.explicit.fit.probability import ONE_VALUE, RATING_COLUMNS, Z95, read_rating
+from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.arrays import Floats
+from lunguage_assets.explicit.fit.probability import Z95
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 
+RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
+_ONE_VALUE = "one value per column, text with commas in quotes"
 NEAREST = 0.005
 """Ratings of 0 and 100 count as this far from the end: no reader's certainty is infinite."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,22 @@ def ratings_of(path: Path) -> list[Rating]:
             " ".join(row["rater"].split()),
             " ".join(row["phrase"].lower().split()),
             row["sentence"],
-            read_rating(path, number, row["rating"]) / 100.0,
+            _share(path, number, row["rating"]),
         )
-        for number, row in edited_rows(path, RATING_COLUMNS, ONE_VALUE)
+        for number, row in edited_rows(path, RATING_COLUMNS, _ONE_VALUE)
     ]
+
+
+def _share(path: Path, number: int, text: str) -> float:
+    """A rating from 0 to 100 as a share."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= 100.0:
+        expected, remedy = "a number from 0 to 100", "Mend the rating."
+        raise InputError(path.name, "no such number", expected, remedy, row=number, column="rating")
+    return value / 100.0
 
 
 def reader_means(ratings: Sequence[Rating]) -> dict[str, dict[str, float]]:
@@ -92,24 +106,12 @@ def spread_between(means: Mapping[str, Mapping[str, float]], source: str) -> Rea
     """The spread pooled over phrases: the squared deviations of raters from their phrase's mean, by the
     degrees of freedom that they have together. None when no phrase has two raters.
     """
-    squares = list(_deviations(means))
-    df = sum(freedom for _, freedom in squares)
+    rated = [np.array(list(by_rater.values())) for by_rater in means.values()]
+    df = sum(len(values) - 1 for values in rated)
     if not df:
         return None
-    return ReaderSpread(math.sqrt(sum(square for square, _ in squares) / df), float(df), source)
-
-
-def _deviations(means: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[float, int]]:
-    for by_rater in means.values():
-        values = np.array(list(by_rater.values()))
-        yield float(((values - values.mean()) ** 2).sum()), len(values) - 1
-
-
-def spread_of_ratings(path: Path) -> ReaderSpread | None:
-    """The spread between the raters of a ratings file; None when no phrase has two of them."""
-    ratings = ratings_of(path)
-    raters = len({one.rater for one in ratings})
-    return spread_between(reader_means(ratings), f"{raters} raters in {path.name}")
+    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in rated)
+    return ReaderSpread(math.sqrt(squares / df), float(df), source)
 
 
 def reader_range(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Floats, Integers
 
 DRAW_BETA = 25.0 / 6.0
 """b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
@@ -25,9 +26,6 @@ EXAMPLES_DRAWN_FROM = 512
 The published corpus has fewer. Of a larger one a random, stable subset is taken: the cost of a fit does not
 grow with the corpus.
 """
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

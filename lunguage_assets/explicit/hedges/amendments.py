@@ -10,8 +10,6 @@ import pandas as pd
 def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.DataFrame | None:
     """The rows of all batches, of each study only the newest version; None without any batch.
 
-    `order` is the order of registration.
-
     Args:
         frames: tables with a column `study_id`, by batch.
         order: keys of the batches, oldest first; keys without a frame are skipped.

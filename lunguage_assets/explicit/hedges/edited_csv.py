@@ -33,18 +33,9 @@ def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple
                 )
             for number, row in enumerate(reader, start=1):
                 if None in row or None in row.values():
-                    raise InputError(
-                        path.name,
-                        "too few or too many values",
-                        form,
-                        "Mend the commas and quotes.",
-                        row=number,
-                    )
+                    found = "too few or too many values"
+                    raise InputError(path.name, found, form, "Mend the commas and quotes.", row=number)
                 yield number, {name: cell_of_sheet(cell) for name, cell in row.items()}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            path.name,
-            f"an unreadable file ({type(error).__name__})",
-            "a CSV in UTF-8",
-            "Save it again as CSV.",
-        ) from None
+        found = f"an unreadable file ({type(error).__name__})"
+        raise InputError(path.name, found, "a CSV in UTF-8", "Save it again as CSV.") from None

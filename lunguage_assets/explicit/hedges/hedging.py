@@ -19,26 +19,11 @@ from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
 
-SEVERAL, NONE_FOUND, SAME_NAME, NOT_LOCATED, INVALID = (
-    "several phrases",
-    "no phrase",
-    "same name twice",
-    "not located",
-    "invalid answer",
-)
+SEVERAL, NONE_FOUND, SAME_NAME = "several phrases", "no phrase", "same name twice"
+NOT_LOCATED, INVALID = "not located", "invalid answer"
 """Reasons for a review; a pair may have several, joined by '; '."""
 
 CORRECTION_COLUMNS = ("finding_id", "phrases")
-REVIEW_COLUMNS = (
-    "finding_id",
-    "study_id",
-    "finding",
-    "sentence",
-    "phrases",
-    "review_reason",
-    "suggested_correction",
-)
-
 _ONE_VALUE = "one value per column; several phrases separated by ';', text with commas in quotes"
 _FILTER_CELLS = ("measurement", "severity", "onset")
 _NEVER_DROPPED = frozenset({"or", "to"})
@@ -66,10 +51,7 @@ def hedge_phrases(
         s if state == "masked" else None
         for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
     ]
-    questions = [
-        ExtractionQuestion(ent, sent, mask)
-        for ent, sent, mask in zip(columns["ent"], columns["sent"], masked, strict=True)
-    ]
+    questions = list(map(ExtractionQuestion, columns["ent"], columns["sent"], masked))
     answers = ask_to_extract(judge, questions, may_wait=True)
     reviewed = corrected_phrases(corrections)
     phrases, dropped, reasons = [], [], []
@@ -77,29 +59,21 @@ def hedge_phrases(
         kept, gone = _filtered(answers[i], questions[i], [columns[name][i] for name in _FILTER_CELLS])
         phrases.append(reviewed.get(finding_id, kept))
         dropped.append([] if finding_id in reviewed else gone)
+        same_name = columns["same_name_in_sentence"][i]
         reasons.append(
-            _reasons(
-                phrases[-1],
-                answers[i],
-                masked[i] is None,
-                columns["same_name_in_sentence"][i],
-                finding_id in reviewed,
-            )
+            _reasons(phrases[-1], answers[i], masked[i] is None, same_name, finding_id in reviewed)
         )
     corrected = [finding_id in reviewed for finding_id in columns["finding_id"]]
     return HEDGE_PHRASES.frame(
         {
-            "finding_id": columns["finding_id"],
-            "study_id": columns["study_id"],
-            "ent": columns["ent"],
-            "sent": columns["sent"],
+            **columns,
             "masked_sentence": masked,
             "phrases": phrases,
             "dropped": dropped,
             "answer_state": ["valid" if answer.valid else "invalid" for answer in answers],
             "corrected": corrected,
             "needs_review": [
-                bool(reason) and not done for reason, done in zip(reasons, corrected, strict=True)
+                reason != "" and not done for reason, done in zip(reasons, corrected, strict=True)
             ],
             "review_reason": reasons,
         }
@@ -119,29 +93,20 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
         finding_id = row["finding_id"].strip()
         if not finding_id or finding_id in rows:
             found = "the finding id of an earlier row" if finding_id else "nothing"
-            raise InputError(
-                path.name,
-                found,
-                "every finding id once",
-                "Mend or delete the row.",
-                row=number,
-                column="finding_id",
-            )
+            expected, remedy = "every finding id once", "Mend or delete the row."
+            raise InputError(path.name, found, expected, remedy, row=number, column="finding_id")
         rows[finding_id] = row["phrases"]
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
 
 
 def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
     """Corrected finding ids that no pair of `hedges` (all batches) has, sorted: probably typing errors."""
-    return (
-        []
-        if corrections is None
-        else sorted(set(corrections["finding_id"].tolist()) - set(hedges["finding_id"].tolist()))
-    )
+    known = set(hedges["finding_id"].tolist())
+    return [] if corrections is None else sorted(set(corrections["finding_id"].tolist()) - known)
 
 
 def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
-    """Pairs that a person should look at, with a suggestion; columns `REVIEW_COLUMNS`, all text.
+    """Pairs that a person should look at, with a suggestion; every column is text.
 
     Of several phrases those in the finding's own clause are suggested, else the nearest one; without a
     located finding the phrases as they are. Copy finding_id and the right phrases (separated by ';', empty
@@ -162,7 +127,7 @@ def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
         "review_reason": rows["review_reason"].tolist(),
         "suggested_correction": [";".join(found) for found in suggested],
     }
-    return pd.DataFrame(columns, columns=list(REVIEW_COLUMNS), dtype="str")
+    return pd.DataFrame(columns, dtype="str")
 
 
 def normal_phrase(phrase: str) -> str:

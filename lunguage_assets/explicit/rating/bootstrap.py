@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import below, mix, text_hash
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.settings import ExplicitSettings
 
@@ -24,9 +24,6 @@ Two are the fewest that show the spread between orders, which is then taken out.
 
 _AT_ONCE = 50
 _LEVELS = (0.025, 0.975)
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

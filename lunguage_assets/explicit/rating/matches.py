@@ -6,7 +6,6 @@ so every judge is asked about the same sentence pairs. Ratings are in `ranking.p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -20,30 +19,6 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """The comparisons; lists of equal length, one entry per match."""
-
-    match_id: list[str]
-    phrase_a: list[str]
-    phrase_b: list[str]
-    repetition: list[int]
-    sentence_a: list[str]
-    sentence_b: list[str]
-    swapped: list[bool]
-
-    def __len__(self) -> int:
-        return len(self.match_id)
-
-    def questions(self) -> list[ComparisonQuestion]:
-        return [
-            ComparisonQuestion(b, a, replicate) if swapped else ComparisonQuestion(a, b, replicate)
-            for a, b, replicate, swapped in zip(
-                self.sentence_a, self.sentence_b, self.repetition, self.swapped, strict=True
-            )
-        ]
-
-
 def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: ExplicitSettings) -> pd.DataFrame:
     """One judge's answers for all matches of a vocabulary, a `COMPARISON_MATCHES` frame.
 
@@ -52,35 +27,32 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     phrase.
     """
     plan = schedule(vocabulary, settings)
-    answers = ask_to_compare(judge, plan.questions(), may_wait=True)
-    said = [answer.answer for answer in answers]
+    pairs = list(zip(plan["phrase_a"], plan["phrase_b"], plan["swapped"], strict=True))
+    shown = zip(plan["sentence_a"], plan["sentence_b"], plan["repetition"], plan["swapped"], strict=True)
+    questions = [
+        ComparisonQuestion(b, a, replicate) if swapped else ComparisonQuestion(a, b, replicate)
+        for a, b, replicate, swapped in shown
+    ]
+    said = [answer.answer for answer in ask_to_compare(judge, questions, may_wait=True)]
     winner = [
         None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)
-        for answer, swapped, a, b in zip(said, plan.swapped, plan.phrase_a, plan.phrase_b, strict=True)
+        for answer, (a, b, swapped) in zip(said, pairs, strict=True)
     ]
     version = str(vocabulary["vocabulary_version"].iloc[0]) if len(vocabulary) else ""
-    columns: dict[str, list[Any]] = {
-        "match_id": plan.match_id,
-        "phrase_a": plan.phrase_a,
-        "phrase_b": plan.phrase_b,
-        "repetition": plan.repetition,
-        "sentence_a": plan.sentence_a,
-        "sentence_b": plan.sentence_b,
-        "swapped": plan.swapped,
-        "answer": said,
-        "winner": winner,
-        "vocabulary_version": [version] * len(plan),
-    }
-    return COMPARISON_MATCHES.frame(columns)
+    versions = [version] * len(pairs)
+    return COMPARISON_MATCHES.frame(
+        {**plan, "answer": said, "winner": winner, "vocabulary_version": versions}
+    )
 
 
-def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> Schedule:
-    """Sentences and positions of all matches.
+def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> dict[str, list[Any]]:
+    """Sentences and positions of all matches: columns of `COMPARISON_MATCHES`, one entry per match.
 
     A sentence that exemplifies both phrases may meet itself, as in the published procedure; that match says
     nothing about either phrase and a judge answers it like any other.
     """
-    plan = Schedule([], [], [], [], [], [], [])
+    names = ("match_id", "phrase_a", "phrase_b", "repetition", "sentence_a", "sentence_b", "swapped")
+    plan: dict[str, list[Any]] = {name: [] for name in names}
     own = (vocabulary["retained"] & (vocabulary["ruler"] == "own")).to_numpy(dtype=bool)
     retained = vocabulary[own]
     examples = dict(zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True))
@@ -89,17 +61,13 @@ def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> Schedule:
     repetitions = np.arange(settings.repetitions, dtype=np.uint64)
     for a, b in combinations(sorted(distinct), 2):
         pair = text_hash(settings.seed, a, b)
-        plan.match_id.extend(digest(a, b, repetition)[:24] for repetition in range(settings.repetitions))
-        plan.phrase_a.extend([a] * settings.repetitions)
-        plan.phrase_b.extend([b] * settings.repetitions)
-        plan.repetition.extend(range(settings.repetitions))
-        plan.sentence_a.extend(
-            distinct[a][i] for i in smallest(mix(pair, repetitions, 0), hashes[a]).tolist()
-        )
-        plan.sentence_b.extend(
-            distinct[b][i] for i in smallest(mix(pair, repetitions, 1), hashes[b]).tolist()
-        )
-        plan.swapped.extend(_swapped(pair, settings).tolist())
+        plan["match_id"] += [digest(a, b, repetition)[:24] for repetition in range(settings.repetitions)]
+        plan["repetition"] += range(settings.repetitions)
+        for side, (name, phrase) in enumerate((("a", a), ("b", b))):
+            plan[f"phrase_{name}"] += [phrase] * settings.repetitions
+            drawn = smallest(mix(pair, repetitions, side), hashes[phrase])
+            plan[f"sentence_{name}"] += [distinct[phrase][i] for i in drawn.tolist()]
+        plan["swapped"] += _swapped(pair, settings).tolist()
     return plan
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating.trueskill import BETA, MU, SIGMA, corrections
 
 NOISE = math.sqrt(2.0) * BETA
@@ -24,9 +25,6 @@ NOISE = math.sqrt(2.0) * BETA
 CONVERGED = 1e-10
 _ITERATIONS = 200
 _SMALLEST_STEP = 2.0**-40
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

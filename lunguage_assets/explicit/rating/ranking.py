@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, digest, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
-from lunguage_assets.explicit.rating.order_free import OrderFreePlaces, order_free_places
+from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
+from lunguage_assets.explicit.rating.order_free import order_free_places
 from lunguage_assets.explicit.rating.readings import assumed_readings, reading_deviation
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -42,17 +42,17 @@ class Answers:
     """
 
     phrases: tuple[str, ...]
-    winner: NDArray[np.int64]
-    loser: NDArray[np.int64]
+    winner: Integers
+    loser: Integers
     match: U64
     identity: U64
-    cluster: NDArray[np.int64]
+    cluster: Integers
 
     def __len__(self) -> int:
         return len(self.winner)
 
     @property
-    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def counts(self) -> tuple[Integers, Integers]:
         """Matches won and lost per phrase."""
         size = len(self.phrases)
         return np.bincount(self.winner, minlength=size), np.bincount(self.loser, minlength=size)
@@ -94,22 +94,31 @@ def reference_ranking(
     mus, sigmas = trueskill.play(
         answers.winner, answers.loser, len(phrases), random_orders(answers, settings)
     )
-    mu, sigma = mus.mean(axis=0), sigmas.mean(axis=0)
+    mu = mus.mean(axis=0)
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
     order_free = order_free_places(answers.winner, answers.loser, len(phrases))
-    reading_sd = reading_deviation(phrases, mu, matches)
-    version = ranking_version(vocabulary, matches, settings, identities)
+    won, lost = answers.counts
+    played = won + lost
+    order = np.lexsort((np.arange(len(phrases)), -mu))
+    by_phrase = {
+        "mu": mu,
+        "sigma": sigmas.mean(axis=0),
+        **vars(intervals),
+        "mu_order_free": order_free.mu,
+        "sd_order_free": order_free.sd,
+        "n_matches": played,
+    }
     return _frame(
-        phrases,
-        mu,
-        sigma,
-        intervals,
-        order_free,
-        reading_sd,
-        answers,
-        list(matches),
-        str(retained["vocabulary_version"].iloc[0]),
-        version,
+        {
+            "phrase": [phrases[i] for i in order.tolist()],
+            **{name: values[order] for name, values in by_phrase.items()},
+            "win_rate": [w / n if n else None for w, n in zip(won[order], played[order], strict=True)],
+            "reading_sd": reading_deviation(phrases, mu, matches),
+            "judges": list(matches),
+            "ruler": "own",
+            "vocabulary_version": str(retained["vocabulary_version"].iloc[0]),
+            "ranking_version": ranking_version(vocabulary, matches, settings, identities),
+        }
     )
 
 
@@ -159,7 +168,7 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
     )
 
 
-def random_orders(answers: Answers, settings: ExplicitSettings) -> NDArray[np.int64]:
+def random_orders(answers: Answers, settings: ExplicitSettings) -> Integers:
     """Random orders of play, shape (orders, answers): answers sorted by hash(seed, order, match, judge)."""
     seed = text_hash(settings.seed, "order of play")
     return np.stack(
@@ -194,78 +203,44 @@ def ranking_version(
     return digest(*parts)
 
 
-def _frame(
-    phrases: Sequence[str],
-    mu: NDArray[np.float64],
-    sigma: NDArray[np.float64],
-    intervals: Intervals,
-    order_free: OrderFreePlaces,
-    reading_sd: float,
-    answers: Answers,
-    judges: list[str],
-    vocabulary_version: str,
-    ranking_version: str,
-) -> pd.DataFrame:
-    won, lost = answers.counts
-    played = won + lost
-    order = np.lexsort((np.arange(len(phrases)), -mu))
-    win_rate = [
-        float(w / n) if n else None for w, n in zip(won[order].tolist(), played[order].tolist(), strict=True)
-    ]
-    columns: dict[str, Sequence[Any]] = {
-        "phrase": [phrases[i] for i in order.tolist()],
-        "rank": list(range(len(phrases))),
-        "mu": mu[order].tolist(),
-        "sigma": sigma[order].tolist(),
-        "mu_sd": intervals.mu_sd[order].tolist(),
-        "mu_low": intervals.mu_low[order].tolist(),
-        "mu_high": intervals.mu_high[order].tolist(),
-        "rank_low": intervals.rank_low[order].tolist(),
-        "rank_high": intervals.rank_high[order].tolist(),
-        "mu_order_free": order_free.mu[order].tolist(),
-        "sd_order_free": order_free.sd[order].tolist(),
-        "reading_sd": [reading_sd] * len(phrases),
-        "n_matches": played[order].tolist(),
-        "win_rate": win_rate,
-        "judges": [judges] * len(phrases),
-        "ruler": ["own"] * len(phrases),
-        "vocabulary_version": [vocabulary_version] * len(phrases),
-        "ranking_version": [ranking_version] * len(phrases),
-    }
-    return REFERENCE_RANKING.frame(columns)
+def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame of phrases in ranking order; what is one value is that of all."""
+    size = len(columns["phrase"])
+    shared = ("reading_sd", "ruler", "vocabulary_version", "ranking_version")
+    return REFERENCE_RANKING.frame(
+        {
+            **columns,
+            "rank": range(size),
+            "judges": [columns["judges"]] * size,
+            **{name: [columns[name]] * size for name in shared},
+        }
+    )
 
 
 def _published(vocabulary_version: str, judges: list[str], identities: Sequence[str]) -> pd.DataFrame:
     entries = published_ranking()
-    size = len(entries)
-    mu = [entry.mu for entry in entries]
-    rank = [entry.rank for entry in entries]
+    mu, ranks = [entry.mu for entry in entries], [float(entry.rank) for entry in entries]
+    nothing = [None] * len(entries)
     assumed = assumed_readings().deviation
-    version = digest(
-        "published",
-        assumed,
-        *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries),
-        *judges,
-        *identities,
+    places = (f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries)
+    return _frame(
+        {
+            "phrase": [entry.phrase for entry in entries],
+            "mu": mu,
+            "sigma": [entry.sigma for entry in entries],
+            "mu_sd": [0.0] * len(entries),
+            "mu_low": mu,
+            "mu_high": mu,
+            "rank_low": ranks,
+            "rank_high": ranks,
+            "mu_order_free": nothing,
+            "sd_order_free": nothing,
+            "reading_sd": assumed,
+            "n_matches": [0] * len(entries),
+            "win_rate": nothing,
+            "judges": judges,
+            "ruler": "published",
+            "vocabulary_version": vocabulary_version,
+            "ranking_version": digest("published", assumed, *places, *judges, *identities),
+        }
     )
-    columns: dict[str, Sequence[Any]] = {
-        "phrase": [entry.phrase for entry in entries],
-        "rank": rank,
-        "mu": mu,
-        "sigma": [entry.sigma for entry in entries],
-        "mu_sd": [0.0] * size,
-        "mu_low": mu,
-        "mu_high": mu,
-        "rank_low": [float(value) for value in rank],
-        "rank_high": [float(value) for value in rank],
-        "mu_order_free": [None] * size,
-        "sd_order_free": [None] * size,
-        "reading_sd": [assumed] * size,
-        "n_matches": [0] * size,
-        "win_rate": [None] * size,
-        "judges": [judges] * size,
-        "ruler": ["published"] * size,
-        "vocabulary_version": [vocabulary_version] * size,
-        "ranking_version": [version] * size,
-    }
-    return REFERENCE_RANKING.frame(columns)

@@ -8,31 +8,28 @@ sentence's judges share (its own wording) and what a single answer strays by can
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 from scipy.special import ndtr
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating.order_free import NOISE
 from lunguage_assets.explicit.rating.trueskill import BETA
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True)
-class AssumedReadings:
+class AssumedReadings(BaseModel):
     """The deviation of judges' readings of a sentence where none can be estimated, in units of mu."""
 
-    deviation: float
-    source: str
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    deviation: float = Field(gt=0.0, le=BETA)
+    source: str = Field(min_length=1)
 
 
 @lru_cache(maxsize=1)
@@ -42,20 +39,7 @@ def assumed_readings() -> AssumedReadings:
     Raises:
         ConfigurationError: the file cannot be read, or the deviation is not within 0 and TrueSkill's beta.
     """
-    file = resource("readings.toml")
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-        assumed = AssumedReadings(float(content["deviation"]), str(content["source"]).strip())
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(
-            f"{file}: not readable as a deviation and its source ({type(error).__name__}). Restore the file."
-        ) from None
-    if not (0.0 < assumed.deviation <= BETA and assumed.source):
-        raise ConfigurationError(
-            f"{file}: found deviation {assumed.deviation}; expected a number above 0, at most {BETA}, and "
-            "its source. Mend the file."
-        )
-    return assumed
+    return read_as(resource("readings.toml"), AssumedReadings, "Mend the file.")
 
 
 def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, pd.DataFrame]) -> float:

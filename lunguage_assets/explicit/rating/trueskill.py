@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx
 
+from lunguage_assets.explicit.arrays import Floats, Integers
+
 MU = 25.0
 SIGMA = 8.333
 BETA = 4.167
@@ -23,8 +25,6 @@ TAU = 0.083
 25/3, 25/6, 25/300 would move the published numbers by about 1e-3.
 """
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _BLOCK = 2_000_000
 _INV_SQRT2 = 1.0 / math.sqrt(2.0)
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)

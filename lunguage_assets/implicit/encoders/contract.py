@@ -59,8 +59,8 @@ def pair_cosines(
         found = np.asarray(embedder.cosines(phrases, first, second), dtype=np.float64)
         if found.shape != (len(first),) or not np.isfinite(found).all():
             raise MethodError(
-                f"encoder {embedder.identity}: found cosines of shape "
-                f"{found.shape}, expected {len(first)} finite ones."
+                f"encoder {embedder.identity}: found cosines of shape {found.shape}, expected {len(first)} "
+                "finite ones."
             )
         return np.round(found, DECIMALS)
     vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
@@ -93,7 +93,5 @@ def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
     for start in range(0, len(vectors), _AT_ONCE):
         part = vectors[start : start + _AT_ONCE]
         lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
-        good[start : start + len(part)] = (
-            np.abs(lengths - 1.0) <= _UNIT_TOLERANCE
-        )  # false for nan and infinity
+        good[start : start + len(part)] = np.abs(lengths - 1.0) <= _UNIT_TOLERANCE  # nan and infinity: no
     return good

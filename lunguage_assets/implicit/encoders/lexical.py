@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import blake2b
 
 import numpy as np
@@ -32,9 +33,9 @@ class LexicalEmbedder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._terms: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._places: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._singulars: dict[str, str] = {}
+        self._singular = cache(self._singular_of)
+        self._finding = cache(lambda said: self._rewritten(said, vocabulary.finding))
+        self._location = cache(lambda said: self._rewritten(said, self._place))
         self._columns: dict[str, int] = {}
         self._taken: set[int] = set()
 
@@ -62,51 +63,32 @@ class LexicalEmbedder:
         said = tokens(phrase)
         words: list[str] = []
         start = 0
-        for length in range(
-            min(_LONGEST_TERM, len(said)), 0, -1
-        ):  # the finding comes first in a linearised phrase
-            term = self._rewritten(self._terms, said[:length], self._vocabulary.finding)
-            if term:
+        for length in range(min(_LONGEST_TERM, len(said)), 0, -1):  # the finding comes first
+            if term := self._finding(said[:length]):
                 words += term
                 start = length
                 break
         while start < len(said):
-            # abbreviated places have at most two words ("cp angle", "rul")
-            place = (
-                self._rewritten(self._places, said[start : start + 2], self._place)
-                if start + 1 < len(said)
-                else ()
-            )
-            if place:
-                words += place
-                start += 2
-            else:
-                words += self._rewritten(self._places, said[start : start + 1], self._place) or (
-                    self._singular(said[start]),
-                )
-                start += 1
+            for taken in (2, 1):  # abbreviated places have at most two words ("cp angle", "rul")
+                place = self._location(said[start : start + taken]) if start + taken <= len(said) else ()
+                if place:
+                    break
+            words += place or (self._singular(said[start]),)
+            start += taken
         return frozenset(words) - _FUNCTION_WORDS or frozenset((phrase,))
 
-    def _rewritten(
-        self, known: dict[tuple[str, ...], tuple[str, ...]], said: tuple[str, ...], form: Callable[[str], str]
-    ) -> tuple[str, ...]:
+    def _rewritten(self, said: tuple[str, ...], form: Callable[[str], str]) -> tuple[str, ...]:
         """The vocabulary's words for some words; empty when they are the same, word by word."""
-        found = known.get(said)
-        if found is None:
-            term = tuple(map(self._singular, tokens(form(" ".join(said)))))
-            found = known[said] = () if set(term) == set(map(self._singular, said)) else term
-        return found
+        term = tuple(map(self._singular, tokens(form(" ".join(said)))))
+        return () if set(term) == set(map(self._singular, said)) else term
 
     def _place(self, span: str) -> str:
         return " ".join(self._vocabulary.location_parts(span))
 
-    def _singular(self, word: str) -> str:
+    def _singular_of(self, word: str) -> str:
         """The vocabulary's one-word form of a word, as a finding or else as a place; else the word itself."""
-        found = self._singulars.get(word)
-        if found is None:
-            forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
-            found = self._singulars[word] = next((form[0] for form in forms if len(form) == 1), word)
-        return found
+        forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
+        return next((form[0] for form in forms if len(form) == 1), word)
 
     def _column(self, word: str) -> int:
         """A column for a word alone: the next free one from its hash, so that no two words share one."""

@@ -79,14 +79,15 @@ def _local(folder: Path, revision: str, name: str) -> ModelFolder:
 
 
 def _of_the_hub(name: str, revision: str) -> ModelFolder:
-    folder, problem = _snapshot(name, revision)
-    if folder is None:
+    try:
+        folder = snapshot(name, revision, _OTHER_FORMATS)
+    except Exception as error:  # the hub's libraries have many; their text may be a page long
         raise ConfigurationError(
-            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine "
-            f"and cannot be fetched ({problem}). Check name and revision; or fetch it "
-            f"where the hub can be reached (hf download {name} --revision {revision} "
-            "--local-dir FOLDER), bring the folder here and name it as encoder_model."
-        )
+            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
+            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
+            f"(hf download {name} --revision {revision} --local-dir FOLDER), bring the folder here and name "
+            "it as encoder_model."
+        ) from None
     problem = _incomplete(folder)
     if problem:
         raise ConfigurationError(f"encoder_model: {name!r}, revision {revision!r}, {problem}.")
@@ -95,14 +96,6 @@ def _of_the_hub(name: str, revision: str) -> ModelFolder:
             f"encoder_revision: found commit {folder.name} of {name!r}, expected {revision}."
         )
     return ModelFolder(folder, f"{name}@{folder.name}")
-
-
-def _snapshot(name: str, revision: str) -> tuple[Path | None, str]:
-    """The folder of a snapshot, named by its commit; or None and the reason."""
-    try:
-        return snapshot(name, revision, _OTHER_FORMATS), ""
-    except Exception as error:
-        return None, type(error).__name__
 
 
 def _incomplete(folder: Path) -> str:
@@ -120,15 +113,12 @@ def _incomplete(folder: Path) -> str:
 def _files(folder: Path) -> list[Path]:
     """The files that a loader may read, sorted; hidden folders and other formats left out."""
     found = {path for pattern in _READ for path in folder.rglob(pattern) if path.is_file()}
+    inner = {path: path.relative_to(folder).parts for path in found}
     return sorted(
         path
-        for path in found
-        if path.relative_to(folder).parts[0] not in ("onnx", "openvino") and not _hidden(path, folder)
+        for path, parts in inner.items()
+        if parts[0] not in ("onnx", "openvino") and not any(part.startswith(".") for part in parts)
     )
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def _digest(folder: Path) -> str:

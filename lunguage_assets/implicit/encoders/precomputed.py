@@ -52,12 +52,8 @@ class PrecomputedEmbedder:
             for file in self._files
         }
         if len(encoders) > 1:
-            raise InputError(
-                str(self._path),
-                "vectors of several encoders",
-                "files of one encoder",
-                "Remove the files of the others.",
-            )
+            remedy = "Remove the files of the others."
+            raise _unusable(self._path, "vectors of several encoders", "files of one encoder", remedy=remedy)
         content = hashlib.sha256()
         for file in self._files:
             with file.open("rb") as stream:
@@ -79,22 +75,14 @@ class PrecomputedEmbedder:
             here = np.flatnonzero(rows >= 0)
             taken = rows[here]
             if len(np.unique(taken)) < len(taken) or found[taken].any():
-                raise InputError(
-                    str(file),
-                    "two vectors for one phrase",
-                    "one",
-                    "Remove the rows that repeat a phrase.",
-                    column="phrase",
-                )
+                remedy = "Remove the rows that repeat a phrase."
+                raise _unusable(file, "two vectors for one phrase", "one", "phrase", remedy)
             if vectors is None:
                 vectors = np.empty((len(phrases), numbers.shape[1]), dtype=np.float32)
-            if numbers.shape[1] != vectors.shape[1]:
-                raise InputError(
-                    str(file),
-                    f"vectors of {numbers.shape[1]} numbers",
-                    f"{vectors.shape[1]} as before",
-                    _MEND,
-                    column="vector",
+            width = vectors.shape[1]
+            if numbers.shape[1] != width:
+                raise _unusable(
+                    file, f"vectors of {numbers.shape[1]} numbers", f"{width} as before", "vector"
                 )
             vectors[taken] = self._unit(file, numbers[here])
             found[taken] = True
@@ -111,51 +99,47 @@ class PrecomputedEmbedder:
             with pq.ParquetFile(file) as source:
                 for piece in source.iter_batches(batch_size=_AT_ONCE, columns=["phrase", "vector"]):
                     if len(piece):
-                        yield (
-                            file,
-                            piece.column("phrase").cast(pa.large_string()),
-                            _matrix(file, piece.column("vector")),
-                        )
+                        names = piece.column("phrase").cast(pa.large_string())
+                        yield file, names, _matrix(file, piece.column("vector"))
 
     def _unit(self, file: Path, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or (lengths < _SHORTEST).any():
-            raise InputError(
-                str(file),
-                "a vector of zeros, or with a number that is none",
-                "finite vectors with a direction",
-                _MEND,
-                column="vector",
-            )
+            found = "a vector of zeros, or with a number that is none"
+            raise _unusable(file, found, "finite vectors with a direction", "vector")
         return np.asarray(numbers / lengths)
 
     def _require_all(self, found: NDArray[np.bool_]) -> None:
         missing = int((~found).sum())
         if missing:
-            raise InputError(
-                str(self._path),
+            raise _unusable(
+                self._path,
                 f"no vector for {missing} of {len(found)} phrases",
                 "one for every phrase that is compared",
+                "phrase",
                 "`lunguage encode phrases --out FILE` writes the phrases that have none; encode them "
                 "(`lunguage encode vectors FILE --out OTHER`) and put both files of vectors into one folder, "
                 "named as implicit.encoder_vectors.",
-                column="phrase",
             )
 
 
-_MEND = "Make the file again with `lunguage encode vectors`."
+def _unusable(
+    file: Path,
+    found: str,
+    expected: str,
+    column: str | None = None,
+    remedy: str = "Make the file again with `lunguage encode vectors`.",
+) -> InputError:
+    return InputError(str(file), found, expected, remedy, column=column)
 
 
 def vector_files(path: Path) -> list[Path]:
     """The file, or the Parquet files of the folder, sorted; raises `InputError` when there are none."""
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
     if not files:
-        raise InputError(
-            str(path),
-            "no file" if not path.is_dir() else "a folder without Parquet files",
-            _FORM,
-            "`lunguage encode phrases` and `lunguage encode vectors` make one.",
-        )
+        found = "no file" if not path.is_dir() else "a folder without Parquet files"
+        remedy = "`lunguage encode phrases` and `lunguage encode vectors` make one."
+        raise _unusable(path, found, _FORM, remedy=remedy)
     return files
 
 
@@ -163,18 +147,15 @@ def _check_form(file: Path) -> None:
     try:
         schema = pq.read_schema(file)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            str(file), f"a file that cannot be read ({type(error).__name__})", _FORM, _MEND
-        ) from None
-    for name in ("phrase", "vector"):
-        if name not in schema.names:
-            raise InputError(str(file), f"the columns {sorted(schema.names)[:5]}", _FORM, _MEND)
+        raise _unusable(file, f"a file that cannot be read ({type(error).__name__})", _FORM) from None
+    if not {"phrase", "vector"} <= set(schema.names):
+        raise _unusable(file, f"the columns {sorted(schema.names)[:5]}", _FORM)
     text, vector = schema.field("phrase").type, schema.field("vector").type
     if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
-        raise InputError(str(file), f"type {text}", "text", _MEND, column="phrase")
+        raise _unusable(file, f"type {text}", "text", "phrase")
     lists = pa.types.is_list(vector) or pa.types.is_large_list(vector) or pa.types.is_fixed_size_list(vector)
     if not lists or not (pa.types.is_floating(vector.value_type) or pa.types.is_integer(vector.value_type)):
-        raise InputError(str(file), f"type {vector}", "lists of numbers", _MEND, column="vector")
+        raise _unusable(file, f"type {vector}", "lists of numbers", "vector")
 
 
 def _matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
@@ -182,13 +163,8 @@ def _matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
     lengths = pc.unique(pc.list_value_length(column)).to_pylist()
     values = column.flatten()
     if len(lengths) != 1 or not lengths[0] or values.null_count:
-        raise InputError(
-            str(file),
-            "empty, incomplete or unequally long vectors",
-            "vectors of one length",
-            _MEND,
-            column="vector",
-        )
+        found = "empty, incomplete or unequally long vectors"
+        raise _unusable(file, found, "vectors of one length", "vector")
     return np.asarray(values.cast(pa.float64())).reshape(len(column), lengths[0])
 
 
@@ -197,16 +173,10 @@ def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float3
 
     Only its owner can read it: phrases are report text.
     """
-    width = vectors.shape[1]
-    table = pa.table(
-        {
-            "phrase": pa.array(phrases, type=pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(
-                pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1)), width
-            ),
-        }
-    ).replace_schema_metadata({ENCODER_KEY: encoder.encode()})
-    _write(path, table)
+    numbers = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
+    lists = pa.FixedSizeListArray.from_arrays(numbers, vectors.shape[1])
+    table = pa.table({"phrase": pa.array(phrases, type=pa.string()), "vector": lists})
+    _write(path, table.replace_schema_metadata({ENCODER_KEY: encoder.encode()}))
 
 
 def write_phrases(path: Path, phrases: Sequence[str]) -> None:
@@ -228,20 +198,12 @@ def read_phrases(path: Path) -> list[str]:
     Raises `InputError` when the file has another form.
     """
     if not path.is_file():
-        raise InputError(
-            str(path),
-            "no file",
-            "Parquet with a column 'phrase'",
-            "`lunguage encode phrases --out FILE` writes it.",
-        )
+        remedy = "`lunguage encode phrases --out FILE` writes it."
+        raise _unusable(path, "no file", "Parquet with a column 'phrase'", remedy=remedy)
     try:
         column = read_columns(path, ["phrase"]).column("phrase")
         phrases = column.cast(pa.string()).to_pylist()
     except (pa.ArrowException, KeyError, OSError) as error:
-        raise InputError(
-            str(path),
-            f"a file that cannot be read ({type(error).__name__})",
-            "Parquet with a column 'phrase' (text)",
-            _MEND,
-        ) from None
+        found = f"a file that cannot be read ({type(error).__name__})"
+        raise _unusable(path, found, "Parquet with a column 'phrase' (text)") from None
     return sorted({phrase for phrase in phrases if phrase})

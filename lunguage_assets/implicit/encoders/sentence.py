@@ -47,10 +47,9 @@ class SentenceEmbedder:
                 unit vectors.
         """
         order = sorted(range(len(phrases)), key=lambda number: (len(phrases[number]), phrases[number]))
-        self._note_cut([phrases[number] for number in order])
-        found = checked_vectors(
-            self.identity, self._encoded([phrases[number] for number in order]), len(phrases)
-        )
+        ordered = [phrases[number] for number in order]
+        self._note_cut(ordered)
+        found = checked_vectors(self.identity, self._encoded(ordered), len(phrases))
         vectors = np.empty_like(found)
         vectors[order] = found
         return vectors
@@ -106,21 +105,17 @@ class SentenceEmbedder:
 
         quiet_transformers()
         where = self._device if self._device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-        problem = ""
         try:
-            model = SentenceTransformer(
+            return SentenceTransformer(
                 str(self._folder.path),
                 device=where,
                 local_files_only=True,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
-            )
+            ).eval()
         except Exception as error:  # each library has its own errors; the text of some is a page long
-            problem = type(error).__name__
-        if problem:
             raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {where!r} ({problem}). Expected the "
-                "files of a sentence encoder without code of its own, and a device that torch knows: "
-                "implicit.encoder_model, implicit.encoder_device."
-            )
-        return model.eval()
+                f"encoder {self.identity} cannot be loaded on device {where!r} ({type(error).__name__}). "
+                "Expected the files of a sentence encoder without code of its own, and a device that torch "
+                "knows: implicit.encoder_model, implicit.encoder_device."
+            ) from None

@@ -9,7 +9,7 @@ from functools import cache
 
 import pandas as pd
 
-from lunguage_assets.implicit.rows import CLAIM_DECIMALS, PAPER, Row, column_values
+from lunguage_assets.implicit.rows import CLAIM_DECIMALS, PAPER, Row, values_of
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 
 ALTERNATIVE = "alternative"
@@ -23,10 +23,7 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
     `paper`.
     """
     names = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
-    fitted = {
-        values[0]: values[1:]
-        for values in zip(*(column_values(probabilities, name) for name in names), strict=True)
-    }
+    fitted = {own: values for own, *values in values_of(probabilities, *names)}
     joined: dict[tuple[str, str, int], list[Row]] = {}
     hedged: set[tuple[str, str, int]] = set()
     for row in rows:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, read_annotated
 from lunguage_assets.implicit.words import collapsed, tokens, word_forms
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _File(Entry):
     paper_pairs: list[tuple[str, str]] = []
     term_pairs: list[tuple[str, str]] = []
     exact_pairs: list[tuple[str, str]] = []
@@ -56,10 +53,11 @@ class Blacklist:
         self.exact_pairs = frozenset(frozenset((collapsed(a), collapsed(b))) for a, b in exact_pairs)
         self._listed = frozenset(phrase for pair in self.exact_pairs for phrase in pair)
         self._bits: dict[str, tuple[int, int]] = {}
-        self._bits_of_token: dict[str, tuple[int, int]] = {}
+        self._bits_of = cache(self._bits_of_token)
         for number, (a, b) in enumerate(self.term_pairs):
-            self._add(a, 1 << number, 0)
-            self._add(b, 0, 1 << number)
+            for term, first, second in ((a, 1 << number, 0), (b, 0, 1 << number)):
+                before = self._bits.get(term, (0, 0))
+                self._bits[term] = before[0] | first, before[1] | second
 
     def of_the_paper(self) -> Blacklist:
         """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
@@ -70,11 +68,7 @@ class Blacklist:
             )
         return Blacklist((), (), self._paper_pairs)
 
-    def _add(self, term: str, first: int, second: int) -> None:
-        before = self._bits.get(term, (0, 0))
-        self._bits[term] = (before[0] | first, before[1] | second)
-
-    def _bits_of(self, token: str) -> tuple[int, int]:
+    def _bits_of_token(self, token: str) -> tuple[int, int]:
         """The bits of a word, which may be a plural."""
         first = second = 0
         for form in word_forms(token):
@@ -90,11 +84,8 @@ class Blacklist:
         first = second = 0
         for text in texts:
             for token in tokens(text):
-                bits = self._bits_of_token.get(token)
-                if bits is None:
-                    bits = self._bits_of_token[token] = self._bits_of(token)
-                first |= bits[0]
-                second |= bits[1]
+                bits = self._bits_of(token)
+                first, second = first | bits[0], second | bits[1]
         exact = frozenset(map(collapsed, phrases)) & self._listed if self._listed else frozenset[str]()
         return BlacklistMarks(first, second, exact)
 
@@ -121,32 +112,22 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
 
 def _check_terms(source: AnnotatedYaml, content: _File) -> None:
     seen: set[frozenset[str]] = set()
-    listed = [("paper_pairs", number, pair) for number, pair in enumerate(content.paper_pairs)]
-    listed += [("term_pairs", number, pair) for number, pair in enumerate(content.term_pairs)]
-    for field, number, (a, b) in listed:
-        place = (field, number)
-        for side, term in enumerate((a, b)):
-            if len(tokens(term)) != 1 or tokens(term)[0] != collapsed(term):
-                raise source.error(
-                    (*place, side),
-                    f"{term!r} is not a single word",
-                    "Use one word, or list whole phrases under exact_pairs.",
-                )
-        if collapsed(a) == collapsed(b):
-            raise source.error(
-                place,
-                f"{a!r} is paired with itself",
-                "A finding may say the same word as another; remove the pair.",
-            )
-        pair = frozenset((collapsed(a), collapsed(b)))
-        if pair in seen:
-            raise source.error(place, f"the pair {a!r}, {b!r} is listed twice", "Remove one of the two.")
-        seen.add(pair)
-    for number, pair_ in enumerate(content.exact_pairs):
-        for side, phrase in enumerate(pair_):
+    for field, pairs in (("paper_pairs", content.paper_pairs), ("term_pairs", content.term_pairs)):
+        for number, (a, b) in enumerate(pairs):
+            place = (field, number)
+            for side, term in enumerate((a, b)):
+                if tokens(term) != (collapsed(term),):
+                    remedy = "Use one word, or list whole phrases under exact_pairs."
+                    raise source.error((*place, side), f"{term!r} is not a single word", remedy)
+            pair = frozenset((collapsed(a), collapsed(b)))
+            if len(pair) == 1:
+                remedy = "A finding may say the same word as another; remove the pair."
+                raise source.error(place, f"{a!r} is paired with itself", remedy)
+            if pair in seen:
+                raise source.error(place, f"the pair {a!r}, {b!r} is listed twice", "Remove one of the two.")
+            seen.add(pair)
+    for number, phrases in enumerate(content.exact_pairs):
+        for side, phrase in enumerate(phrases):
             if not collapsed(phrase):
-                raise source.error(
-                    ("exact_pairs", number, side),
-                    "the phrase is empty",
-                    "Give the whole phrase of a finding.",
-                )
+                remedy = "Give the whole phrase of a finding."
+                raise source.error(("exact_pairs", number, side), "the phrase is empty", remedy)

@@ -7,7 +7,7 @@ and their phrases are the same. A report that repeats itself then costs no more 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,17 +16,31 @@ from numpy.typing import NDArray
 from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.blacklist import Blacklist, BlacklistMarks
 from lunguage_assets.implicit.merging.distinctions import NO_COURSE, NO_MARKS, Course, Marks, course, marks
-from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.merging.linking import Pair
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, PAPER, Row, attribute_values
+from lunguage_assets.implicit.words import collapsed
 
 _WORDING = attribute_values(("ent", "name", "location", "location_parts", "placement", *CLINICAL_ATTRIBUTES))
 """All fields that `_Said` follows from.
 
 Many rows say the same in the same words.
 """
+_PHRASED = attribute_values(("ent", "location", *CLINICAL_ATTRIBUTES))
 _HALF = 32
 """Bits of the number of a phrase, of which a pair has two."""
+
+
+def linearise(finding: str, location: str, attributes: Iterable[str]) -> str:
+    """Finding, location and clinical attributes as the phrase that is compared: non-empty parts in this
+    order, in lower case, with single blanks.
+    """
+    return collapsed(" ".join(part for part in (finding, location, *attributes) if part))
+
+
+def linearised(row: Row) -> str:
+    """The phrase of a row, as the report words it."""
+    finding, location, *attributes = _PHRASED(row)
+    return linearise(finding, location, attributes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,27 +11,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import and_
+from typing import NamedTuple
 
+_CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _NUMBER_WORDS = {
     word: str(number)
-    for number, words in enumerate(
-        (
-            ("one", "first"),
-            ("two", "second"),
-            ("three", "third"),
-            ("four", "fourth"),
-            ("five", "fifth"),
-            ("six", "sixth"),
-            ("seven", "seventh"),
-            ("eight", "eighth"),
-            ("nine", "ninth"),
-            ("ten", "tenth"),
-            ("eleven", "eleventh"),
-            ("twelve", "twelfth"),
-        ),
-        start=1,
-    )
-    for word in words
+    for words in (_CARDINALS, _ORDINALS)
+    for number, word in enumerate(words.split(), start=1)
 }
 _WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
 _LEVEL = re.compile(
@@ -44,9 +32,8 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Values that a finding states: vertebral levels, lengths in millimetres, other numbers.
-
-    Other numbers are counts, ribs, percentages.
+    """Values that a finding states: vertebral levels, lengths in millimetres, other numbers (counts, ribs,
+    percentages).
     """
 
     levels: frozenset[str]
@@ -57,11 +44,10 @@ class Marks:
         """Whether both state a value of the same kind and the values are not the same."""
         if self is NO_MARKS or other is NO_MARKS:
             return False
-        if self.levels and other.levels and self.levels != other.levels:
-            return True
-        if self.lengths and other.lengths and self.lengths != other.lengths:
-            return True
-        return bool(self.numbers and other.numbers and self.numbers != other.numbers)
+        pairs = (
+            (self.levels, other.levels), (self.lengths, other.lengths), (self.numbers, other.numbers),
+        )  # fmt: skip
+        return any(mine and theirs and mine != theirs for mine, theirs in pairs)
 
 
 NO_MARKS = Marks(frozenset(), frozenset(), frozenset())
@@ -97,8 +83,7 @@ def marks(phrase: str) -> Marks:
     return Marks(frozenset(levels), frozenset(lengths), frozenset(numbers))
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(NamedTuple):
     """The directions of change that a finding states."""
 
     improved: bool
@@ -111,11 +96,7 @@ class Course:
             return False
         if (self.improved and other.worsened) or (self.worsened and other.improved):
             return True
-        return not (
-            (self.improved and other.improved)
-            or (self.no_change and other.no_change)
-            or (self.worsened and other.worsened)
-        )
+        return not any(map(and_, self, other))
 
 
 NO_COURSE = Course(improved=False, no_change=False, worsened=False)
@@ -123,8 +104,5 @@ NO_COURSE = Course(improved=False, no_change=False, worsened=False)
 
 def course(improved: str, no_change: str, worsened: str) -> Course:
     """The course in the cells of a finding; an empty cell states nothing."""
-    return (
-        Course(bool(improved), bool(no_change), bool(worsened))
-        if improved or no_change or worsened
-        else NO_COURSE
-    )
+    found = Course(bool(improved), bool(no_change), bool(worsened))
+    return found if any(found) else NO_COURSE

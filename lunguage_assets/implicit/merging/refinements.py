@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from lunguage_assets.implicit.pathways.pathway_file import Diagnosis, Negators
 from lunguage_assets.implicit.words import cell_parts, tokens, word_forms
@@ -21,29 +22,22 @@ class TokenReader:
     """Reads cells into tokens in which a negated word differs from the word."""
 
     def __init__(self, negators: Negators) -> None:
-        self._next, self._rest, self._turns = (
-            frozenset(negators.next),
-            frozenset(negators.rest),
-            frozenset(negators.turns),
-        )
-        self._cache: dict[str, tuple[Phrase, ...]] = {}
+        self._negators = negators
+        self.read = cache(self._read)
 
-    def read(self, cell: str) -> tuple[Phrase, ...]:
+    def _read(self, cell: str) -> tuple[Phrase, ...]:
         """One token sequence per comma part; a negated word X is the token `non-X`."""
-        found = self._cache.get(cell)
-        if found is None:
-            found = self._cache[cell] = tuple(self._part(part) for part in cell_parts(cell))
-        return found
+        return tuple(self._part(part) for part in cell_parts(cell))
 
     def _part(self, part: str) -> Phrase:
         read: list[str] = []
         once = rest = False
         for token in tokens(part):
-            if token in self._next:
+            if token in self._negators.next:
                 once = True
-            elif token in self._rest:
+            elif token in self._negators.rest:
                 rest = True
-            elif token in self._turns:
+            elif token in self._negators.turns:
                 once = rest = False
             else:
                 read.append(f"non-{token}" if once or rest else token)
@@ -52,10 +46,7 @@ class TokenReader:
 
 
 class _Named:
-    """Listed words and the cells that name them.
-
-    A negated word names nothing. Cells repeat, so every answer is kept.
-    """
+    """Listed words and the cells that name them; a negated word names nothing."""
 
     def __init__(
         self, words: Iterable[str], reader: TokenReader, *, plurals: bool, patterns: Iterable[str] = ()
@@ -63,17 +54,14 @@ class _Named:
         self.phrases = tuple(phrase for word in words for phrase in reader.read(word))
         self._patterns = tuple(re.compile(pattern) for pattern in patterns)
         self._reader, self._plurals = reader, plurals
-        self._known: dict[str, bool] = {}
+        self._in = cache(self._is_in)
 
     def in_any(self, cells: Iterable[str]) -> bool:
         """Whether any comma part of a cell contains a listed phrase or a token of a pattern."""
         return bool(self.phrases or self._patterns) and any(map(self._in, cells))
 
-    def _in(self, cell: str) -> bool:
-        known = self._known.get(cell)
-        if known is None:
-            known = self._known[cell] = any(map(self._in_part, self._reader.read(cell)))
-        return known
+    def _is_in(self, cell: str) -> bool:
+        return any(map(self._in_part, self._reader.read(cell)))
 
     def _in_part(self, part: Phrase) -> bool:
         if any(_contains(part, phrase, plurals=self._plurals) for phrase in self.phrases):
@@ -133,10 +121,7 @@ class RefinementRule:
         return self._devices.in_any(cells)
 
     def lies_elsewhere(self, location: Iterable[str]) -> bool:
-        """Whether the location makes this wording another condition.
-
-        A pericardial "effusion" is no pleural effusion.
-        """
+        """Whether the location makes it another condition: a pericardial "effusion" is no pleural one."""
         return self._elsewhere.in_any(location)
 
     def without_refinements(self, wording: str) -> str | None:

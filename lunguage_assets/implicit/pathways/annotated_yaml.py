@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lunguage_assets.errors import ConfigurationError
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[Hashable, ...]
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is some ten times faster
+
+
+class Entry(BaseModel):
+    """A mapping in such a file; keys that nobody knows are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)

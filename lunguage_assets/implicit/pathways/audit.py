@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import pandas as pd
 
@@ -22,8 +22,15 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
 from lunguage_assets.implicit.expansion.expand import compatible_places
 from lunguage_assets.implicit.pathways.match import only_shares_the_name
-from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, collector_paused, read_rows
+from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    Row,
+    by_study,
+    collector_paused,
+    read_rows,
+    values_of,
+)
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import place_parts
@@ -124,48 +131,43 @@ class EdgeAudit:
 
 
 def _one(said: set[Said]) -> Said:
-    if len(said) == 2:
-        return "both"
-    return next(iter(said), "unmentioned")
+    return "both" if len(said) == 2 else next(iter(said), "unmentioned")
 
 
 def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:
     """Counts over all studies to PATHWAY_AUDIT: every edge, mentioned or not, in the order of the file."""
     return PATHWAY_AUDIT.frame(
-        _audited(counts, diagnosis, pathway, number, edge)
+        {"diagnosis": diagnosis} | _audited(counts, (pathway.id, number), edge)
         for diagnosis in dictionary.diagnoses
         for pathway in dictionary.pathways_of(diagnosis)
         for number, edge in enumerate(pathway.edges)
     )
 
 
-def _audited(
-    counts: Counts, diagnosis: str, pathway: MatchedPathway, number: int, edge: Edge
-) -> dict[str, object]:
+def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
     from scipy.stats import binomtest  # slow to import, and definitions load this module
 
     expected: Said = "present" if edge.status == "dp" else "absent"
     opposite: Said = "absent" if expected == "present" else "present"
-    key = (pathway.id, number)
 
     def studies(definite: bool, *said: Said) -> int:
         return sum(counts[key, definite, one] for one in said)
 
     agreeing, mentioned = studies(True, expected), studies(True, "present", "absent")
     share = low = high = None
+    verdict = "not measured"
     if mentioned:
         interval = binomtest(agreeing, mentioned).proportion_ci(method="wilson")
         share = agreeing / mentioned
         low, high = min(interval.low, share), max(interval.high, share)
-    everything: tuple[Said, ...] = ("present", "absent", "both", "unmentioned")
+        verdict = "above" if low > KEPT_ABOVE else "below" if high < KEPT_ABOVE else "open"
     return {
-        "diagnosis": diagnosis,
-        "pathway_id": pathway.id,
-        "edge": number,
+        "pathway_id": key[0],
+        "edge": key[1],
         "sub_finding": edge.ent,
         "place": edge.location,
         "expected": expected,
-        "studies": studies(True, *everything),
+        "studies": studies(True, *get_args(Said)),
         "mentioned": mentioned,
         "as_implied": agreeing,
         "otherwise": studies(True, opposite),
@@ -175,21 +177,16 @@ def _audited(
         "share_high": high,
         "experts": KEPT_ABOVE,
         "strength": edge.strength,
-        "against_experts": _verdict(low, high),
-        "tentative_studies": studies(False, *everything),
+        "against_experts": verdict,
+        "tentative_studies": studies(False, *get_args(Said)),
         "tentative_mentioned": studies(False, "present", "absent"),
         "tentative_as_implied": studies(False, expected),
     }
 
 
-def _verdict(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return "not measured"
-    return "above" if low > KEPT_ABOVE else "below" if high < KEPT_ABOVE else "open"
-
-
 def measured_strengths(audit: pd.DataFrame, least: int = LEAST_MENTIONS) -> dict[EdgeKey, float]:
     """The shares of the edges of PATHWAY_AUDIT with at least so many mentions."""
     enough = audit[audit["mentioned"] >= least]
-    keys = zip(enough["pathway_id"].tolist(), enough["edge"].tolist(), strict=True)
-    return dict(zip(keys, enough["share"].tolist(), strict=True))
+    return {
+        (pathway, edge): share for pathway, edge, share in values_of(enough, "pathway_id", "edge", "share")
+    }

@@ -7,13 +7,13 @@ Every check here reads the file alone. What needs the vocabulary (recognising a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Place
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, Place
 from lunguage_assets.implicit.words import collapsed, united_cells
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
@@ -26,14 +26,9 @@ Projection = Literal["ap", "pa", "lateral"]
 Posture = Literal["erect", "supine", "recumbent"]
 Category = Literal["PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."]
 _INTERNAL = {published: name for name, published in ATTRIBUTES.items()}
-_REMEDY = "The header of the file explains its form."
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SubFinding(_Entry):
+class SubFinding(Entry):
     """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
 
     finding: str = ""
@@ -63,7 +58,7 @@ class SubFinding(_Entry):
         return collapsed(self.finding or self.diagnosis)
 
 
-class When(_Entry):
+class When(Entry):
     """When a pathway applies: refinements, and at most one kind of view condition."""
 
     refinements: list[str] = [PLAIN]
@@ -101,7 +96,7 @@ class When(_Entry):
         return tuple(view for view in VIEWS if view in named)
 
 
-class Pathway(_Entry):
+class Pathway(Entry):
     """An expert pathway: when it applies and what it implies."""
 
     id: str = Field(min_length=1)
@@ -109,7 +104,7 @@ class Pathway(_Entry):
     implies: list[SubFinding] = Field(min_length=1)
 
 
-class Union(_Entry):
+class Union(Entry):
     """A situation that shows the signs of several pathways."""
 
     id: str = Field(min_length=1)
@@ -117,7 +112,7 @@ class Union(_Entry):
     of: list[str] = Field(min_length=2)
 
 
-class Refinement(_Entry):
+class Refinement(Entry):
     """Words that choose among the pathways of a diagnosis."""
 
     name: str = Field(min_length=1)
@@ -136,7 +131,7 @@ class Refinement(_Entry):
         return patterns
 
 
-class Diagnosis(_Entry):
+class Diagnosis(Entry):
     """A diagnosis with its spellings, refinements (most specific first) and pathways."""
 
     name: str = Field(min_length=1)
@@ -152,7 +147,7 @@ class Diagnosis(_Entry):
         return [spelling for group in self.spellings.values() for spelling in group]
 
 
-class Negators(_Entry):
+class Negators(Entry):
     """Words that turn what follows into its opposite."""
 
     next: list[str] = []
@@ -160,7 +155,7 @@ class Negators(_Entry):
     turns: list[str] = []
 
 
-class PathwayFile(_Entry):
+class PathwayFile(Entry):
     """The whole file."""
 
     categories: dict[str, Category] = {}
@@ -171,33 +166,26 @@ class PathwayFile(_Entry):
 
 def check_file(source: AnnotatedYaml, content: PathwayFile) -> None:
     """Raise `ConfigurationError`, naming line and field, where the file contradicts itself."""
-    _check_unique(source, _diagnosis_names(content), "diagnosis")
-    _check_unique(source, _spellings(content), "spelling")
-    _check_unique(source, _pathway_ids(content), "pathway id")
-    for number, diagnosis in enumerate(content.diagnoses):
-        place = ("diagnoses", number)
-        _check_refinements(source, place, diagnosis)
-        _check_unions(source, place, diagnosis)
-        _check_exclusive(source, place, diagnosis)
-    _check_sub_findings(source, content)
-
-
-def _diagnosis_names(content: PathwayFile) -> Iterator[tuple[Place, str]]:
-    for number, diagnosis in enumerate(content.diagnoses):
-        yield ("diagnoses", number, "name"), collapsed(diagnosis.name)
-
-
-def _spellings(content: PathwayFile) -> Iterator[tuple[Place, str]]:
-    for number, diagnosis in enumerate(content.diagnoses):
-        for group, spellings in diagnosis.spellings.items():
-            for position, spelling in enumerate(spellings):
-                yield ("diagnoses", number, "spellings", group, position), collapsed(spelling)
-
-
-def _pathway_ids(content: PathwayFile) -> Iterator[tuple[Place, str]]:
-    for number, diagnosis in enumerate(content.diagnoses):
-        for place, entry in _entries(diagnosis):
-            yield ("diagnoses", number, *place, "id"), entry.id
+    numbered = [(("diagnoses", number), diagnosis) for number, diagnosis in enumerate(content.diagnoses)]
+    _check_unique(source, (((*at, "name"), collapsed(one.name)) for at, one in numbered), "diagnosis")
+    spelled = [
+        ((*at, "spellings", group, position), collapsed(spelling))
+        for at, diagnosis in numbered
+        for group, spellings in diagnosis.spellings.items()
+        for position, spelling in enumerate(spellings)
+    ]
+    _check_unique(source, spelled, "spelling")
+    ids = (((*at, *place, "id"), entry.id) for at, one in numbered for place, entry in _entries(one))
+    _check_unique(source, ids, "pathway id")
+    for at, diagnosis in numbered:
+        _check_refinements(source, at, diagnosis)
+        _check_unions(source, at, diagnosis)
+        _check_exclusive(source, at, diagnosis)
+    symptoms = {
+        collapsed(name) for name, category in content.categories.items() if category == SYMPTOM_CATEGORY
+    }
+    for at, diagnosis in numbered:
+        _check_sub_findings(source, at, diagnosis, {spelling for _, spelling in spelled}, symptoms)
 
 
 def _entries(diagnosis: Diagnosis) -> Iterator[tuple[Place, Pathway | Union]]:
@@ -207,64 +195,49 @@ def _entries(diagnosis: Diagnosis) -> Iterator[tuple[Place, Pathway | Union]]:
         yield ("unions", position), union
 
 
-def _check_unique(source: AnnotatedYaml, values: Iterator[tuple[Place, str]], what: str) -> None:
+def _check_unique(source: AnnotatedYaml, values: Iterable[tuple[Place, str]], what: str) -> None:
     seen: set[str] = set()
     for place, value in values:
         if not value:
-            raise source.error(place, f"an empty {what}", _REMEDY)
+            raise source.error(place, f"an empty {what}", "The header of the file explains its form.")
         if value in seen:
             raise source.error(place, f"the {what} {value!r} is given twice", "Keep one of the two.")
         seen.add(value)
 
 
-def _check_refinements(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
-    names = [refinement.name for refinement in diagnosis.refinements]
-    known = [PLAIN, *names]
+def _check_refinements(source: AnnotatedYaml, at: Place, diagnosis: Diagnosis) -> None:
+    known = [PLAIN, *(refinement.name for refinement in diagnosis.refinements)]
     if len(set(known)) != len(known):
-        raise source.error(
-            (*place, "refinements"),
-            f"a refinement is named twice, or {PLAIN!r}",
-            "Give every refinement its own name.",
-        )
+        problem = f"a refinement is named twice, or {PLAIN!r}"
+        raise source.error((*at, "refinements"), problem, "Give every refinement its own name.")
     if collapsed(diagnosis.name) not in map(collapsed, diagnosis.spellings.get(PLAIN, [])):
-        raise source.error(
-            (*place, "spellings"),
-            f"the diagnosis {diagnosis.name!r} is not one of its own plain spellings",
-            "List it there.",
-        )
+        problem = f"the diagnosis {diagnosis.name!r} is not one of its own plain spellings"
+        raise source.error((*at, "spellings"), problem, "List it there.")
     words: set[str] = set()
     for position, refinement in enumerate(diagnosis.refinements):
         for word in map(collapsed, refinement.words):
             if word in words:
-                raise source.error(
-                    (*place, "refinements", position, "words"),
-                    f"{word!r} belongs to two refinements",
-                    "Keep one of the two.",
-                )
+                place = (*at, "refinements", position, "words")
+                raise source.error(place, f"{word!r} belongs to two refinements", "Keep one of the two.")
             words.add(word)
-    named: list[tuple[Place, str]] = [((*place, "spellings", group), group) for group in diagnosis.spellings]
+    named: list[tuple[Place, str]] = [((*at, "spellings", group), group) for group in diagnosis.spellings]
     named += [
-        ((*place, *where, "when", "refinements"), name)
+        ((*at, *where, "when", "refinements"), name)
         for where, entry in _entries(diagnosis)
         for name in entry.when.refinements
     ]
-    for where, name in named:
+    for place, name in named:
         if name not in known:
-            raise source.error(
-                where, f"unknown refinement {name!r}", f"Known here are {known}; add it under refinements."
-            )
+            remedy = f"Known here are {known}; add it under refinements."
+            raise source.error(place, f"unknown refinement {name!r}", remedy)
 
 
-def _check_unions(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
+def _check_unions(source: AnnotatedYaml, at: Place, diagnosis: Diagnosis) -> None:
     known = {pathway.id for pathway in diagnosis.pathways}
     for position, union in enumerate(diagnosis.unions):
-        for member in union.of:
-            if member not in known:
-                raise source.error(
-                    (*place, "unions", position, "of"),
-                    f"unknown pathway {member!r}",
-                    f"Known here are {sorted(known)}.",
-                )
+        for member in (one for one in union.of if one not in known):
+            place = (*at, "unions", position, "of")
+            raise source.error(place, f"unknown pathway {member!r}", f"Known here are {sorted(known)}.")
 
 
 def view_situations() -> Iterator[frozenset[str]]:
@@ -273,58 +246,41 @@ def view_situations() -> Iterator[frozenset[str]]:
         yield from map(frozenset, combinations(VIEWS, size))
 
 
-def _check_exclusive(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
+def _check_exclusive(source: AnnotatedYaml, at: Place, diagnosis: Diagnosis) -> None:
     """Refuse two pathways for one (refinement, view situation), by trying all situations.
 
     A spelling selects through its refinement alone, so the refinements stand for all terms.
     """
     for refinement in (PLAIN, *(r.name for r in diagnosis.refinements)):
-        candidates = [
-            (where, entry) for where, entry in _entries(diagnosis) if refinement in entry.when.refinements
-        ]
+        candidates = [one for one in _entries(diagnosis) if refinement in one[1].when.refinements]
         for views in view_situations():
-            matching = [(where, entry.id) for where, entry in candidates if entry.when.admits(views)]
+            matching = [(place, entry.id) for place, entry in candidates if entry.when.admits(views)]
             if len(matching) > 1:
                 situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
                 raise source.error(
-                    (*place, *matching[1][0]),
-                    f"{matching[0][1]} and {matching[1][1]} both apply to "
-                    f"refinement {refinement!r} with views {situation!r}",
+                    (*at, *matching[1][0]),
+                    f"{matching[0][1]} and {matching[1][1]} both apply to refinement {refinement!r} with "
+                    f"views {situation!r}",
                     "At most one pathway may apply: narrow a `when`.",
                 )
 
 
-def _check_sub_findings(source: AnnotatedYaml, content: PathwayFile) -> None:
-    spellings = {spelling for _, spelling in _spellings(content)}
-    symptoms = {
-        collapsed(name) for name, category in content.categories.items() if category == SYMPTOM_CATEGORY
-    }
-    for number, diagnosis in enumerate(content.diagnoses):
-        for p, pathway in enumerate(diagnosis.pathways):
-            for edge, child in enumerate(pathway.implies):
-                place = ("diagnoses", number, "pathways", p, "implies", edge)
-                if child.diagnosis and child.name not in spellings:
-                    raise source.error(
-                        (*place, "diagnosis"),
-                        f"unknown diagnosis {child.name!r}",
-                        "Spell it as listed, or call it a finding.",
-                    )
-                if child.finding and child.name in spellings:
-                    raise source.error(
-                        (*place, "finding"),
-                        f"{child.name!r} is a listed diagnosis",
-                        "Write `diagnosis:` instead of `finding:`.",
-                    )
-                if child.name in symptoms and (child.location or child.attributes):
-                    raise source.error(
-                        place,
-                        f"the symptom {child.name!r} has a location or attributes",
-                        "Symptoms have neither; remove them.",
-                    )
-            stated = [(child.name, child.status, collapsed(child.location)) for child in pathway.implies]
-            if len(set(stated)) != len(stated):
-                raise source.error(
-                    ("diagnoses", number, "pathways", p, "implies"),
-                    "a sub-finding is listed twice",
-                    "Keep one of the two.",
-                )
+def _check_sub_findings(
+    source: AnnotatedYaml, at: Place, diagnosis: Diagnosis, spellings: set[str], symptoms: set[str]
+) -> None:
+    for number, pathway in enumerate(diagnosis.pathways):
+        implied = (*at, "pathways", number, "implies")
+        for edge, child in enumerate(pathway.implies):
+            place, name = (*implied, edge), child.name
+            if child.diagnosis and name not in spellings:
+                remedy = "Spell it as listed, or call it a finding."
+                raise source.error((*place, "diagnosis"), f"unknown diagnosis {name!r}", remedy)
+            if child.finding and name in spellings:
+                remedy = "Write `diagnosis:` instead of `finding:`."
+                raise source.error((*place, "finding"), f"{name!r} is a listed diagnosis", remedy)
+            if name in symptoms and (child.location or child.attributes):
+                problem = f"the symptom {name!r} has a location or attributes"
+                raise source.error(place, problem, "Symptoms have neither; remove them.")
+        stated = [(child.name, child.status, collapsed(child.location)) for child in pathway.implies]
+        if len(set(stated)) != len(stated):
+            raise source.error(implied, "a sub-finding is listed twice", "Keep one of the two.")

@@ -50,25 +50,16 @@ def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Branch:
         raise ConfigurationError(
             f"{diagnosis!r} is no diagnosis of the pathways. Known are: {', '.join(dictionary.diagnoses)}."
         )
-    situations = tuple(
-        Branch(
-            "situation",
-            situation(pathway.when),
-            (pathway.id,),
-            tuple(_sub_finding(dictionary, edge) for edge in pathway.edges),
-        )
-        for pathway in dictionary.pathways_of(diagnosis)
-    )
-    return Branch("diagnosis", diagnosis, (), situations)
+    situations = []
+    for pathway in dictionary.pathways_of(diagnosis):
+        children = tuple(_sub_finding(dictionary, edge) for edge in pathway.edges)
+        situations.append(Branch("situation", situation(pathway.when), (pathway.id,), children))
+    return Branch("diagnosis", diagnosis, (), tuple(situations))
 
 
 def situation(when: When) -> str:
     """When a pathway applies, in words: the wording of the finding, then the views of the study."""
-    wording = (
-        ""
-        if list(when.refinements) == [PLAIN]
-        else " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
-    )
+    wording = " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
     if when.postures:
         views = "posture " + _either(when.postures)
     elif when.projections:
@@ -77,13 +68,10 @@ def situation(when: When) -> str:
         views = f"a view among {', '.join(when.needs)}"
     else:
         views = "any view"
-    return f"{wording}, {views}" if wording else views
+    return views if when.refinements == [PLAIN] else f"{wording}, {views}"
 
 
-def _either(
-    situations: list[list[Literal["ap", "pa", "lateral"]]]
-    | list[list[Literal["erect", "supine", "recumbent"]]],
-) -> str:
+def _either(situations: Sequence[Sequence[str]]) -> str:
     return " or ".join(" + ".join(views) for views in situations)
 
 
@@ -108,13 +96,8 @@ def _shown(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[Branch]:
     shown: dict[tuple[object, ...], tuple[Edge, list[When]]] = {}
     for pathway in dictionary.pathways_of(diagnosis):
         for edge in pathway.edges:
-            said = (
-                edge.ent,
-                edge.status,
-                edge.location,
-                tuple(sorted(edge.attributes.items())),
-                edge.strength,
-            )
+            attributes = tuple(sorted(edge.attributes.items()))
+            said = (edge.ent, edge.status, edge.location, attributes, edge.strength)
             shown.setdefault(said, (edge, []))[1].append(pathway.when)
     wordings = (PLAIN, *(refinement.name for refinement in dictionary.diagnoses[diagnosis].refinements))
     for edge, conditions in shown.values():

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
@@ -55,10 +57,7 @@ class MatchedPathway:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisStatistics:
-    """The structure of one diagnosis.
-
-    Spellings, pathways, longest chain of diagnoses, distinct leaf names.
-    """
+    """Spellings, pathways, longest chain of diagnoses and distinct leaf names of one diagnosis."""
 
     diagnosis: str
     variants: int
@@ -74,14 +73,15 @@ class PathwayDictionary:
         self._vocabulary = vocabulary
         self.diagnoses: dict[str, Diagnosis] = {plain(d.name): d for d in content.diagnoses}
         self._categories = {plain(name): category for name, category in content.categories.items()}
-        reader = TokenReader(content.negators)
+        self._reader = TokenReader(content.negators)
         self._directions = {
             word: direction for direction, words in content.directions.items() for word in map(plain, words)
         }
-        self._reader = reader
-        self.rules = {name: RefinementRule(diagnosis, reader) for name, diagnosis in self.diagnoses.items()}
+        self.rules = {
+            name: RefinementRule(diagnosis, self._reader) for name, diagnosis in self.diagnoses.items()
+        }
         self._index_spellings()
-        self._recognised: dict[str, str | None] = {}
+        self._recognise = cache(lambda name: self._look_up(name) or self._look_up_refined(name))
         self._edges = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
         self._strengths = {
             (pathway.id, edge.name, edge.status == "dp"): edge.strength
@@ -115,11 +115,6 @@ class PathwayDictionary:
             found = self._recognise(plain(ent))
         return found
 
-    def _recognise(self, name: str) -> str | None:
-        if name not in self._recognised:
-            self._recognised[name] = self._look_up(name) or self._look_up_refined(name)
-        return self._recognised[name]
-
     def _look_up(self, name: str) -> str | None:
         listed = self._spellings.get(name)
         return listed[0] if listed else self._normal_forms.get(name)
@@ -138,14 +133,9 @@ class PathwayDictionary:
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """Topological position of every diagnosis.
-
-        A diagnosis comes before the diagnoses among its sub-findings.
-        """
-        done: dict[str, int] = {}
-        for name in sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis)):
-            done[name] = len(done)
-        return done
+        """Topological position of every diagnosis: it comes before the diagnoses among its sub-findings."""
+        deepest_first = sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis))
+        return {name: position for position, name in enumerate(deepest_first)}
 
     def rank(self, name: str, ent: str = "") -> int:
         """Position of a finding in the pathway graph; findings that are no diagnosis come last, together."""
@@ -191,18 +181,13 @@ class PathwayDictionary:
 
     def _stated_directions(self, cell: str) -> set[str]:
         stated = set()
-        for part in self._reader.read(cell):
-            for token in part:
-                direction = self._directions.get(token.removeprefix("non-"))
-                if direction is not None:
-                    # "not enlarged" says normal; "not normal" says nothing about the direction
-                    stated.add(
-                        direction
-                        if not token.startswith("non-")
-                        else "normal"
-                        if direction != "normal"
-                        else "abnormal"
-                    )
+        for token in chain.from_iterable(self._reader.read(cell)):
+            direction = self._directions.get(token.removeprefix("non-"))
+            if direction is not None and token.startswith("non-"):
+                # "not enlarged" says normal; "not normal" says nothing about the direction
+                direction = "abnormal" if direction == "normal" else "normal"
+            if direction is not None:
+                stated.add(direction)
         return stated - {"abnormal"}
 
     # building
@@ -228,38 +213,19 @@ class PathwayDictionary:
         listed = self._categories.get(child.name, "PF")
         symptom = listed == SYMPTOM_CATEGORY
         category = listed if symptom else self._vocabulary.category(child.name) or listed
-        return Edge(
-            child.name,
-            name,
-            child.status,
-            child.location,
-            child.attributes,
-            child.strength,
-            category,
-            symptom,
-        )
+        said = child.status, child.location, child.attributes, child.strength
+        return Edge(child.name, name, *said, category, symptom)
 
     def check_acyclic(self, source: AnnotatedYaml) -> None:
         """Raise `ConfigurationError` when a diagnosis implies itself through any chain."""
-        numbers = {name: number for number, name in enumerate(self.diagnoses)}
-        state: dict[str, int] = {}
-
-        def visit(name: str, chain: tuple[str, ...]) -> None:
-            if state.get(name) == 2:
-                return
-            if name in chain:
-                cycle = " -> ".join((*chain[chain.index(name) :], name))
-                raise source.error(
-                    ("diagnoses", numbers[name], "pathways"),
-                    f"the pathways form a cycle: {cycle}",
-                    "Break it.",
-                )
-            for child in self._child_diagnoses(name):
-                visit(child, (*chain, name))
-            state[name] = 2
-
-        for name in self.diagnoses:
-            visit(name, ())
+        try:
+            TopologicalSorter({name: self._child_diagnoses(name) for name in self.diagnoses}).prepare()
+        except CycleError as error:
+            cycle = list(reversed(error.args[1]))  # there every diagnosis comes before what implies it
+            place = ("diagnoses", list(self.diagnoses).index(cycle[0]), "pathways")
+            raise source.error(
+                place, f"the pathways form a cycle: {' -> '.join(cycle)}", "Break it."
+            ) from None
 
     def _child_diagnoses(self, name: str) -> list[str]:
         found = (
@@ -281,13 +247,9 @@ class PathwayDictionary:
         """Variants, pathways, depth and width per diagnosis, in file order (implicit.md section 3)."""
         return [
             DiagnosisStatistics(
-                name,
-                len(diagnosis.variants),
-                len(diagnosis.pathways),
-                self._depth(name),
-                len(self._leaves(name)),
+                name, len(known.variants), len(known.pathways), self._depth(name), len(self._leaves(name))
             )
-            for name, diagnosis in self.diagnoses.items()
+            for name, known in self.diagnoses.items()
         ]
 
 

@@ -6,7 +6,6 @@ They are counted from the stages' own tables.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.implicit.rows import column_values
+from lunguage_assets.implicit.rows import values_of
 from lunguage_assets.tables import ACCOUNTING
 
 
@@ -35,9 +34,7 @@ def account(
     source = _counted(resolution.rows, "source")
     log = resolution.log[resolution.log["stage"] == "resolve"]
     event = _counted(log, "event", "source")
-    delivered = dict(
-        zip(column_values(reports, "study_id"), column_values(reports, "rows_delivered"), strict=True)
-    )
+    delivered: dict[str, int] = dict(values_of(reports, "study_id", "rows_delivered"))
     refused = _counted(rejected)
     studies = {*delivered, *(key[0] for counts in (disposition, outcome, source, refused) for key in counts)}
     rows = []
@@ -79,5 +76,4 @@ def explained_studies(accounting: pd.DataFrame) -> list[str]:
 
 
 def _counted(frame: pd.DataFrame, *names: str) -> Counter[tuple[str, ...]]:
-    columns: Sequence[Iterable[str]] = [column_values(frame, name) for name in ("study_id", *names)]
-    return Counter(zip(*columns, strict=True))
+    return Counter(values_of(frame, "study_id", *names))

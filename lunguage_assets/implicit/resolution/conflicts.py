@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -26,8 +26,16 @@ class Conflict:
     conflict_type: str
     source: str
     finding_ids: tuple[str, ...]
-    suppressed: bool
+    suppressed: bool = False
     number: int = 0
+
+    @classmethod
+    def of(
+        cls, row: Row, conflict_type: str, source: str, ids: Iterable[str], suppressed: bool = False
+    ) -> Conflict:
+        """A conflict about the finding and place of a row, between the rows of these ids."""
+        key = row.study_id, row.currency, row.name, row.location_parts
+        return cls(*key, conflict_type, source, tuple(sorted(ids)), suppressed)
 
 
 def type_of(status: str, other: str) -> str:
@@ -62,26 +70,19 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
             taking_part.setdefault(kind, set()).update(row.finding_id for row in (*some, *others))
         study = groups[key][0].study_id
         for (type_number, source_number), ids in sorted(taking_part.items()):
-            kind_name, source = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]
-            found.append(
-                Conflict(
-                    study, key[0], key[1], key[2], kind_name, source, tuple(sorted(ids)), suppressed=False
-                )
-            )
+            kinds = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]
+            found.append(Conflict(study, *key, *kinds, tuple(sorted(ids))))
     return found
 
 
 def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
     """Conflicts of certainty between a child that was not generated and the row that states it."""
     return [
-        Conflict(
-            child.study_id,
-            child.currency,
-            child.name,
-            child.location_parts,
+        Conflict.of(
+            child,
             type_of(child.status, stating.status),
             "original-expansion",
-            tuple(sorted((child.finding_id, stating.finding_id))),
+            (child.finding_id, stating.finding_id),
             suppressed=True,
         )
         for child, stating in children
@@ -105,15 +106,6 @@ def stated_contradictions(rows: Sequence[Row], listed: LabelList) -> list[Confli
         for denial, presence, _ in statements.contradictions()
     }
     return [
-        Conflict(
-            presence.study_id,
-            presence.currency,
-            presence.name,
-            presence.location_parts,
-            "stated_contradiction",
-            "original-original",
-            ids,
-            suppressed=False,
-        )
+        Conflict.of(presence, "stated_contradiction", "original-original", ids)
         for ids, presence in sorted(found.items())
     ]

@@ -6,7 +6,8 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -62,16 +63,13 @@ def violations(
     found: list[Violation] = []
     present: set[str] = set()
     listed = load_label_list()
-    for study in by_study(
-        read_rows(rows, (*FINDING_COLUMNS, "support", "mode", "source", "parent_id", "root_id", "idx"))
-    ):
-        present.add(study[0].study_id)
-        found += _key_violations(study)
-        found += _parent_violations(study)
-        found += _certainty_violations(study)
-        found += _contradictions(study, listed)
-        found += _reference_violations(study)
-        found += _number_violations(study)
+    columns = (*FINDING_COLUMNS, "support", "mode", "source", "parent_id", "root_id", "idx")
+    for study in by_study(read_rows(rows, columns)):
+        study_id = study[0].study_id
+        present.add(study_id)
+        against = partial(_contradictions, listed=listed)
+        for check in (_keys, _parents, _certainty, against, _references, _numbers):
+            found += [Violation(guarantee, study_id, ids) for guarantee, ids in check(study)]
     missing = sorted(set(studies) - present - set(explained))
     return found + [Violation(STUDY_PRESENT, study_id, ()) for study_id in missing]
 
@@ -95,51 +93,41 @@ def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.Da
         )
 
 
-def _key_violations(study: list[Row]) -> list[Violation]:
-    found = []
+_Broken = Iterator[tuple[str, tuple[str, ...]]]
+"""Broken guarantees of a study, and the rows that break them."""
+
+
+def _keys(study: list[Row]) -> _Broken:
     for group in grouped(study).values():
+        ids = tuple(sorted(row.finding_id for row in group))
         if len(group) > 1:
-            ids = tuple(sorted(row.finding_id for row in group))
-            found.append(Violation(ONE_ROW_PER_KEY, group[0].study_id, ids))
-            if len({row.positive for row in group}) > 1:
-                found.append(Violation(NO_CLASH, group[0].study_id, ids))
-    return found
+            yield ONE_ROW_PER_KEY, ids
+        if len({row.positive for row in group}) > 1:
+            yield NO_CLASH, ids
 
 
-def _parent_violations(study: list[Row]) -> list[Violation]:
+def _parents(study: list[Row]) -> _Broken:
     by_id = {row.finding_id: row for row in study}
-    return [
-        Violation(LIVING_PARENT, row.study_id, (row.finding_id,))
-        for row in study
-        if _root(row, by_id) != row.root_id
-    ]
+    return ((LIVING_PARENT, (row.finding_id,)) for row in study if _root(row, by_id) != row.root_id)
 
 
-def _certainty_violations(study: list[Row]) -> list[Violation]:
+def _certainty(study: list[Row]) -> _Broken:
     by_id = {row.finding_id: row for row in study}
-    found = []
     for row in study:
         parent = by_id.get(row.parent_id or "")
         if parent is None or not parent.positive:
             continue
         if row.support > parent.support + TOLERANCE or (row.status[0] == "d" and parent.status[0] == "t"):
-            found.append(Violation(NO_SURER, row.study_id, (row.finding_id,)))
-    return found
+            yield NO_SURER, (row.finding_id,)
 
 
-def _contradictions(study: list[Row], listed: LabelList) -> list[Violation]:
+def _contradictions(study: list[Row], listed: LabelList) -> _Broken:
     """Generated rows beside a statement that speaks against them; in mode `paper` they may stand."""
-    generated = [row for row in study if row.source == "expansion" and row.mode != PAPER]
-    if not generated:
-        return []
     statements = Statements(listed)
     statements.add(row for row in study if row.source == "original")
-    against = ((row, statements.against(row)) for row in generated)
-    return [
-        Violation(NOT_AGAINST, row.study_id, (row.finding_id, said.finding_id))
-        for row, said in against
-        if said is not None
-    ]
+    for row in study:
+        if row.source == "expansion" and row.mode != PAPER and (said := statements.against(row)) is not None:
+            yield NOT_AGAINST, (row.finding_id, said.finding_id)
 
 
 def _implies(parent: Row) -> bool:
@@ -159,23 +147,20 @@ def _root(row: Row, by_id: dict[str, Row]) -> str | None:
     return row.finding_id if row.parent_id is None else None
 
 
-def _reference_violations(study: list[Row]) -> list[Violation]:
+def _references(study: list[Row]) -> _Broken:
     ids = {row.finding_id for row in study}
-    found = []
     for row in study:
         for references in (row.evidence, row.associate):
             whole = all(
                 token.startswith(BARE) or (token in ids and token != row.finding_id) for token in references
             )
             if not whole or len(set(references)) < len(references):
-                found.append(Violation(WHOLE_REFERENCES, row.study_id, (row.finding_id,)))
-    return found
+                yield WHOLE_REFERENCES, (row.finding_id,)
 
 
-def _number_violations(study: list[Row]) -> list[Violation]:
+def _numbers(study: list[Row]) -> _Broken:
     stated = [row.idx for row in study if row.source == "original"]
     generated = [row.idx for row in study if row.source == "expansion"]
     in_order = not stated or not generated or max(stated) < min(generated)
-    if in_order and len({*stated, *generated}) == len(study):
-        return []
-    return [Violation(UNIQUE_NUMBERS, study[0].study_id, tuple(sorted(row.finding_id for row in study)))]
+    if not in_order or len({*stated, *generated}) < len(study):
+        yield UNIQUE_NUMBERS, tuple(sorted(row.finding_id for row in study))

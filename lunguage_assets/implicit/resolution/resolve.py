@@ -15,21 +15,16 @@ from lunguage_assets.implicit.merging.attributes import Apart
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflict_rules import Rule, rules_for
-from lunguage_assets.implicit.resolution.conflicts import (
-    Conflict,
-    detect,
-    stated_contradictions,
-    suppressed,
-)
-from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry
+from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, stated_contradictions, suppressed
+from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry, kept_apart
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     Row,
     by_study,
     collector_paused,
-    column_values,
     natural,
     read_rows,
+    values_of,
     write_rows,
 )
 from lunguage_assets.implicit.statements.label_file import load_label_list
@@ -119,18 +114,11 @@ def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[
     The parents' evidence gains the children and the rows that state them.
     """
     children = read_rows(expansions, _EXPANDED_COLUMNS)
-    said = dict(
-        zip(
-            column_values(expansions, "finding_id"),
-            zip(column_values(expansions, "outcome"), column_values(expansions, "linked_to"), strict=True),
-            strict=True,
-        )
-    )
+    said = {own: rest for own, *rest in values_of(expansions, "finding_id", "outcome", "linked_to")}
     by_id = {row.finding_id: row for row in (*delivered, *children)}
     generated, linked = [], []
-    for child in sorted(
-        children, key=lambda child: natural(child.finding_id)
-    ):  # evidence in the order of the pathway
+    # evidence in the order of the pathway
+    for child in sorted(children, key=lambda child: natural(child.finding_id)):
         outcome, link = said[child.finding_id]
         child.source = "expansion"
         assert child.parent_id is not None
@@ -159,10 +147,7 @@ def _apart(dictionary: PathwayDictionary, blacklist: Blacklist | None) -> Apart:
 
 def _note_matches(rows: Sequence[Row], matches: pd.DataFrame) -> None:
     names = ("finding_id", "pathway_id", "pathway", "reason")
-    found = {
-        values[0]: values[1:]
-        for values in zip(*(column_values(matches, name) for name in names), strict=True)
-    }
+    found = {own: rest for own, *rest in values_of(matches, *names)}
     for row in rows:
         row.pathway_id, row.pathway, row.match_reason = found[row.finding_id]
 
@@ -173,15 +158,8 @@ def _log_of(study: Sequence[Row], linked: Sequence[_Link], resolver: StudyResolv
     by_id = {row.finding_id: row for row in study}
     for row in study:
         if row.merged_into is not None:
-            log.append(
-                entry(
-                    row,
-                    "merged",
-                    "deduplicate",
-                    "same meaning",
-                    survivor_id=resolver.stand_in(row.merged_into),
-                )
-            )
+            survivor = resolver.stand_in(row.merged_into)
+            log.append(entry(row, "merged", "deduplicate", "same meaning", survivor_id=survivor))
             log += _cells_kept_apart(row, by_id[row.merged_into])
         elif row.disposition == "excluded":
             log.append(entry(row, "excluded", "deduplicate", "history section"))
@@ -202,16 +180,7 @@ def _cells_kept_apart(row: Row, survivor: Row) -> list[LogEntry]:
         own = {collapsed(part) for part in cell_parts(kept)}
         parts = [part for part in cell_parts(cell) if collapsed(part) not in own]
         if parts:
-            lost.append(
-                entry(
-                    row,
-                    "cell kept apart",
-                    "deduplicate",
-                    "attributes exclude each other",
-                    survivor_id=survivor.finding_id,
-                    reference=f"{name}: {', '.join(parts)}",
-                )
-            )
+            lost.append(kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}"))
     return lost
 
 

@@ -14,12 +14,7 @@ from lunguage_assets.implicit.merging.attributes import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflict_rules import Rule, decide
 from lunguage_assets.implicit.resolution.conflicts import type_of
-from lunguage_assets.implicit.rows import (
-    BARE,
-    Row,
-    natural,
-    report_position,
-)
+from lunguage_assets.implicit.rows import BARE, Row, natural, report_position
 from lunguage_assets.implicit.statements.keys import grouped
 from lunguage_assets.implicit.words import united_tokens
 
@@ -74,6 +69,12 @@ def entry(
     )
 
 
+def kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> LogEntry:
+    """The log entry of a cell ("column: words") that the survivor of a merged row did not take over."""
+    rule = "attributes exclude each other"
+    return entry(row, "cell kept apart", stage, rule, survivor_id=survivor.finding_id, reference=cell)
+
+
 class StudyResolver:
     """Resolves the rows of one study to one row per key.
 
@@ -112,9 +113,8 @@ class StudyResolver:
         for row in self.living.values():
             self._mend_references(row)
         for event in self.log:
-            event.survivor_id = (
-                self.stand_in(event.finding_id) if event.event == "merged" else event.survivor_id
-            )
+            if event.event == "merged":
+                event.survivor_id = self.stand_in(event.finding_id)
         return self._numbered()
 
     def stand_in(self, finding_id: str) -> str | None:
@@ -134,14 +134,11 @@ class StudyResolver:
             return
         remaining, lost = decide(rows, self._rules)
         survivor = remaining[0] if remaining else None
-        agreeing = [
-            (row, rule) for row, rule in lost if survivor is not None and row.positive == survivor.positive
-        ]
-        if survivor is not None and agreeing:
-            for row, rule in agreeing:
+        for row, rule in lost:
+            if survivor is not None and row.positive == survivor.positive:
                 self._merge(row, survivor, rule)
-            merged = {one for row, _ in agreeing for one in (row.finding_id, *row.merged_ids)}
-            survivor.merged_ids = tuple(sorted(merged.union(survivor.merged_ids)))
+                merged = {row.finding_id, *row.merged_ids, *survivor.merged_ids}
+                survivor.merged_ids = tuple(sorted(merged))
         for row, rule in lost:
             if row.finding_id in self.living:  # it was not merged: it loses to the other polarity
                 self._remove(row, rule, "polarity")
@@ -153,7 +150,7 @@ class StudyResolver:
         survivor has its own, with its own probability.
         """
         contradictory = self._dictionary.contradictory(survivor.measurement, loser.measurement)
-        kept_apart = unite_attributes(survivor, loser, self._apart)
+        apart = unite_attributes(survivor, loser, self._apart)
         own = {child.finding_id for child in self._children.get(loser.finding_id, ())}
         evidence = tuple(token for token in loser.evidence if token not in own)
         survivor.evidence = united_tokens(survivor.evidence, evidence)
@@ -161,37 +158,18 @@ class StudyResolver:
         survivor.associate = united_tokens(survivor.associate, loser.associate)
         del self.living[loser.finding_id]
         self._merged_into[loser.finding_id] = survivor.finding_id
-        if (
-            contradictory and loser.source == "expansion"
-        ):  # not an agreeing survivor: no evidence for the loser's parent
+        if contradictory and loser.source == "expansion":  # its survivor is no evidence for its parent
             self._unlinked.add(loser.finding_id)
         kind = type_of(survivor.status, loser.status)
         self.log.append(entry(loser, "merged", "resolve", rule, conflict_type=kind))
-        self.log += [
-            entry(
-                loser,
-                "cell kept apart",
-                "resolve",
-                "attributes exclude each other",
-                survivor_id=survivor.finding_id,
-                reference=f"{column}: {cell}",
-            )
-            for column, cell in kept_apart
-        ]
+        self.log += [kept_apart(loser, survivor, "resolve", f"{column}: {cell}") for column, cell in apart]
         self._release_children(loser, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree, except children of another living parent."""
         del self.living[row.finding_id]
-        self.log.append(
-            entry(
-                row,
-                "removed" if row.source == "original" else "discarded",
-                "resolve",
-                rule,
-                conflict_type=conflict_type,
-            )
-        )
+        event = "removed" if row.source == "original" else "discarded"
+        self.log.append(entry(row, event, "resolve", rule, conflict_type=conflict_type))
         self._release_children(row, "parent gone")
 
     def _release_children(self, row: Row, rule: str) -> None:
@@ -255,13 +233,10 @@ class StudyResolver:
             row.associate = (row.parent_id, *row.associate)
 
     def _mended(self, row: Row, references: tuple[str, ...]) -> tuple[str, ...]:
-        if not references:
-            return ()
         kept: dict[str, None] = {}
         for token in references:
-            target = (
-                token if token.startswith(BARE) else None if token in self._unlinked else self.stand_in(token)
-            )
+            gone = token in self._unlinked
+            target = token if token.startswith(BARE) else None if gone else self.stand_in(token)
             if target is None:
                 self.log.append(entry(row, "reference lost", "resolve", "target gone", reference=token))
             elif target != row.finding_id:
@@ -269,23 +244,17 @@ class StudyResolver:
         return tuple(kept)
 
     def _numbered(self) -> list[Row]:
-        stated = [
-            row for row in self.living.values() if row.parent_id is None
-        ]  # in report order, as they came
+        stated = [row for row in self.living.values() if row.parent_id is None]  # in report order
         generated: list[Row] = []
         waiting = list(reversed(stated))
         while waiting:
             row = waiting.pop()
             if row.parent_id is not None:
                 generated.append(row)
-            if row.finding_id in self._children:
-                waiting += sorted(
-                    self._living_children_of(row), key=lambda child: natural(child.finding_id), reverse=True
-                )
+            # a child that another parent has adopted stands behind that one
+            own = (child for child in self._living_children(row) if child.parent_id == row.finding_id)
+            waiting += sorted(own, key=lambda child: natural(child.finding_id), reverse=True)
         resolved = [*stated, *generated]
         for number, row in enumerate(resolved, start=1):
             row.idx = number
         return resolved
-
-    def _living_children_of(self, row: Row) -> list[Row]:
-        return [child for child in self._living_children(row) if child.parent_id == row.finding_id]

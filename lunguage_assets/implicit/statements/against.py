@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
-from lunguage_assets.implicit.statements.label_file import REFINING, Asserted, LabelList, read_as
+from lunguage_assets.implicit.statements.label_file import REFINING, Asserted, LabelList
 from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
 
 _REFINING_OF = attribute_values(REFINING)
@@ -85,7 +85,7 @@ class Statements:
             if not meaning.holds_at(", ".join((row.location, *row.location_parts))):
                 continue
             status = row.status if present == row.positive else row.status[0] + "n"
-            reading = read_as(meaning, status, f"{row.measurement}, {row.morphology}", self._listed)
+            reading = self._listed.read_as(meaning, status, f"{row.measurement}, {row.morphology}")
             if reading is not None:
                 says = (status[1] == "p") == reading
                 refinements = self._listed.refinements(

@@ -218,15 +218,8 @@ def _stored(one: Statement, ranking_version: str) -> dict[str, Any]:
 
 
 def _course(row: Row) -> str:
-    stated = [
-        course
-        for course, cell in (
-            ("improved", row.improved),
-            ("worsened", row.worsened),
-            ("unchanged", row.no_change),
-        )
-        if cell
-    ]
+    cells = {"improved": row.improved, "worsened": row.worsened, "unchanged": row.no_change}
+    stated = [course for course, cell in cells.items() if cell]
     return stated[0] if len(stated) == 1 else "several" if stated else ""
 
 

@@ -12,11 +12,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.rows import Row, attribute_values
@@ -33,11 +31,7 @@ _BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "kind", "size", "denial"]
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Findings(_Entry):
+class Findings(Entry):
     """Wordings that are a label, where, and how they are read."""
 
     names: list[str]
@@ -46,7 +40,7 @@ class Findings(_Entry):
     reads: Reading = "presence"
 
 
-class Label(_Entry):
+class Label(Entry):
     """One label of the list."""
 
     name: str
@@ -56,7 +50,7 @@ class Label(_Entry):
     denied_by: list[str] = []
 
 
-class _File(_Entry):
+class _File(Entry):
     labels: list[Label]
 
 
@@ -110,40 +104,31 @@ class LabelList:
                 at, not_at = (tuple(map(tokens, places)) for places in (entry.at, entry.not_at))
                 for form in {vocabulary.finding(name) for name in entry.names}:
                     self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
-        self._sizes: dict[str, bool | None] = {}
-        self._refinements: dict[tuple[object, ...], frozenset[str]] = {}
-        self._meanings: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
+        self.meanings = cache(self._meanings)
+        self.diagnosing = cache(self._diagnosing)
+        self.refinements = cache(self._refinements)
+        self._enlarged = cache(self._is_enlarged)
         self.asserted: dict[tuple[object, ...], tuple[Asserted, ...]] = {}
         """What wordings assert, as far as it was asked (`against.py`)."""
-        self._diagnosing: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
         self._present: dict[tuple[object, ...], Mapping[int, bool]] = {}
 
     @property
     def names(self) -> list[str]:
         return [label.name for label in self.labels]
 
-    def meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
-        """Labels that a finding may be, from its diagnosis, its canonical name and its wording, in the order
+    def _meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
+        """Labels that a finding may be, from its canonical name, its wording and its diagnosis, in the order
         of preference.
         """
-        asked = name, ent, diagnosis
-        found = self._meanings.get(asked)
-        if found is None:
-            by_name = (*self._of_name.get(name, ()), *self._of_name.get(self._vocabulary.finding(ent), ()))
-            kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
-            general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
-            found = self._meanings[asked] = tuple(dict.fromkeys((*general, *by_name)))
-        return found
+        by_name = (*self._of_name.get(name, ()), *self._of_name.get(self._vocabulary.finding(ent), ()))
+        kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
+        general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
+        return tuple(dict.fromkeys((*general, *by_name)))
 
-    def diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
+    def _diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
         """The meanings whose label is a diagnosis."""
-        asked = name, ent, diagnosis
-        found = self._diagnosing.get(asked)
-        if found is None:
-            found = self._diagnosing[asked] = tuple(
-                meaning for meaning in self.meanings(*asked) if self.labels[meaning.label].diagnoses
-            )
-        return found
+        found = self.meanings(name, ent, diagnosis)
+        return tuple(meaning for meaning in found if self.labels[meaning.label].diagnoses)
 
     def of_wording(self, wording: str, place: str) -> frozenset[int]:
         """Labels that a finding in these words is at a place."""
@@ -169,25 +154,22 @@ class LabelList:
         place = ", ".join((row.location, *row.location_parts))
         for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
             if meaning.reads != "denial" and meaning.holds_at(place):
-                reading = read_as(meaning, row.status, f"{row.measurement}, {row.morphology}", self)
+                reading = self.read_as(meaning, row.status, f"{row.measurement}, {row.morphology}")
                 if reading is not None and (row.status[1] == "p") == reading:
                     yield meaning.label, meaning.placeless
 
     def diagnosis(self, row: Row) -> str:
         """The diagnosis that a row names at its place, or empty; a device has none."""
         found = diagnosis_of(row, self._dictionary)
-        return found if found is not None and not self._is_of_device(row, found) else ""
+        return found if found is not None and not self.is_of_device(row) else ""
 
     def is_of_device(self, row: Row) -> bool:
         """Whether a device has the condition that a row names ("fracture" of a lead), and not the patient."""
         found = diagnosis_of(row, self._dictionary)
-        return found is not None and self._is_of_device(row, found)
-
-    def _is_of_device(self, row: Row, diagnosis: str) -> bool:
         cells = (row.name, plain(row.ent), row.location, *row.location_parts)
-        return self._dictionary.rules[diagnosis].names_device(cells)
+        return found is not None and self._dictionary.rules[found].names_device(cells)
 
-    def refinements(
+    def _refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
         """Refinements of a diagnosis that a row states: a denial of a loculated effusion denies no other.
@@ -201,45 +183,36 @@ class LabelList:
         """
         if not diagnosis:
             return frozenset()
-        asked = diagnosis, name, ent, location, attributes
-        found = self._refinements.get(asked)
-        if found is None:
-            wording = (name, plain(ent))
-            spelled = self._dictionary.spelled_refinements(wording)
-            rule = self._dictionary.rules[diagnosis]
-            found = self._refinements[asked] = frozenset(rule.stated(wording, location, attributes, spelled))
-        return found
+        wording = (name, plain(ent))
+        spelled = self._dictionary.spelled_refinements(wording)
+        return frozenset(self._dictionary.rules[diagnosis].stated(wording, location, attributes, spelled))
 
-    def is_enlarged(self, measurement: str) -> bool | None:
+    def read_as(self, meaning: Meaning, status: str, measured: str) -> bool | None:
+        """True when a row is read as it stands, False when the other way round, None when it says nothing of
+        the label.
+
+        Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
+        normal).
+
+        Args:
+            meaning: the finding as a label.
+            status: of the row.
+            measured: its measurement and morphology, comma-separated.
+        """
+        if meaning.reads == "kind":
+            return True if status[1] == "p" else None
+        if meaning.reads != "size":
+            return meaning.reads == "presence"
+        enlarged = self._enlarged(measured)
+        return None if enlarged is None else enlarged or status[1] == "n"
+
+    def _is_enlarged(self, measured: str) -> bool | None:
         """Whether measurements, comma-separated, say that something is large; None when it says neither that
         nor that it is normal.
         """
-        if measurement not in self._sizes:
-            not_normal = self._dictionary.contradictory(measurement, "normal")
-            not_increased = self._dictionary.contradictory(measurement, "increased")
-            self._sizes[measurement] = None if not_normal == not_increased else not_normal
-        return self._sizes[measurement]
-
-
-def read_as(meaning: Meaning, status: str, measured: str, listed: LabelList) -> bool | None:
-    """True when a row is read as it stands, False when the other way round, None when it says nothing of the
-    label.
-
-    Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
-    normal).
-
-    Args:
-        meaning: the finding as a label.
-        status: of the row.
-        measured: its measurement and morphology, comma-separated.
-        listed: the labels.
-    """
-    if meaning.reads == "kind":
-        return True if status[1] == "p" else None
-    if meaning.reads != "size":
-        return meaning.reads == "presence"
-    enlarged = listed.is_enlarged(measured)
-    return None if enlarged is None else enlarged or status[1] == "n"
+        not_normal = self._dictionary.contradictory(measured, "normal")
+        not_increased = self._dictionary.contradictory(measured, "increased")
+        return None if not_normal == not_increased else not_normal
 
 
 def is_borderline(measured: str) -> bool:
@@ -274,25 +247,18 @@ def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictio
     for number, label in enumerate(labels):
         place = ("labels", number)
         if label.name in names[:number]:
-            raise source.error(
-                (*place, "name"), f"the label {label.name!r} is listed twice", "Keep one of the two."
-            )
+            problem = f"the label {label.name!r} is listed twice"
+            raise source.error((*place, "name"), problem, "Keep one of the two.")
         if not (label.diagnoses or label.findings):
-            raise source.error(
-                place, f"nothing states the label {label.name!r}", "Give diagnoses or findings."
-            )
+            problem = f"nothing states the label {label.name!r}"
+            raise source.error(place, problem, "Give diagnoses or findings.")
         for position, diagnosis in enumerate(label.diagnoses):
             if plain(diagnosis) not in dictionary.diagnoses:
-                known = ", ".join(dictionary.diagnoses)
-                raise source.error(
-                    (*place, "diagnoses", position),
-                    f"{diagnosis!r} is no diagnosis of pathways.yaml",
-                    f"Name one of {known}.",
-                )
+                problem = f"{diagnosis!r} is no diagnosis of pathways.yaml"
+                remedy = f"Name one of {', '.join(dictionary.diagnoses)}."
+                raise source.error((*place, "diagnoses", position), problem, remedy)
         for position, other in enumerate(label.denied_by):
             if other not in names or labels[names.index(other)].denied_by:
-                raise source.error(
-                    (*place, "denied_by", position),
-                    f"{other!r} is no label that stands alone",
-                    "Name a label that has no denied_by.",
-                )
+                problem = f"{other!r} is no label that stands alone"
+                remedy = "Name a label that has no denied_by."
+                raise source.error((*place, "denied_by", position), problem, remedy)

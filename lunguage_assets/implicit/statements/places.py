@@ -12,20 +12,16 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.annotated_yaml import read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import Entry, read_annotated
 from lunguage_assets.implicit.words import tokens, word_forms
 
 _BOTH = frozenset({"left", "right"})
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Sides(_Entry):
+class Sides(Entry):
     """Words for each side, and for both."""
 
     left: list[str]
@@ -33,7 +29,7 @@ class Sides(_Entry):
     both: list[str]
 
 
-class Region(_Entry):
+class Region(Entry):
     """A place, the larger place that it lies in, and its wordings."""
 
     name: str
@@ -42,14 +38,14 @@ class Region(_Entry):
     whole: bool = False
 
 
-class ResolvedWords(_Entry):
+class ResolvedWords(Entry):
     """Words that say that something is gone, and words beside them that take it back."""
 
     words: list[str]
     unless: list[str]
 
 
-class StatementsFile(_Entry):
+class StatementsFile(Entry):
     """The content of resources/statements.yaml."""
 
     sides: Sides
@@ -94,25 +90,18 @@ class Anatomy:
 
     def _place(self, location_parts: tuple[str, ...]) -> Place:
         """The place that the comma parts of a location name."""
-        sides: set[str] = set()
-        regions: set[str] = set()
-        details: set[str] = set()
+        sides, regions, details = set[str](), set[str](), set[str]()
         for part in location_parts:
             words = tokens(part)
-            at = 0
-            while at < len(words):
-                taken = next(
-                    (n for n in range(self._longest, 0, -1) if self._region(words[at : at + n]) is not None),
-                    0,
-                )
-                region = self._region(words[at : at + taken]) if taken else None
-                for word in words[at : at + max(taken, 1)]:
-                    sides |= self._sides.get(word, frozenset())
+            while words:
+                wordings = ((n, self._region(words[:n])) for n in range(self._longest, 0, -1))
+                taken, region = next((one for one in wordings if one[1] is not None), (1, None))
+                sides.update(*(self._sides.get(word, ()) for word in words[:taken]))
                 if region is not None:
                     regions.add(region)
-                elif words[at] not in self._sides and words[at] not in self._fillers:
-                    details.add(words[at])
-                at += max(taken, 1)
+                elif words[0] not in self._sides and words[0] not in self._fillers:
+                    details.add(words[0])
+                words = words[taken:]
         narrow = {region for region in regions if not any(self._in(other, region) for other in regions)}
         return Place(frozenset(sides), frozenset(narrow), frozenset(details))
 
@@ -148,9 +137,7 @@ class Anatomy:
         if not a.details <= b.details:
             return False
         wanted = a.regions if b.regions else a.regions - self._whole
-        return all(
-            any(region == other or self._in(other, region) for other in b.regions) for region in wanted
-        )
+        return all(any(one == other or self._in(other, one) for other in b.regions) for one in wanted)
 
 
 @cache

@@ -74,8 +74,9 @@ class Background:
             finally:
                 ended.set()
 
-        held = self._hold()
-        future = asyncio.run_coroutine_threadsafe(whole(), held.loop)
+        if self._held is None or self._held.process != os.getpid():
+            self._held = _shared_loop()
+        future = asyncio.run_coroutine_threadsafe(whole(), self._held.loop)
         self._working.add(future)
         future.add_done_callback(self._working.discard)
         try:
@@ -96,8 +97,3 @@ class Background:
         held, self._held = self._held, None
         if held is not None and held.process == os.getpid():
             asyncio.run_coroutine_threadsafe(last(), held.loop).result()
-
-    def _hold(self) -> _Loop:
-        if self._held is None or self._held.process != os.getpid():
-            self._held = _shared_loop()
-        return self._held

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.requests import ModelBinding, Prompt, Reply
+from lunguage_assets.judges.slots import Price
 
 _FRAME_TOKENS = 32
 """Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
@@ -28,13 +29,7 @@ class BudgetExceeded(LunguageError):
     """
 
 
-class Pricing(Protocol):
-    """US dollars for billed tokens; the output's include reasoning."""
-
-    def cost(self, input_tokens: int, output_tokens: int, /) -> float: ...
-
-
-def cost(reply: Reply, price: Pricing | None) -> float | None:
+def cost(reply: Reply, price: Price | None) -> float | None:
     """US dollars of a reply, None without a price or a token count. `output_tokens` already includes
     reasoning.
     """
@@ -74,17 +69,12 @@ def output_limit(binding: ModelBinding) -> int | None:
 
 
 def _output_limit(parameters: Mapping[str, Any]) -> int | None:
-    found = [
-        value
+    limits = [
+        _output_limit(value) if isinstance(value, Mapping) else value
         for name, value in parameters.items()
-        if name in _OUTPUT_LIMITS and isinstance(value, int) and not isinstance(value, bool)
+        if isinstance(value, Mapping) or (name in _OUTPUT_LIMITS and type(value) is int)
     ]
-    nested = [
-        limit
-        for value in parameters.values()
-        if isinstance(value, Mapping) and (limit := _output_limit(value)) is not None
-    ]
-    return max(found + nested, default=None)
+    return max((limit for limit in limits if limit is not None), default=None)
 
 
 class Reservation:
@@ -123,13 +113,8 @@ class Budget:
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
         self.of_day_usd = of_day_usd
         self._lock = threading.Lock()
-        self._spent = 0.0
+        self.spent_usd = 0.0  # settled so far in this run
         self._reserved: list[float] = []
-
-    @property
-    def spent_usd(self) -> float:
-        """US dollars settled so far in this run."""
-        return self._spent
 
     def reserve(self, judge: str, worst_usd: float | None) -> Reservation | None:
         """Leave to send a call; None when calls in flight must be settled first to know.
@@ -145,14 +130,14 @@ class Budget:
                 " Give both in the judges file, or run without a budget."
             )
         with self._lock:
-            if self._spent + worst_usd > self.ceiling_usd:
+            if self.spent_usd + worst_usd > self.ceiling_usd:
                 raise BudgetExceeded(
-                    f"budget of ${self.ceiling_usd:.2f}: ${self._spent:.4f} are spent in this "
+                    f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this "
                     f"run, and the next call of judge {judge!r}"
                     f" could cost up to ${worst_usd:.4f}. All answers are kept; run again with a "
                     "higher budget, and only the rest is asked."
                 )
-            if math.fsum((self._spent, worst_usd, *self._reserved)) > self.ceiling_usd:
+            if math.fsum((self.spent_usd, worst_usd, *self._reserved)) > self.ceiling_usd:
                 return None
             self._reserved.append(worst_usd)
             return Reservation(self, worst_usd)
@@ -169,4 +154,4 @@ class Budget:
     def _settle(self, worst_usd: float, cost_usd: float) -> None:
         with self._lock:
             self._reserved.remove(worst_usd)
-            self._spent += cost_usd
+            self.spent_usd += cost_usd

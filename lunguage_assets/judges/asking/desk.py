@@ -15,9 +15,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from lunguage_assets.judges.ledger import claims, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
-from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger_place import LedgerError
 from lunguage_assets.judges.ledger.reading import settled
 
 
@@ -39,9 +40,9 @@ class Desk:
             self._on_their_way.add(wish.receipt)
         return verdict
 
-    async def record(self, attempt: Attempt) -> Entry | None:
+    async def record(self, attempt: Attempt) -> Settlement | None:
         """What settles the question now. Cancelling the waiting does not undo the recording."""
-        entry: Entry | None = await self._hand_in(attempt)
+        entry: Settlement | None = await self._hand_in(attempt)
         self._on_their_way.discard(attempt.receipt)
         return entry
 
@@ -49,15 +50,15 @@ class Desk:
         """A call that was claimed was not sent, and will not be."""
         self._on_their_way.discard(receipt)
         await asyncio.to_thread(
-            self._ledger.transaction, lambda connection: claims.give_back(connection, [receipt])
+            self._ledger.transaction, lambda connection: claims.give_back(connection, receipt)
         )
 
-    async def look(self, keys: Sequence[str]) -> tuple[dict[str, Entry], set[str]]:
+    async def look(self, keys: Sequence[str]) -> tuple[dict[str, Settlement], set[str]]:
         """Of questions that others had claimed: those that are settled by now, and those that are still
         claimed.
         """
 
-        def work(connection: Connection) -> tuple[dict[str, Entry], set[str]]:
+        def work(connection: Connection) -> tuple[dict[str, Settlement], set[str]]:
             self._ledger.end_dead(connection)
             return settled(connection, keys), set(claims.claimed(connection, keys))
 
@@ -105,21 +106,14 @@ class Desk:
 
     def _transact(
         self, wishes: Sequence[Wish], attempts: Sequence[Attempt]
-    ) -> tuple[list[Verdict], list[Entry | None]]:
-        def work(connection: Connection) -> tuple[list[Verdict], list[Entry | None]]:
+    ) -> tuple[list[Verdict], list[Settlement | None]]:
+        def work(connection: Connection) -> tuple[list[Verdict], list[Settlement | None]]:
             entries = self._ledger.add_all(connection, attempts)
-            return self._verdicts(connection, wishes) if wishes else [], entries
+            if not wishes:
+                return [], entries
+            return self._ledger.claim(connection, self._owner, self._terms, wishes), entries
 
         return self._ledger.transaction(work)
-
-    def _verdicts(self, connection: Connection, wishes: Sequence[Wish]) -> list[Verdict]:
-        now, others = claims.askers(connection)
-        if dead := [other.owner for other in others if other.is_dead(now)]:
-            self._ledger.end_dead(connection, dead)
-            others = [other for other in others if other.owner not in dead]
-        until = now + self._ledger.lease_s
-        others = claims.signed(connection, self._owner, self._terms, until, others)
-        return claims.claim(connection, self._owner, self._terms, wishes, now, others)
 
     def _leave(self, connection: Connection) -> None:
         open_ = claims.forget(connection, [self._owner])

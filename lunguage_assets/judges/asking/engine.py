@@ -8,32 +8,19 @@ What may be sent when is decided by `limiter.py`, what it may cost by `budget.py
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Generic, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.budget import (
-    Budget,
-    BudgetExceeded,
-    Pricing,
-    Reservation,
-    estimated_input_tokens,
-    output_limit,
-)
+from lunguage_assets.judges.asking.budget import BudgetExceeded, Reservation, estimated_input_tokens
 from lunguage_assets.judges.asking.desk import Desk
-from lunguage_assets.judges.asking.limiter import Leave, Limiter
-from lunguage_assets.judges.asking.outcome import JudgeIncomplete as JudgeIncomplete
-from lunguage_assets.judges.asking.outcome import Settled as Settled
-from lunguage_assets.judges.asking.outcome import settled_as as settled_as
-from lunguage_assets.judges.asking.progress import Calls, Progress
-from lunguage_assets.judges.asking.recording import Parse, Recording
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry, request_key
+from lunguage_assets.judges.asking.limiter import Leave
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Parse, Round, Settled
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
-from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
 T = TypeVar("T")
@@ -47,44 +34,17 @@ _BUDGET_LOOK_S = 0.05
 _FIRST_LOOK_S, _LONGEST_LOOK_S, _GROWTH = 0.1, 5.0, 1.5
 """Questions that others ask are looked for in the ledger so often, more seldom while none is answered."""
 
-_ROUNDS = itertools.count(1)
-
-
-def next_round() -> int:
-    """The number of a round of questions, for `Progress`."""
-    return next(_ROUNDS)
-
 
 async def ask(
-    requests: Sequence[Request],
-    provider: Provider,
-    ledger: Ledger,
-    limiter: Limiter,
-    budget: Budget | None,
-    parse: Parse[T],
-    *,
-    judge: str,
-    price: Pricing | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    requests: Sequence[Request], provider: Provider, asking: Asking, parse: Parse[T]
 ) -> list[Settled[T]]:
     """One `Settled` per request, in their order; identical requests are asked once, settled ones not at all
     (explicit.md section 5).
 
     An answer that `parse` cannot read is asked for again, up to `attempts.tries_of` its task, then invalid
-    for good. A call that fails is tried again as `limiter` says. A question that another asks at the moment,
-    here or in another process that shares the ledger, is waited for and not sent. `progress` is called in
-    this event loop after every recorded attempt.
-
-    Args:
-        requests: in any number.
-        provider: the model; not touched when the ledger has everything.
-        ledger: where attempts are found and recorded.
-        limiter: this judge's flow control; what others send counts against its limits too.
-        budget: ceilings of the run and of the day, or None.
-        parse: reads a reply.
-        judge: the slot's name, for the record and for messages.
-        price: for costs; without it they are null, and a budget refuses.
-        progress: told after every attempt.
+    for good. A call that fails is tried again as the limiter says. A question that another asks at the
+    moment, here or in another process that shares the ledger, is waited for and not sent. The provider is not
+    touched when the ledger has everything.
 
     Raises:
         JudgeIncomplete: some questions have no answer: given up, deadline, or the judge failed altogether.
@@ -92,73 +52,36 @@ async def ask(
         WrongModel: another model answered.
         LedgerError: a question could not be claimed, or an attempt not recorded.
     """
-    keys = [request_key(provider.binding, request) for request in requests]
-    run = _Run(provider, ledger, limiter, budget, parse, judge, price, progress)
-    entries = await run.settle(dict(zip(keys, requests, strict=True)))
-    settled = {key: settled_as(judge, entry, parse) for key, entry in entries.items()}
-    return [settled[key] for key in keys]
+    return await _SingleCalls(provider, asking, parse).settled(requests)
 
 
-class _Run(Generic[T]):
+class _SingleCalls(Round[T]):
     """One call of `ask`: workers take open questions until all are settled or something stops the judge."""
 
-    def __init__(
-        self,
-        provider: Provider,
-        ledger: Ledger,
-        limiter: Limiter,
-        budget: Budget | None,
-        parse: Parse[T],
-        judge: str,
-        price: Pricing | None,
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self.provider, self.ledger, self.limiter, self.budget = provider, ledger, limiter, budget
-        self.parse, self.judge, self.price, self.progress = parse, judge, price, progress
-        self.recording = Recording(judge, provider.binding, ledger, parse, price, self._stop)
-        self.output_limit = output_limit(provider.binding)
+    def __init__(self, provider: Provider, asking: Asking, parse: Parse[T]) -> None:
+        super().__init__(provider.binding, asking, parse)
+        self.provider = provider
         self.underestimated = 1.0
-        self.entries: dict[str, Entry] = {}
         self.elsewhere: dict[str, Request] = {}
         self.looking, self.look_s = asyncio.Lock(), _FIRST_LOOK_S
         self.given_up: Counter[str] = Counter()
-        self.error: Exception | None = None
         self.halted = asyncio.Event()
-        self.questions = self.hits = 0
-        self.calls = Calls()
 
-    async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
-        self.task, self.round = next((request.task for request in questions.values()), ""), next_round()
-        self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
-        self.questions, self.hits = len(questions), len(self.entries)
-        self._report()
-        open_ = deque((key, request) for key, request in questions.items() if key not in self.entries)
-        if open_:
-            self.limiter.begin()
-            limit = self.limiter.limits.deadline_s
-            self.deadline = self.limiter.clock() + limit if limit is not None else math.inf
-            self.desk = Desk(self.ledger, self._terms())
-            # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
-            await self._drain(
-                [
-                    asyncio.create_task(self._work(open_))
-                    for _ in range(min(len(open_), 2 * self.limiter.limits.in_flight))
-                ]
-            )
-            self._raise_if_incomplete()
-        return self.entries
+    async def settle_open(self) -> None:
+        open_ = deque((key, request) for key, request in self.questions.items() if key not in self.entries)
+        limit = self.limiter.limits.deadline_s
+        self.deadline = self.limiter.clock() + limit if limit is not None else math.inf
+        self.desk = Desk(self.ledger, self._terms())
+        # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
+        workers = min(len(open_), 2 * self.limiter.limits.in_flight)
+        await self._drain([asyncio.create_task(self._work(open_)) for _ in range(workers)])
+        self._raise_if_incomplete()
 
     def _terms(self) -> Terms:
         limits = self.limiter.limits
-        return Terms(
-            self.judge,
-            self.provider.binding.model,
-            self.limiter.name,
-            limits.in_flight,
-            limits.requests_per_minute,
-            limits.tokens_per_minute,
-            self.budget.of_day_usd if self.budget is not None else None,
-        )
+        rates = limits.requests_per_minute, limits.tokens_per_minute
+        daily_usd = None if self.budget is None else self.budget.of_day_usd
+        return Terms(self.judge, self.binding.model, self.limiter.name, limits.in_flight, *rates, daily_usd)
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Wait for all; when interrupted, send nothing more, and give the calls in flight a moment to be
@@ -187,7 +110,7 @@ class _Run(Generic[T]):
                 else:
                     await self._look_elsewhere(open_)
             except Exception as error:
-                self._stop(error)
+                self.stop(error)
 
     async def _look_elsewhere(self, open_: deque[tuple[str, Request]]) -> None:
         """Wait a moment, take what others have answered meanwhile, and what they ask no more; one worker at a
@@ -208,22 +131,22 @@ class _Run(Generic[T]):
                 del self.elsewhere[key]
             self.entries |= entries
             self.hits += len(entries)
-            self._report()
+            self.report()
 
     async def _settle_one(self, key: str, request: Request) -> None:
         failures = unusable = 0
         while not self._stopped():
             result = await self._attempt(key, replace(request, attempt=unusable))
-            if isinstance(result, Entry):
+            if isinstance(result, Settlement):
                 self.entries[key] = result
-                self._report()
+                self.report()
                 return
             if result == "elsewhere":
                 self.elsewhere[key] = request
                 return
             if result == "later":
                 continue
-            self._report()
+            self.report()
             if isinstance(result, ProviderFailure):
                 failures += 1
                 wait = self.limiter.backoff(key, failures, result)
@@ -238,22 +161,22 @@ class _Run(Generic[T]):
 
     async def _attempt(
         self, key: str, request: Request
-    ) -> Entry | ProviderFailure | Literal["later", "elsewhere"] | None:
+    ) -> Settlement | ProviderFailure | Literal["later", "elsewhere"] | None:
         """One call, recorded. The entry that settles the question, the failure, or None: an answer that is
         not used. Nothing was sent when another asks the question, or when it has to wait for later.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
         tokens = expected + (self.output_limit or 0)
-        leave = await self.limiter.acquire(tokens, self._stopped)
+        leave = await self.limiter.acquire(self._stopped)
         if leave is None:
             return "later"
         reservation: Reservation | None = None
         try:
-            worst_usd = self._worst_usd(expected)
+            worst_usd = self.worst_usd(expected)
             reservation = await self._reserve(worst_usd)
             if reservation is None:
                 return "later"
-            attempt = self.recording.blank(key, request)
+            attempt = self.blank(key, request)
             verdict = await self.desk.claim(
                 Wish(key, attempt.receipt, attempt.stage, attempt.time, tokens, worst_usd or 0.0)
             )
@@ -267,7 +190,7 @@ class _Run(Generic[T]):
             if reservation is not None:
                 reservation.settle(None)
 
-    def _unsent(self, verdict: Verdict) -> Entry | Literal["later", "elsewhere"]:
+    def _unsent(self, verdict: Verdict) -> Settlement | Literal["later", "elsewhere"]:
         """What follows from a claim that was not granted."""
         if verdict.kind == "spent" and self.budget is not None:
             raise self.budget.of_day_exceeded(self.judge, verdict.spent_usd)
@@ -278,7 +201,7 @@ class _Run(Generic[T]):
 
     async def _sent(
         self, attempt: Attempt, request: Request, leave: Leave, reservation: Reservation
-    ) -> Entry | ProviderFailure | None:
+    ) -> Settlement | ProviderFailure | None:
         try:
             attempt, result = await self._call(attempt, request)
         except LunguageError:  # nothing was sent
@@ -287,8 +210,14 @@ class _Run(Generic[T]):
         reservation.settle(attempt.cost_usd)
         entry = await self.desk.record(attempt)
         self.calls.add(attempt)
-        self._end(leave, result, request)
-        return result if isinstance(result, ProviderFailure) else entry
+        # Only now is the call no longer in flight: what a crash can lose is never more than `in_flight`.
+        if isinstance(result, ProviderFailure):
+            leave.failed(result)
+            return result
+        leave.succeeded()
+        exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
+        self.underestimated = max(self.underestimated, exceeded)
+        return entry
 
     async def _call(self, attempt: Attempt, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
         """Send; what came, and its record, which holds what is known even of a failure."""
@@ -298,51 +227,23 @@ class _Run(Generic[T]):
             result = await self.provider.answer(request)
         except ProviderFailure as failure:
             result = failure
-        except (
-            LunguageError
-        ):  # refused or not configured: nothing was sent, and the message is meant for a person
+        except LunguageError:  # refused or not configured: nothing was sent
             raise
         except Exception as error:  # its text may hold the prompt
-            self._stop(
-                MethodError(
-                    f"judge {self.judge!r}: its provider failed unexpectedly "
-                    f"({type(error).__name__}). Please report this."
-                )
-            )
+            problem = f"its provider failed unexpectedly ({type(error).__name__}). Please report this."
+            self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
-        return self.recording.filled(attempt, result), result
-
-    def _end(self, leave: Leave, result: Reply | ProviderFailure, request: Request) -> None:
-        """Only now, recorded, is the call no longer in flight: what a crash can lose is never more than
-        `in_flight`.
-        """
-        if isinstance(result, ProviderFailure):
-            leave.failed(result)
-            return
-        leave.succeeded(result.input_tokens + result.output_tokens if result.metered else None)
-        self.underestimated = max(
-            self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt)
-        )
-
-    def _worst_usd(self, expected: int) -> float | None:
-        return (
-            None
-            if self.price is None or self.output_limit is None
-            else self.price.cost(expected, self.output_limit)
-        )
+        return self.filled(attempt, result), result
 
     async def _reserve(self, worst_usd: float | None) -> Reservation | None:
         """Leave of the run to spend the worst case; None when the run stops, also while it waits for calls in
         flight to be settled. Leave of the day comes with the claim.
         """
+        if self.budget is None:
+            return Reservation(None, 0.0)
         while not self._stopped():
-            reservation = (
-                self.budget.reserve(self.judge, worst_usd)
-                if self.budget is not None
-                else Reservation(None, 0.0)
-            )
-            if reservation is not None:
+            if (reservation := self.budget.reserve(self.judge, worst_usd)) is not None:
                 return reservation
             await self.limiter.sleep(_BUDGET_LOOK_S)
         return None
@@ -361,24 +262,15 @@ class _Run(Generic[T]):
     def _stopped(self) -> bool:
         return self.halted.is_set() or self.limiter.broken or self.limiter.clock() >= self.deadline
 
-    def _stop(self, error: Exception) -> None:
-        self.error = self.error or error
+    def stop(self, error: Exception) -> None:
+        super().stop(error)
         self.halted.set()
 
-    def _report(self) -> None:
-        if self.progress is not None:
-            self.progress(
-                self.calls.progress(
-                    self.judge, self.task, self.round, self.questions, self.hits, len(self.entries)
-                )
-            )
-
     def _raise_if_incomplete(self) -> None:
-        missing = self.questions - len(self.entries)
+        total, missing = len(self.questions), len(self.questions) - len(self.entries)
         if isinstance(self.error, BudgetExceeded):
             raise BudgetExceeded(
-                f"{self.error} {missing} of {self.questions} questions of judge {self.judge!r} "
-                "have no answer yet."
+                f"{self.error} {missing} of {total} questions of judge {self.judge!r} have no answer yet."
             )
         if self.error is not None:
             raise self.error
@@ -390,4 +282,4 @@ class _Run(Generic[T]):
                 reasons.append("its service kept failing")
             if self.limiter.clock() >= self.deadline:
                 reasons.append(f"deadline of {self.limiter.limits.deadline_s:g} s")
-            raise JudgeIncomplete(self.judge, missing, self.questions, ", ".join(reasons) or "stopped")
+            raise JudgeIncomplete(self.judge, missing, total, ", ".join(reasons) or "stopped")

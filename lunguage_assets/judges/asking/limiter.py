@@ -1,8 +1,8 @@
-"""When a judge's next call may be sent: its rate limits, its calls in flight, its pauses after failures.
+"""When a judge's next call may be claimed: its calls in flight, its pauses after failures.
 
-Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. What this
-process sends is counted here; that all who share a ledger keep to the limits together is seen to where a call
-is claimed (`ledger/claims.py`).
+Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. Rates by the
+minute, and what all who share a ledger have in flight together, are kept to where a call is claimed
+(`ledger/claims.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import asyncio
 import hashlib
 import time
 import uuid
-from collections import deque
 from collections.abc import Awaitable, Callable
 
 from lunguage_assets.judges.requests import ProviderFailure
@@ -20,45 +19,8 @@ from lunguage_assets.judges.slots import Limits
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[object]]
 
-WINDOW_S = 60.0
 _LOOK_AGAIN_S = 0.25
-"""A call that waits looks this often whether tokens were given back, or the run has stopped."""
-
-
-class _SlidingSum:
-    """Amounts of the last minute; a noted amount can be corrected while it counts."""
-
-    def __init__(self, limit: float | None) -> None:
-        self._limit = limit
-        self._entries: deque[list[float]] = deque()
-        self._total = 0.0
-
-    def delay(self, amount: float, now: float) -> float:
-        """Seconds until `amount` fits. What is larger than the whole limit goes alone."""
-        if self._limit is None:
-            return 0.0
-        while self._entries and self._entries[0][0] <= now - WINDOW_S:
-            self._total -= self._entries.popleft()[1]
-        excess = self._total + amount - self._limit
-        if excess <= 0 or not self._entries:
-            return 0.0
-        for moment, noted in self._entries:
-            excess -= noted
-            if excess <= 0:
-                return moment + WINDOW_S - now
-        return self._entries[-1][0] + WINDOW_S - now
-
-    def note(self, amount: float, now: float) -> list[float]:
-        entry = [now, amount]
-        if self._limit is not None:
-            self._entries.append(entry)
-            self._total += amount
-        return entry
-
-    def correct(self, entry: list[float], amount: float, now: float) -> None:
-        if self._limit is not None and entry[0] > now - WINDOW_S:  # else it no longer counts
-            self._total += amount - entry[1]
-            entry[1] = amount
+"""A call that waits looks this often whether the run has stopped."""
 
 
 class _Breaker:
@@ -112,37 +74,37 @@ class _Breaker:
 class Leave:
     """Leave to send one call; ends with exactly one of `succeeded`, `failed`, `put_off` or `lost`."""
 
-    def __init__(self, limiter: Limiter, request: list[float], tokens: list[float], probe: bool) -> None:
+    def __init__(self, limiter: Limiter, probe: bool) -> None:
         self._limiter, self._probe, self._ended = limiter, probe, False
-        self._request, self._tokens = request, tokens
 
-    def succeeded(self, tokens: int | None) -> None:
-        """A reply came that used `tokens` in all; None: it did not say, and the estimate stands."""
-        self._end(tokens)
+    def succeeded(self) -> None:
+        """A reply came."""
+        self._end()
         self._limiter._breaker.succeeded()
 
     def failed(self, failure: ProviderFailure) -> None:
-        """No reply. A refusal to serve used no tokens; otherwise the estimate stands."""
-        self._end(0 if failure.kind in ("rate_limited", "overloaded", "rejected", "authentication") else None)
-        self._limiter._note_failure(failure, self._probe)
+        """No reply. Retry-After holds for the whole judge: its other requests would only be refused too."""
+        self._end()
+        limiter = self._limiter
+        limiter._breaker.failed(self._probe, limiter.clock())
+        wait_s = failure.retry_after or 0.0
+        if failure.retryable and 0 < wait_s <= limiter.limits.longest_wait_s:
+            limiter._pause(wait_s)
 
     def put_off(self, wait_s: float) -> None:
         """The call is not sent; the judge's next one goes in `wait_s` seconds at the earliest."""
-        limiter = self._limiter
-        limiter._requests.correct(self._request, 0, limiter.clock())
-        limiter._paused_until = max(limiter._paused_until, limiter.clock() + wait_s)
-        self._end(0)
-        limiter._breaker.lost(self._probe)
+        self.lost()
+        self._limiter._pause(wait_s)
 
     def lost(self) -> None:
         """Nothing is known of the call; harmless when it ended otherwise."""
         if not self._ended:
-            self._end(None)
+            self._end()
             self._limiter._breaker.lost(self._probe)
 
-    def _end(self, tokens: int | None) -> None:
+    def _end(self) -> None:
         self._ended = True
-        self._limiter._free_slot(self._tokens, tokens)
+        self._limiter._free_slot()
 
 
 class Limiter:
@@ -154,8 +116,6 @@ class Limiter:
         self.limits = limits if limits is not None else Limits()
         self.clock, self.sleep = clock, sleep
         self.name = uuid.uuid4().hex
-        self._requests = _SlidingSum(self.limits.requests_per_minute)
-        self._tokens = _SlidingSum(self.limits.tokens_per_minute)
         self._breaker = _Breaker(self.limits)
         self._paused_until = 0.0
         self._active = 0
@@ -174,34 +134,27 @@ class Limiter:
         if loop is not self._loop:
             if self._active:
                 raise RuntimeError("a limiter works in one event loop at a time")
-            self._loop, self._free, self._turn = (
-                loop,
-                asyncio.Semaphore(self.limits.in_flight),
-                asyncio.Lock(),
-            )
+            self._loop, self._turn = loop, asyncio.Lock()
+            self._free = asyncio.Semaphore(self.limits.in_flight)
         self._breaker.try_again()
 
-    async def acquire(self, tokens: int, stopped: Callable[[], bool]) -> Leave | None:
-        """Wait, first come first served, until a call of about `tokens` may go; None as soon as
-        `stopped()`.
-        """
+    async def acquire(self, stopped: Callable[[], bool]) -> Leave | None:
+        """Wait, first come first served, until a call may go; None as soon as `stopped()`."""
         await self._free.acquire()
         self._active += 1
         leave = None
         try:
             async with self._turn:
                 while not stopped():
-                    delay = self._delay(tokens)
+                    now = self.clock()
+                    delay = max(self._paused_until - now, self._breaker.delay(now))
                     if delay <= 0:
-                        now = self.clock()
-                        noted = self._requests.note(1, now), self._tokens.note(tokens, now)
-                        leave = Leave(self, *noted, self._breaker.sent())
+                        leave = Leave(self, self._breaker.sent())
                         break
                     await self.sleep(min(delay, _LOOK_AGAIN_S))
         finally:
             if leave is None:
-                self._active -= 1
-                self._free.release()
+                self._free_slot()
         return leave
 
     def backoff(self, key: str, failures: int, failure: ProviderFailure) -> float | None:
@@ -212,37 +165,17 @@ class Limiter:
         repeat it.
         """
         limits = self.limits
-        wait = failure.retry_after if failure.retry_after is not None and failure.retry_after > 0 else 0.0
-        if (
-            not failure.retryable
-            or failures >= limits.failures_per_request
-            or not wait <= limits.longest_wait_s
-        ):
+        wait = max(0.0, failure.retry_after or 0.0)
+        again = failure.retryable and failures < limits.failures_per_request
+        if not again or not wait <= limits.longest_wait_s:
             return None
         bound = min(limits.longest_backoff_s, limits.backoff_s * 2.0 ** min(failures - 1, 60))
         digest = hashlib.sha256(f"{key}:{failures}".encode()).digest()
         return wait + bound * int.from_bytes(digest[:8], "big") / 2.0**64
 
-    def _delay(self, tokens: int) -> float:
-        now = self.clock()
-        return max(
-            self._paused_until - now, self._breaker.delay(now), self._requests.delay(1, now),
-            self._tokens.delay(tokens, now)
-        )  # fmt: skip
+    def _pause(self, wait_s: float) -> None:
+        self._paused_until = max(self._paused_until, self.clock() + wait_s)
 
-    def _free_slot(self, entry: list[float], tokens: int | None) -> None:
-        if tokens is not None:
-            self._tokens.correct(entry, tokens, self.clock())
+    def _free_slot(self) -> None:
         self._active -= 1
         self._free.release()
-
-    def _note_failure(self, failure: ProviderFailure, probe: bool) -> None:
-        """Retry-After holds for the whole judge: its other requests would only be refused too."""
-        now = self.clock()
-        self._breaker.failed(probe, now)
-        if (
-            failure.retryable
-            and failure.retry_after is not None
-            and 0 < failure.retry_after <= self.limits.longest_wait_s
-        ):
-            self._paused_until = max(self._paused_until, now + failure.retry_after)

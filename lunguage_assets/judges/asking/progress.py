@@ -61,31 +61,22 @@ class Calls:
         self.output_tokens += attempt.output_tokens
         self.cost_usd += attempt.cost_usd or 0.0
 
-    def progress(
-        self, judge: str, task: str, round_: int, questions: int, hits: int, settled: int
-    ) -> Progress:
-        """The report of a round that stands so."""
-        counts = (self.calls, self.failures, self.input_tokens, self.output_tokens, self.cost_usd)
-        return Progress(judge, task, round_, questions, hits, settled, *counts)
-
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One judge's rounds added up. `open`: questions of the current round without an answer; `rate`: answers
-    a second of late; `left_s`:
-    seconds to the end of the current round at that rate, None when unknown."""
+class JudgeTotal:
+    """One judge's rounds added up. `rate`: answers a second of late; `left_s`: seconds to the end of the
+    current round at that rate, None when unknown.
+    """
 
     judge: str
-    rounds: int
     questions: int
-    settled: int
     hits: int
+    settled: int
     calls: int
     failures: int
     input_tokens: int
     output_tokens: int
     cost_usd: float
-    open: int
     rate: float
     left_s: float | None
 
@@ -100,6 +91,11 @@ class Standing:
         )
 
 
+_ADDED = (
+    "questions", "hits", "settled", "calls", "failures", "input_tokens", "output_tokens", "cost_usd",
+)  # fmt: skip
+
+
 @dataclass
 class _Rounds:
     """Of one judge: the latest report of every round, answers that were asked for, and samples of their
@@ -110,6 +106,23 @@ class _Rounds:
     asked: int = 0
     samples: deque[tuple[float, int]] = field(default_factory=deque)
 
+    def note(self, progress: Progress, now: float) -> None:
+        before = self.latest.get(progress.round)
+        self.asked += progress.settled - progress.hits - (before.settled - before.hits if before else 0)
+        self.latest[progress.round] = progress
+        if not self.samples or now - self.samples[-1][0] >= _SAMPLE_S:
+            self.samples.append((now, self.asked))
+        while self.samples[0][0] < now - WINDOW_S and len(self.samples) > 1:
+            self.samples.popleft()
+
+    def total(self, judge: str, now: float) -> JudgeTotal:
+        reports = list(self.latest.values())
+        since, before = self.samples[0]
+        rate = (self.asked - before) / (now - since) if now > since else 0.0
+        left = reports[-1].questions - reports[-1].settled
+        sums = {name: sum(getattr(report, name) for report in reports) for name in _ADDED}
+        return JudgeTotal(judge, **sums, rate=rate, left_s=left / rate if left and rate > 0 else None)
+
 
 class Meter:
     """Adds up reports of any number of judges and rounds; safe to use from several threads."""
@@ -117,50 +130,18 @@ class Meter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._tallies: dict[str, _Rounds] = {}
+        self._judges: dict[str, _Rounds] = {}
 
     def note(self, progress: Progress) -> None:
         """Take note of a report; a later one of the same round replaces it."""
-        now = self._clock()
         with self._lock:
-            tally = self._tallies.setdefault(progress.judge, _Rounds())
-            before = tally.latest.get(progress.round)
-            tally.asked += (
-                progress.settled - progress.hits - (before.settled - before.hits if before is not None else 0)
-            )
-            tally.latest[progress.round] = progress
-            if not tally.samples or now - tally.samples[-1][0] >= _SAMPLE_S:
-                tally.samples.append((now, tally.asked))
-            while tally.samples[0][0] < now - WINDOW_S and len(tally.samples) > 1:
-                tally.samples.popleft()
+            self._judges.setdefault(progress.judge, _Rounds()).note(progress, self._clock())
 
-    def standings(self) -> list[Standing]:
+    def totals(self) -> list[JudgeTotal]:
         """One per judge, in the order in which they first reported."""
         now = self._clock()
         with self._lock:
-            return [_standing(judge, tally, now) for judge, tally in self._tallies.items()]
-
-
-def _standing(judge: str, tally: _Rounds, now: float) -> Standing:
-    rounds = list(tally.latest.values())
-    since, before = tally.samples[0]
-    rate = (tally.asked - before) / (now - since) if now > since else 0.0
-    open_ = rounds[-1].questions - rounds[-1].settled
-    return Standing(
-        judge=judge,
-        rounds=len(rounds),
-        questions=sum(r.questions for r in rounds),
-        settled=sum(r.settled for r in rounds),
-        hits=sum(r.hits for r in rounds),
-        calls=sum(r.calls for r in rounds),
-        failures=sum(r.failures for r in rounds),
-        input_tokens=sum(r.input_tokens for r in rounds),
-        output_tokens=sum(r.output_tokens for r in rounds),
-        cost_usd=sum(r.cost_usd for r in rounds),
-        open=open_,
-        rate=rate,
-        left_s=open_ / rate if open_ and rate > 0 else None,
-    )
+            return [rounds.total(judge, now) for judge, rounds in self._judges.items()]
 
 
 def spell(seconds: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, json_rows, part, result_of
+from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, json_rows, part, result_of, text_of
 from lunguage_assets.judges.providers.anthropic import AnthropicProvider
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.requests import (
@@ -19,9 +19,6 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-
-_LIMITS = BatchLimits(requests=100_000, size_bytes=240_000_000)
-"""The service takes 100,000 requests and 256 MB."""
 
 _CLOCKS_APART = timedelta(minutes=10)
 _ERRORS: Mapping[str, FailureKind] = {
@@ -40,7 +37,8 @@ _ERRORS: Mapping[str, FailureKind] = {
 class AnthropicBatches:
     """A model behind Anthropic's batch endpoint; see `requests.BatchProvider`."""
 
-    limits = _LIMITS
+    limits = BatchLimits(requests=100_000, size_bytes=240_000_000)
+    """The service takes 100,000 requests and 256 MB."""
 
     def __init__(self, provider: AnthropicProvider) -> None:
         self._provider = provider
@@ -50,7 +48,8 @@ class AnthropicBatches:
             {"custom_id": key, "params": self._provider.body(request)} for key, request in requests.items()
         ]
         create = self._provider.client.messages.batches.create
-        return _handle(await attempt(lambda: create(requests=items, timeout=TRANSFER_S), TRANSFER_S))
+        batch = await attempt(lambda: create(requests=items, timeout=TRANSFER_S), TRANSFER_S)
+        return text_of(batch, "id")
 
     async def find(
         self, name: str, keys: Sequence[str], since: datetime, known: Collection[str]
@@ -65,12 +64,11 @@ class AnthropicBatches:
             if sum(getattr(counts, state, None) or 0 for state in names) != len(keys) or batch.id in known:
                 continue
             if batch.processing_status != "ended":
-                possible.append(_handle(batch))
+                possible.append(text_of(batch, "id"))
             elif await self._holds(batch.id, set(keys)):
-                return _handle(batch)
-        return (
-            possible[-1] if possible else None
-        )  # the oldest: the first that was made after ours was intended
+                return text_of(batch, "id")
+        # the oldest: the first that was made after ours was intended
+        return possible[-1] if possible else None
 
     async def look(self, handle: str) -> BatchView:
         batch = await attempt(lambda: self._provider.client.messages.batches.retrieve(handle), LOOK_S)
@@ -78,9 +76,8 @@ class AnthropicBatches:
             return BatchView("running")
         if getattr(batch, "results_url", None) is None:
             return BatchView("missing")
-        return BatchView(
-            "cancelled" if getattr(batch, "cancel_initiated_at", None) is not None else "completed"
-        )
+        cancelled = getattr(batch, "cancel_initiated_at", None) is not None
+        return BatchView("cancelled" if cancelled else "completed")
 
     async def collect(self, handle: str, keys: Sequence[str], like: Request) -> BatchResults:
         found, unreadable = json_rows(await self._download(handle))
@@ -129,10 +126,3 @@ class AnthropicBatches:
         if kind == "canceled":
             return ProviderFailure("rejected")
         return ProviderFailure(_ERRORS.get(str(part(result, "error", "error", "type")), "server"))
-
-
-def _handle(batch: Any) -> str:
-    value = getattr(batch, "id", None)
-    if not isinstance(value, str) or not value:
-        raise ProviderFailure("malformed")
-    return value

@@ -11,13 +11,13 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.engine import GRACE_S
 from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.recording import Recording
+from lunguage_assets.judges.asking.round import Round
 from lunguage_assets.judges.batches.submissions import State, Submission, Submissions
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.requests import (
@@ -29,7 +29,7 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.slots import Batches
+from lunguage_assets.judges.slots import Batches, ModelSlot, Price
 
 R = TypeVar("R")
 
@@ -45,6 +45,33 @@ _DOWNLOADS = 3
 _GROWTH = 1.5
 
 
+@dataclass(frozen=True)
+class Batching:
+    """How one judge's questions that may wait are sent.
+
+    Args:
+        provider: called when a batch has to be sent, watched or collected; refuses here what the data policy
+            forbids.
+        price: what a token costs in a batch; None: unknown.
+        rules: size, number and pace of the judge's batches.
+        lease_s: seconds without a sign of life, after which a batch that another process was about to send
+            is abandoned.
+        rounds: how often a question is sent in a run; those that failed or could not be read go into the next
+            round.
+    """
+
+    provider: Callable[[], BatchProvider]
+    price: Price | None = None
+    rules: Batches = field(default_factory=Batches)
+    lease_s: float = 60.0
+    rounds: int = 6
+
+    @classmethod
+    def of(cls, slot: ModelSlot, provider: Callable[[], BatchProvider]) -> Batching:
+        """As the judges file has it."""
+        return cls(provider, slot.price.in_batches if slot.price is not None else None, slot.batches)
+
+
 @dataclass(frozen=True, slots=True)
 class Unsent:
     """Why a batch was not sent; `doubtful`: it may have been, and a later run will look for it."""
@@ -55,38 +82,27 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of a batch: the attempts that this process recorded, and why some keys are not to be asked
-    again in this run.
-
-    `recorded` is False when it is still out, or when another process recorded what came of it.
+    """What became of a batch: the attempts that this process recorded (None: it is still out, or another
+    process recorded what came of it), and why some keys are not to be asked again in this run.
     """
 
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[Attempt, ...] | None = None
     given_up: Mapping[str, str] = field(default_factory=dict)
-    recorded: bool = False
 
 
+@dataclass
 class BatchWatch:
     """Sends, watches and collects the batches of one run; any number at once, in one event loop."""
 
-    def __init__(
-        self,
-        provider: BatchProvider,
-        submissions: Submissions,
-        recording: Recording[Any],
-        limiter: Limiter,
-        rules: Batches,
-        lease_s: float,
-        owner: str,
-        questions: Mapping[str, Request],
-    ) -> None:
-        self._provider, self._submissions, self._recording, self._limiter = (
-            provider,
-            submissions,
-            recording,
-            limiter,
-        )
-        self._rules, self._lease_s, self._owner, self._questions = rules, lease_s, owner, questions
+    round: Round[Any]
+    provider: BatchProvider
+    submissions: Submissions
+    batching: Batching
+    owner: str
+
+    @property
+    def limiter(self) -> Limiter:
+        return self.round.limiter
 
     # --- sending
 
@@ -106,34 +122,33 @@ class BatchWatch:
                     found = handle is not None
                     if handle is None:
                         sending = True
-                        handle = await self._ask(lambda: self._provider.submit(name, requests))
-                    await asyncio.to_thread(
-                        self._submissions.submitted, name, self._owner, handle, found=found
-                    )
+                        handle = await self._ask(lambda: self.provider.submit(name, requests))
+                    await asyncio.to_thread(self.submissions.submitted, name, self.owner, handle, found=found)
                     return None
                 except ProviderFailure as failure:
                     failures += 1
                     doubtful = failure.kind not in _NOT_TAKEN if sending else doubtful
-                    wait = self._limiter.backoff(name, failures, failure)
+                    wait = self.limiter.backoff(name, failures, failure)
                     if wait is None:
                         if not doubtful:
-                            await asyncio.to_thread(self._submissions.finish, name, "void")
+                            await asyncio.to_thread(self.submissions.finish, name, "void")
                         return Unsent(f"its batch could not be sent: {failure}", doubtful)
-                    await self._limiter.sleep(wait)
+                    await self.limiter.sleep(wait)
         finally:
             beating.cancel()
             await asyncio.gather(beating, return_exceptions=True)
 
     async def _beat(self, name: str) -> None:
         """Signs of life, so that no other process takes the batch for abandoned."""
-        while await asyncio.to_thread(self._submissions.alive, name, self._owner):
-            await asyncio.sleep(self._lease_s / 4)
+        while await asyncio.to_thread(self.submissions.alive, name, self.owner):
+            await asyncio.sleep(self.batching.lease_s / 4)
 
     async def _find(self, submission: Submission, keys: Sequence[str]) -> str | None:
-        known = await asyncio.to_thread(self._submissions.handles)
-        return await self._ask(
-            lambda: self._provider.find(submission.name, keys, _moment(submission.time), known)
+        known, since = (
+            await asyncio.to_thread(self.submissions.handles),
+            datetime.fromisoformat(submission.time),
         )
+        return await self._ask(lambda: self.provider.find(submission.name, keys, since, known))
 
     # --- watching
 
@@ -141,13 +156,14 @@ class BatchWatch:
         """Look at a batch until it has ended and what came of it is recorded, by this process or another
         one.
         """
-        wait, failures = self._rules.first_look_s, 0
-        while (submission := await asyncio.to_thread(self._submissions.get, name)).open:
+        rules = self.batching.rules
+        wait, failures = rules.first_look_s, 0
+        while (submission := await asyncio.to_thread(self.submissions.get, name)).open:
             try:
                 if submission.handle is None:
                     await self._adopt(submission)
                     continue
-                view = await self._ask(lambda: self._provider.look(str(submission.handle)))
+                view = await self._ask(lambda: self.provider.look(str(submission.handle)))
                 if view.status == "missing":
                     return await self._missing(submission)
                 if view.status != "running":
@@ -157,28 +173,27 @@ class BatchWatch:
                 failures += 1
                 if failure.status == 404 and submission.handle is not None:
                     return await self._missing(submission)
-                if not failure.retryable or failures >= self._limiter.limits.failures_per_request:
-                    return await self._left(
-                        submission, f"its batch is out and could not be looked at: {failure}"
-                    )
+                if not failure.retryable or failures >= self.limiter.limits.failures_per_request:
+                    problem = f"its batch is out and could not be looked at: {failure}"
+                    return await self._left(submission, problem)
                 wait = max(wait, failure.retry_after or 0.0)
-            await self._limiter.sleep(wait)
-            wait = min(wait * _GROWTH, max(self._rules.first_look_s, self._rules.longest_look_s))
+            await self.limiter.sleep(wait)
+            wait = min(wait * _GROWTH, max(rules.first_look_s, rules.longest_look_s))
         return Ended()
 
     async def _adopt(self, before: Submission) -> None:
         """A batch that a process intends to send: wait while that process lives; after its end find out
         whether it was sent.
         """
-        await self._limiter.sleep(self._lease_s)
-        if not await asyncio.to_thread(self._submissions.take_over, before, self._owner):
+        await self.limiter.sleep(self.batching.lease_s)
+        if not await asyncio.to_thread(self.submissions.take_over, before, self.owner):
             return
-        keys = await asyncio.to_thread(self._submissions.keys, before.name)
+        keys = await asyncio.to_thread(self.submissions.keys, before.name)
         handle = await self._find(before, keys)
         if handle is None:
-            await asyncio.to_thread(self._submissions.finish, before.name, "void")
+            await asyncio.to_thread(self.submissions.finish, before.name, "void")
         else:
-            await asyncio.to_thread(self._submissions.submitted, before.name, self._owner, handle, found=True)
+            await asyncio.to_thread(self.submissions.submitted, before.name, self.owner, handle, found=True)
 
     async def _missing(self, submission: Submission) -> Ended:
         """The account does not know the batch: collected by another process just now, sent by another
@@ -186,13 +201,11 @@ class BatchWatch:
 
         One that was found is in no other account: it was not ours, and whoever sent it has deleted it.
         """
-        if submission.found:
-            await asyncio.to_thread(self._submissions.finish, submission.name, "void")
+        gone: State | None = "void" if submission.found else "lost" if submission.age > LOST_AFTER else None
+        if gone is not None:
+            await asyncio.to_thread(self.submissions.finish, submission.name, gone)
             return Ended()
-        if datetime.now(UTC) - _moment(submission.time) > LOST_AFTER:
-            await asyncio.to_thread(self._submissions.finish, submission.name, "lost")
-            return Ended()
-        if not (await asyncio.to_thread(self._submissions.get, submission.name)).open:
+        if not (await asyncio.to_thread(self.submissions.get, submission.name)).open:
             return Ended()
         return await self._left(
             submission,
@@ -202,7 +215,7 @@ class BatchWatch:
         )
 
     async def _left(self, submission: Submission, reason: str) -> Ended:
-        keys = await asyncio.to_thread(self._submissions.keys, submission.name)
+        keys = await asyncio.to_thread(self.submissions.keys, submission.name)
         return Ended(given_up=dict.fromkeys(keys, reason))
 
     # --- collecting
@@ -211,23 +224,22 @@ class BatchWatch:
         """Record every answer of a batch that has ended, also to questions that nobody asks any more, and
         that it is no longer out.
         """
-        keys = await asyncio.to_thread(self._submissions.keys, submission.name)
+        keys = await asyncio.to_thread(self.submissions.keys, submission.name)
         results = await self._results(submission, keys, view.status)
         known = _by_key(results, set(keys))
-        if (
-            submission.found and results.rows and not known
-        ):  # it only looked like ours: a provider without names had no other sign
-            await asyncio.to_thread(self._submissions.finish, submission.name, "void")
+        if submission.found and results.rows and not known:
+            # it only looked like ours: a provider without names had no other sign
+            await asyncio.to_thread(self.submissions.finish, submission.name, "void")
             return Ended()
         if view.status == "completed" and known:
             known = {key: known.get(key, ProviderFailure("malformed")) for key in keys}
         attempts = tuple(self._attempt(submission, key, result) for key, result in known.items())
         state: State = "failed" if view.status == "failed" and not known else "collected"
-        if not await asyncio.to_thread(self._submissions.finish, submission.name, state, attempts):
+        if not await asyncio.to_thread(self.submissions.finish, submission.name, state, attempts):
             return Ended()
         if known and not submission.found:
-            await self._provider.forget(str(submission.handle))
-        return Ended(attempts, _given_up(keys, known, view), recorded=True)
+            await self.provider.forget(str(submission.handle))
+        return Ended(attempts, _given_up(keys, known, view))
 
     async def _results(
         self, submission: Submission, keys: Sequence[str], status: BatchStatus
@@ -235,34 +247,29 @@ class BatchWatch:
         """What a batch brought; asked for again when rows are missing or cannot be read, for the transfer may
         have failed.
         """
-        like = next(self._questions[key] for key in keys if key in self._questions)
+        like = next(self.round.questions[key] for key in keys if key in self.round.questions)
         for download in range(1, _DOWNLOADS + 1):
-            results = await self._ask(lambda: self._provider.collect(str(submission.handle), keys, like))
-            whole = not results.unreadable and (
-                status != "completed" or {key for key, _ in results.rows} >= set(keys)
-            )
-            if whole or download == _DOWNLOADS:
+            results = await self._ask(lambda: self.provider.collect(str(submission.handle), keys, like))
+            whole = status != "completed" or {key for key, _ in results.rows} >= set(keys)
+            if whole and not results.unreadable:
                 break
-            await self._limiter.sleep(
-                self._limiter.backoff(submission.name, download, ProviderFailure("malformed")) or 0.0
-            )
+            if download < _DOWNLOADS:
+                wait = self.limiter.backoff(submission.name, download, ProviderFailure("malformed"))
+                await self.limiter.sleep(wait or 0.0)
         return results
 
     def _attempt(self, submission: Submission, key: str, result: Reply | ProviderFailure) -> Attempt:
         """The record of one row. Its receipt follows from the batch and the key: collected twice, it is
         stored once.
         """
-        request = self._questions.get(key)
-        blank = (
-            self._recording.blank(key, request)
-            if request is not None
-            else Attempt(key, submission.judge, submission.stage, submission.model)
-        )
-        attempt = self._recording.filled(blank, result)
+        blank = Attempt(key, submission.judge, submission.stage, submission.model)
+        if (request := self.round.questions.get(key)) is not None:
+            blank = self.round.blank(key, request)
+        attempt = self.round.filled(blank, result)
         if attempt.answer is None and attempt.failure != "malformed":
             attempt = replace(attempt, cost_usd=0.0)  # providers bill a batch's answers only
         receipt = hashlib.sha256(f"batch {submission.handle} {key}".encode()).hexdigest()[:32]
-        latency_s = max(0.0, (datetime.now(UTC) - _moment(submission.time)).total_seconds())
+        latency_s = max(0.0, submission.age.total_seconds())
         return replace(attempt, receipt=receipt, time=submission.time, latency_s=latency_s)
 
     async def _ask(self, call: Callable[[], Awaitable[R]]) -> R:
@@ -315,10 +322,6 @@ def _given_up(
     }
     unanswered = {key: reason for key in keys if not isinstance(known.get(key), Reply)} if reason else {}
     return refused | unanswered
-
-
-def _moment(time: str) -> datetime:
-    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
 
 
 async def unbroken(work: Coroutine[Any, Any, R]) -> R:

@@ -1,7 +1,7 @@
 """Getting answers that may wait: questions go to a provider's batch endpoint, at its batch price, and come
 back within a day.
 
-Ledger, parser, model check and tries are those of single calls (`asking/engine.py`, `asking/recording.py`);
+Ledger, parser, model check and tries are those of single calls (`asking/engine.py`, `asking/round.py`);
 which batches are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules that
 bear the providers' names; watching and collecting one batch is in `batch_watch.py`. Prompts and answers
 appear in no message here.
@@ -14,28 +14,21 @@ import contextlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from lunguage_assets.judges.asking.budget import (
-    Budget,
     BudgetExceeded,
-    Pricing,
     Reservation,
     estimated_input_tokens,
-    output_limit,
 )
-from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, next_round, settled_as
-from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.progress import Calls, Progress
-from lunguage_assets.judges.asking.recording import Parse, Recording
-from lunguage_assets.judges.batches.batch_watch import BatchWatch, Ended, unbroken
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Parse, Round, Settled
+from lunguage_assets.judges.batches.batch_watch import Batching, BatchWatch, unbroken
 from lunguage_assets.judges.batches.submissions import Submission, Submissions, new_name
-from lunguage_assets.judges.ledger.attempts import Entry, request_key
-from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
-from lunguage_assets.judges.requests import BatchProvider, ModelBinding, Request
-from lunguage_assets.judges.slots import Batches, ModelSlot
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.ledger.ledger_place import LedgerError
+from lunguage_assets.judges.requests import ModelBinding, Request
 
 T = TypeVar("T")
 
@@ -47,66 +40,19 @@ constrained answer.
 """
 
 
-@dataclass(frozen=True)
-class Batching:
-    """How one judge's questions that may wait are sent.
-
-    Args:
-        provider: called when a batch has to be sent, watched or collected; refuses here what the data policy
-            forbids.
-        price: what a token costs in a batch; None: unknown.
-        rules: size, number and pace of the judge's batches.
-        lease_s: seconds without a sign of life, after which a batch that another process was about to send
-            is abandoned.
-        rounds: how often a question is sent in a run; those that failed or could not be read go into the next
-            round.
-    """
-
-    provider: Callable[[], BatchProvider]
-    price: Pricing | None = None
-    rules: Batches = field(default_factory=Batches)
-    lease_s: float = 60.0
-    rounds: int = 6
-
-    @classmethod
-    def of(cls, slot: ModelSlot, provider: Callable[[], BatchProvider]) -> Batching:
-        """As the judges file has it."""
-        return cls(provider, slot.price.in_batches if slot.price is not None else None, slot.batches)
-
-
 async def ask_in_batches(
-    requests: Sequence[Request],
-    batching: Batching,
-    binding: ModelBinding,
-    ledger: Ledger,
-    limiter: Limiter,
-    budget: Budget | None,
-    parse: Parse[T],
-    *,
-    judge: str,
-    progress: Callable[[Progress], None] | None = None,
+    requests: Sequence[Request], batching: Batching, binding: ModelBinding, asking: Asking, parse: Parse[T]
 ) -> list[Settled[T]]:
     """One `Settled` per request, in their order, as `engine.ask` gives them; only what the ledger cannot
-    answer is sent.
+    answer is sent. All requests are of one task, mode and labels.
 
     Batches of an earlier run, or of another process, that hold some of the questions are collected instead of
     sent again, and questions that somebody asks by single calls are waited for. What failed or could not be
     read goes into a further batch. The worst case of all batches of a round is reserved before the first is
     sent; a batch counts against the budget of the run that sends it, and against the day's for as long as it
-    is out.
-    There is no deadline: every provider ends a batch after a day or two. When interrupted, batches that are
-    out stay out, and the next run collects them.
-
-    Args:
-        requests: all of one task, mode and labels.
-        batching: how they are sent.
-        binding: the model.
-        ledger: where attempts and batches are recorded.
-        limiter: its waiting after failures is used, not its rates: batches have limits of their own.
-        budget: ceilings of the run and of the day, or None.
-        parse: reads a reply.
-        judge: the slot's name, for the record and for messages.
-        progress: told after every batch that was collected.
+    is out. Of the limiter the waiting after failures is used, not the rates: batches have limits of their
+    own. There is no deadline: every provider ends a batch after a day or two. When interrupted, batches that
+    are out stay out, and the next run collects them.
 
     Raises:
         JudgeIncomplete: some questions have no answer: refused, cancelled, given up, or the service failed.
@@ -115,96 +61,57 @@ async def ask_in_batches(
         WrongModel: another model answered.
         LedgerError: something could not be recorded.
     """
-    keys = [request_key(binding, request) for request in requests]
-    run = _BatchRun(batching, binding, ledger, limiter, budget, parse, judge, progress)
-    entries = await run.settle(dict(zip(keys, requests, strict=True)))
-    settled = {key: settled_as(judge, entry, parse) for key, entry in entries.items()}
-    return [settled[key] for key in keys]
+    return await _Batches(batching, binding, asking, parse).settled(requests)
 
 
-class _BatchRun(Generic[T]):
-    """One call of `ask_in_batches`: rounds of batches until all questions are settled or something stops the
+class _Batches(Round[T]):
+    """One call of `ask_in_batches`: batches are sent until all questions are settled or something stops the
     judge.
     """
 
-    def __init__(
-        self,
-        batching: Batching,
-        binding: ModelBinding,
-        ledger: Ledger,
-        limiter: Limiter,
-        budget: Budget | None,
-        parse: Parse[T],
-        judge: str,
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self.batching, self.binding, self.ledger, self.limiter = batching, binding, ledger, limiter
-        self.budget, self.judge, self.progress = budget, judge, progress
-        self.recording = Recording(judge, binding, ledger, parse, batching.price, self._stop)
-        self.owner = new_name()
-        self.entries: dict[str, Entry] = {}
+    def __init__(self, batching: Batching, binding: ModelBinding, asking: Asking, parse: Parse[T]) -> None:
+        super().__init__(binding, replace(asking, price=batching.price), parse)
+        self.batching, self.owner = batching, new_name()
         self.sent: Counter[str] = Counter()
+        self.spent: dict[str, float] = {}
         self.given_up: dict[str, str] = {}
-        self.error: Exception | None = None
-        self.calls = Calls()
 
-    async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
-        self.asked, self.round = questions, next_round()
-        self.task = next((request.task for request in questions.values()), "")
-        self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
-        self.hits = len(self.entries)
-        self._report()
-        if self.error is not None:
-            raise self.error
-        if self._open():
-            self.limiter.begin()
-            self.provider = self.batching.provider()
-            self.submissions = await asyncio.to_thread(Submissions, self.ledger)
-            self.watch = BatchWatch(
-                self.provider,
-                self.submissions,
-                self.recording,
-                self.limiter,
-                self.batching.rules,
-                self.batching.lease_s,
-                self.owner,
-                questions,
-            )
-            try:
-                while open_ := self._open():
-                    await self._one_round(open_)
-            except asyncio.CancelledError:
-                self._say_what_is_out()
-                raise
-            self._raise_if_incomplete()
-        return self.entries
+    async def settle_open(self) -> None:
+        self.provider = self.batching.provider()
+        self.submissions = await asyncio.to_thread(Submissions, self.ledger)
+        self.watch = BatchWatch(self, self.provider, self.submissions, self.batching, self.owner)
+        try:
+            while open_ := self._open():
+                await self._send_all(open_)
+        except asyncio.CancelledError:
+            self._say_what_is_out()
+            raise
+        self._raise_if_incomplete()
 
     def _open(self) -> list[str]:
-        return [key for key in self.asked if key not in self.entries and key not in self.given_up]
+        return [key for key in self.questions if key not in self.entries and key not in self.given_up]
 
-    async def _one_round(self, open_: Sequence[str]) -> None:
+    async def _send_all(self, open_: Sequence[str]) -> None:
         """Every open question is sent or already out; this returns when all those batches have ended."""
         outstanding = await asyncio.to_thread(self.submissions.outstanding, open_)
         waiting = await asyncio.to_thread(self.submissions.waiting, open_)
         chunks = self._chunks([key for key in open_ if key not in waiting])
         worst = [self._worst(chunk) for chunk in chunks]
         reservation = await self._reserve(worst)
-        spent = [0.0] * len(chunks)
+        self.spent = {}
         gate = asyncio.Semaphore(self.batching.rules.at_once)
-
-        async def send(number: int) -> None:
-            async with gate:
-                await self._send(chunks[number], worst[number], number, spent)
-
         try:
-            await _all(
-                [self._follow(submission) for submission in outstanding]
-                + [send(number) for number in range(len(chunks))]
-            )
+            async with asyncio.TaskGroup() as batches:
+                for submission in outstanding:
+                    batches.create_task(self._follow(submission))
+                for chunk, worst_usd in zip(chunks, worst, strict=True):
+                    batches.create_task(self._send(chunk, worst_usd, gate))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
         finally:
-            reservation.settle(sum(spent))
+            reservation.settle(sum(self.spent.values()))
         self.entries |= await asyncio.to_thread(self.ledger.answers, open_)
-        self._report()
+        self.report()
 
     def _chunks(self, keys: Sequence[str]) -> list[list[str]]:
         """The keys in their order, as many to a batch as the provider and the judge's own limits allow."""
@@ -220,7 +127,7 @@ class _BatchRun(Generic[T]):
         for key in keys:
             if key in self.given_up:
                 continue
-            prompt = self.asked[key].prompt
+            prompt = self.questions[key].prompt
             own = frame + len(json.dumps([prompt.system, prompt.user]))
             if not chunks or len(chunks[-1]) == most or size + own > room:
                 chunks.append([])
@@ -229,127 +136,85 @@ class _BatchRun(Generic[T]):
             size += own
         return chunks
 
-    def _worst(self, keys: Sequence[str]) -> float | None:
-        """What a batch can cost at most; None: that is not known."""
-        limit = output_limit(self.binding)
-        if self.batching.price is None or limit is None:
-            return None
-        return sum(
-            self.batching.price.cost(estimated_input_tokens(self.asked[key].prompt), limit) for key in keys
-        )
+    def _worst(self, keys: Sequence[str]) -> float:
+        """What a batch can cost at most, as far as that is known."""
+        tokens = (estimated_input_tokens(self.questions[key].prompt) for key in keys)
+        return sum(self.worst_usd(of_one) or 0.0 for of_one in tokens)
 
-    async def _reserve(self, worst: Sequence[float | None]) -> Reservation:
+    async def _reserve(self, worst: Sequence[float]) -> Reservation:
         """Leave to spend the worst case of a whole round, before anything of it is sent."""
         if self.budget is None or not worst:
             return Reservation(None, 0.0)
-        known = [value for value in worst if value is not None]
-        total = sum(known) if len(known) == len(worst) else None
+        total = sum(worst) if self.worst_usd(0) is not None else None
         try:
             await asyncio.to_thread(self.submissions.require_room, self.budget, self.judge, total or 0.0)
             while (reservation := self.budget.reserve(self.judge, total)) is None:
                 await self.limiter.sleep(_BUDGET_LOOK_S)
         except BudgetExceeded as error:
-            missing = len(self.asked) - len(self.entries)
+            missing = len(self.questions) - len(self.entries)
             raise BudgetExceeded(
                 f"{error} The questions go in batches, paid as a whole; {missing} of "
-                f"{len(self.asked)} questions of judge {self.judge!r}"
+                f"{len(self.questions)} questions of judge {self.judge!r}"
                 " have no answer yet."
             ) from None
         return reservation
 
-    async def _send(self, chunk: Sequence[str], worst: float | None, number: int, spent: list[float]) -> None:
-        """Claim, send, and wait for one batch. What of the chunk another process has claimed meanwhile is
-        left to the next round.
+    async def _send(self, chunk: Sequence[str], worst: float, gate: asyncio.Semaphore) -> None:
+        """Claim, send, and wait for one batch, when there is room for it at the provider. What of the chunk
+        another process has claimed meanwhile is left to the next round.
         """
-        intended = Submission(
-            self.judge, self.task, self.binding.provider, self.binding.model, owner=self.owner
-        )
-        keys = await asyncio.to_thread(self.submissions.claim, intended, chunk, worst or 0.0, self.budget)
-        if not keys:  # others are answering these very questions
-            await self.limiter.sleep(self.batching.rules.first_look_s)
-            return
-        self.sent.update(keys)
-        spent[number] = (
-            worst or 0.0
-        )  # until it is collected: perhaps it was sent, and is paid, though no answer came
-        problem = await unbroken(self.watch.send(intended, {key: self.asked[key] for key in keys}))
-        if problem is not None:
-            spent[number] = worst or 0.0 if problem.doubtful else 0.0
-            self.given_up.update(dict.fromkeys(keys, problem.reason))
-            return
-        _log.info("judge %r: a batch of %d questions is out", self.judge, len(keys))
-        collected = await self._follow(intended)
-        if collected is not None:
-            share = (worst or 0.0) / len(keys)
-            spent[number] = sum(
-                share if attempt.cost_usd is None else attempt.cost_usd for attempt in collected.attempts
+        async with gate:
+            batch = Submission(
+                self.judge, self.task, self.binding.provider, self.binding.model, owner=self.owner
             )
+            keys = await asyncio.to_thread(self.submissions.claim, batch, chunk, worst, self.budget)
+            if not keys:  # others are answering these very questions
+                await self.limiter.sleep(self.batching.rules.first_look_s)
+                return
+            self.sent.update(keys)
+            self.spent[batch.name] = worst  # until it is collected: it may be paid though no answer came
+            problem = await unbroken(self.watch.send(batch, {key: self.questions[key] for key in keys}))
+            if problem is not None:
+                self.spent[batch.name] = worst if problem.doubtful else 0.0
+                self.given_up.update(dict.fromkeys(keys, problem.reason))
+                return
+            _log.info("judge %r: a batch of %d questions is out", self.judge, len(keys))
+            attempts = await self._follow(batch)
+            if attempts is not None:
+                costs = [worst / len(keys) if one.cost_usd is None else one.cost_usd for one in attempts]
+                self.spent[batch.name] = sum(costs)
 
-    async def _follow(self, submission: Submission) -> Ended | None:
+    async def _follow(self, submission: Submission) -> Sequence[Attempt] | None:
         """Wait until a batch has ended; what this process recorded of it, None when it is still out or
         another process recorded it.
         """
-        collected = await self.watch.until_ended(submission.name)
-        self.given_up.update((key, reason) for key, reason in collected.given_up.items() if key in self.asked)
-        for attempt in collected.attempts:
+        ended = await self.watch.until_ended(submission.name)
+        self.given_up.update((key, reason) for key, reason in ended.given_up.items() if key in self.questions)
+        for attempt in ended.attempts or ():
             self.calls.add(attempt)
-        settled = await asyncio.to_thread(
-            self.ledger.answers, [attempt.key for attempt in collected.attempts if attempt.key in self.asked]
-        )
-        self.entries |= settled
-        self._report()
+        keys = [attempt.key for attempt in ended.attempts or () if attempt.key in self.questions]
+        self.entries |= await asyncio.to_thread(self.ledger.answers, keys)
+        self.report()
         if self.error is not None:
             raise self.error
-        return collected if collected.recorded else None
-
-    def _stop(self, error: Exception) -> None:
-        self.error = self.error or error
-
-    def _report(self) -> None:
-        if self.progress is not None:
-            self.progress(
-                self.calls.progress(
-                    self.judge, self.task, self.round, len(self.asked), self.hits, len(self.entries)
-                )
-            )
+        return ended.attempts
 
     def _say_what_is_out(self) -> None:
         with contextlib.suppress(LedgerError):
-            self._say(self.submissions.outstanding(self._open()))
-
-    def _say(self, out: Sequence[Submission]) -> None:
-        if out:
-            _log.warning(
-                "judge %r: %d questions are still out with %s (batches: %d). Run again to collect their "
-                "answers; they are not asked twice.",
-                self.judge, sum(submission.questions for submission in out), self.binding.provider, len(out),
-            )  # fmt: skip
+            if out := self.submissions.outstanding(self._open()):
+                _log.warning(
+                    "judge %r: %d questions are still out with %s (batches: %d). Run again to collect their "
+                    "answers; they are not asked twice.",
+                    self.judge, sum(batch.questions for batch in out), self.binding.provider, len(out),
+                )  # fmt: skip
 
     def _raise_if_incomplete(self) -> None:
-        missing = [key for key in self.asked if key not in self.entries]
+        missing = [key for key in self.questions if key not in self.entries]
         if missing:
             reasons = Counter(self.given_up.get(key, "stopped") for key in missing)
             raise JudgeIncomplete(
                 self.judge,
                 len(missing),
-                len(self.asked),
+                len(self.questions),
                 ", ".join(f"{count} x {reason}" for reason, count in sorted(reasons.items())),
             )
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, Any]]) -> None:
-    """Do all of it at once; when one part fails, or when interrupted, the others stop waiting, and the first
-    failure is raised.
-    """
-    tasks = [asyncio.create_task(part) for part in work]
-    if not tasks:
-        return
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if task in done and (error := task.exception()) is not None:
-            raise error

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, failure_of_row, result_of
+from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, failure_of_row, result_of, text_of
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.gemini import GeminiProvider
 from lunguage_assets.judges.requests import (
@@ -20,9 +20,6 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-
-_LIMITS = BatchLimits(requests=50_000, size_bytes=18_000_000)
-"""The service takes 20 MB inside the batch object; larger ones would have to go by way of its file store."""
 
 _API_VERSION = "v1beta"
 """The version of the API whose reference describes batches; the SDK's own choice is `v1`."""
@@ -46,7 +43,8 @@ _RPC: Mapping[int, FailureKind] = {
 class GeminiBatches:
     """A model behind the Gemini API's batch endpoint; see `requests.BatchProvider`."""
 
-    limits = _LIMITS
+    limits = BatchLimits(requests=50_000, size_bytes=18_000_000)
+    """The service takes 20 MB inside the batch object; larger ones would have to go to its file store."""
 
     def __init__(self, provider: GeminiProvider) -> None:
         self._provider = provider
@@ -61,7 +59,8 @@ class GeminiBatches:
         ]
         config = types.CreateBatchJobConfig(display_name=name, http_options=self._options(TRANSFER_S))
         create = self._provider.client.batches.create
-        return _name(await attempt(lambda: create(model=model, src=source, config=config), TRANSFER_S))
+        job = await attempt(lambda: create(model=model, src=source, config=config), TRANSFER_S)
+        return text_of(job, "name")
 
     async def find(
         self, name: str, keys: Sequence[str], since: datetime, known: Collection[str]
@@ -73,7 +72,7 @@ class GeminiBatches:
         async def search() -> str | None:
             async for job in await self._provider.client.batches.list(config=config):
                 if job.display_name == name:
-                    return _name(job)
+                    return text_of(job, "name")
             return None
 
         return await attempt(search, TRANSFER_S)
@@ -97,12 +96,10 @@ class GeminiBatches:
             await attempt(lambda: self._provider.client.batches.delete(name=handle, config=config), LOOK_S)
 
     async def _job(self, handle: str) -> Any:
-        config = self._provider.types.GetBatchJobConfig(
-            http_options=self._options(TRANSFER_S)
-        )  # an ended one holds its results
-        return await attempt(
-            lambda: self._provider.client.batches.get(name=handle, config=config), TRANSFER_S
-        )
+        """An ended one holds its results."""
+        config = self._provider.types.GetBatchJobConfig(http_options=self._options(TRANSFER_S))
+        get = self._provider.client.batches.get
+        return await attempt(lambda: get(name=handle, config=config), TRANSFER_S)
 
     def _options(self, seconds: float) -> Any:
         return self._provider.types.HttpOptions(api_version=_API_VERSION, timeout=round(seconds * 1000))
@@ -112,15 +109,6 @@ class GeminiBatches:
         if error is None:
             return result_of(lambda: self._provider.reply(row.response))
         code = getattr(error, "code", None)
-        return (
-            failure_of_row(code)
-            if isinstance(code, int) and code >= 300
-            else ProviderFailure(_RPC.get(code or 0, "server"))
-        )
-
-
-def _name(job: Any) -> str:
-    value = getattr(job, "name", None)
-    if not isinstance(value, str) or not value:
-        raise ProviderFailure("malformed")
-    return value
+        if isinstance(code, int) and code >= 300:
+            return failure_of_row(code)
+        return ProviderFailure(_RPC.get(code or 0, "server"))

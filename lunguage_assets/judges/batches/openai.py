@@ -17,6 +17,7 @@ from lunguage_assets.judges.batches.rows import (
     machine_code,
     part,
     result_of,
+    text_of,
 )
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.openai import OpenAIProvider
@@ -32,9 +33,6 @@ from lunguage_assets.judges.requests import (
 
 _URL = "/v1/chat/completions"
 _LABEL = "lunguage_batch"
-_LIMITS = BatchLimits(requests=50_000, size_bytes=190_000_000)
-"""The service takes 50,000 requests and 200 MB."""
-
 _QUESTIONS_KEPT_S, _ANSWERS_KEPT_S = 3 * 86_400, 30 * 86_400
 """So long the service keeps the files when nobody deletes them: a killed run's questions soon go, its answers
 stay as long as they may.
@@ -52,16 +50,16 @@ _STATUS: Mapping[str, BatchStatus] = {
 class OpenAIBatches:
     """A model behind OpenAI's batch endpoint; see `requests.BatchProvider`."""
 
-    limits = _LIMITS
+    limits = BatchLimits(requests=50_000, size_bytes=190_000_000)
+    """The service takes 50,000 requests and 200 MB."""
 
     def __init__(self, provider: OpenAIProvider) -> None:
         self._provider = provider
 
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
+        common = {"method": "POST", "url": _URL}
         lines = (
-            json.dumps(
-                {"custom_id": key, "method": "POST", "url": _URL, "body": self._provider.body(request)}
-            )
+            json.dumps({"custom_id": key, **common, "body": self._provider.body(request)})
             for key, request in requests.items()
         )
         file = (f"{name}.jsonl", "\n".join(lines).encode("ascii"), "application/jsonl")
@@ -73,7 +71,7 @@ class OpenAIBatches:
         )  # fmt: skip
         batch = await attempt(
             lambda: client.batches.create(
-                input_file_id=_text(upload, "id"),
+                input_file_id=text_of(upload, "id"),
                 endpoint=_URL,
                 completion_window="24h",
                 metadata={_LABEL: name},
@@ -81,7 +79,7 @@ class OpenAIBatches:
             ),
             LOOK_S,
         )
-        return _text(batch, "id")
+        return text_of(batch, "id")
 
     async def find(
         self, name: str, keys: Sequence[str], since: datetime, known: Collection[str]
@@ -91,7 +89,7 @@ class OpenAIBatches:
         async def search() -> str | None:
             async for batch in self._provider.client.batches.list(limit=100):
                 if (getattr(batch, "metadata", None) or {}).get(_LABEL) == name:
-                    return _text(batch, "id")
+                    return text_of(batch, "id")
                 if batch.created_at < earliest:  # the newest come first
                     return None
             return None
@@ -101,9 +99,8 @@ class OpenAIBatches:
     async def look(self, handle: str) -> BatchView:
         batch = await attempt(lambda: self._provider.client.batches.retrieve(handle), LOOK_S)
         errors = getattr(getattr(batch, "errors", None), "data", None) or [None]
-        return BatchView(
-            _STATUS.get(_text(batch, "status"), "running"), machine_code(getattr(errors[0], "code", None))
-        )
+        status = _STATUS.get(text_of(batch, "status"), "running")
+        return BatchView(status, machine_code(getattr(errors[0], "code", None)))
 
     async def collect(self, handle: str, keys: Sequence[str], like: Request) -> BatchResults:
         rows, unreadable = list[tuple[str, Reply | ProviderFailure]](), 0
@@ -129,11 +126,8 @@ class OpenAIBatches:
                     await attempt(partial(client.files.delete, file), LOOK_S)
 
     def _result(self, row: Mapping[str, Any], like: Request) -> Reply | ProviderFailure:
-        status, body, code = (
-            part(row, "response", "status_code"),
-            part(row, "response", "body"),
-            part(row, "error", "code"),
-        )
+        status, body = part(row, "response", "status_code"), part(row, "response", "body")
+        code = part(row, "error", "code")
         if status == 200:
             from openai.types.chat import ChatCompletion
 
@@ -147,10 +141,3 @@ class OpenAIBatches:
 
 def _files(batch: Any, *names: str) -> list[str]:
     return [file for name in names if isinstance(file := getattr(batch, name, None), str) and file]
-
-
-def _text(thing: Any, name: str) -> str:
-    value = getattr(thing, name, None)
-    if not isinstance(value, str) or not value:
-        raise ProviderFailure("malformed")
-    return value

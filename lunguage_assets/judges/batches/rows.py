@@ -53,6 +53,18 @@ def part(value: Any, *names: str) -> Any:
     return value
 
 
+def text_of(thing: Any, name: str) -> str:
+    """A field of what a provider gave that must hold text, such as a batch's handle.
+
+    Raises:
+        ProviderFailure: it does not.
+    """
+    value = getattr(thing, name, None)
+    if not isinstance(value, str) or not value:
+        raise ProviderFailure("malformed")
+    return value
+
+
 def result_of(read: Callable[[], Reply]) -> Reply | ProviderFailure:
     """The reply that `read` takes from a row, or that it has none."""
     try:

@@ -11,62 +11,47 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Index,
-    MetaData,
-    PrimaryKeyConstraint,
-    RowMapping,
-    String,
-    Table,
-    Text,
-    delete,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.ledger import claims, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, now
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.reading import CHUNK, OPEN_BATCHES, settled
+from lunguage_assets.judges.ledger.reading import OPEN_BATCHES, rows_among, settled
 
 State = Literal["intended", "submitted", "collected", "failed", "void", "lost"]
 """`intended`: about to be sent, or sent and the answer never came; `void`: nothing was sent; `lost`: gone at
 the provider.
 """
 
-_METADATA = MetaData()
-_BATCHES = Table(
+_METADATA = sa.MetaData()
+_BATCHES = sa.Table(
     "judge_batches",
     _METADATA,
-    Column("name", String(32), primary_key=True),
-    Column("judge", Text, nullable=False),
-    Column("stage", Text, nullable=False),
-    Column("provider", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("questions", BigInteger, nullable=False),
-    Column("state", String(9), nullable=False),
-    Column("handle", Text),
-    Column("found", Boolean, nullable=False),
-    Column("owner", String(32), nullable=False),
-    Column("beat", BigInteger, nullable=False),
-    Column("time", String(27), nullable=False),
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("provider", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("questions", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.String(9), nullable=False),
+    sa.Column("handle", sa.Text),
+    sa.Column("found", sa.Boolean, nullable=False),
+    sa.Column("owner", sa.String(32), nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False),
+    sa.Column("time", sa.String(27), nullable=False),
 )
-_QUESTIONS = Table(
+_QUESTIONS = sa.Table(
     "judge_batch_questions",
     _METADATA,
-    Column("batch", String(32), nullable=False),
-    Column("position", BigInteger, nullable=False),
-    Column("key", String(64), nullable=False),
-    PrimaryKeyConstraint("batch", "position"),
-    Index("judge_batch_questions_key", "key"),
+    sa.Column("batch", sa.String(32), nullable=False),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("key", sa.String(64), nullable=False),
+    sa.PrimaryKeyConstraint("batch", "position"),
+    sa.Index("judge_batch_questions_key", "key"),
 )
 
 
@@ -102,6 +87,11 @@ class Submission:
         """Whether answers may still come of it."""
         return self.state in OPEN_BATCHES
 
+    @property
+    def age(self) -> timedelta:
+        """How long ago it was intended."""
+        return datetime.now(UTC) - datetime.fromisoformat(self.time)
+
 
 class Submissions:
     """The batches on record in a ledger; its tables are made at first use. Every method is one transaction,
@@ -115,10 +105,10 @@ class Submissions:
     def outstanding(self, keys: Sequence[str] | None = None) -> list[Submission]:
         """Open batches, oldest first: all, or those that hold any of `keys`."""
 
-        def read(connection: Connection) -> list[Submission]:
+        def read(connection: sa.Connection) -> list[Submission]:
             names = None if keys is None else set(_holding(connection, keys).values())
             rows = connection.execute(
-                select(_BATCHES)
+                sa.select(_BATCHES)
                 .where(_BATCHES.c.state.in_(OPEN_BATCHES))
                 .order_by(_BATCHES.c.time, _BATCHES.c.name)
             )
@@ -154,7 +144,7 @@ class Submissions:
             BudgetExceeded: the batch does not fit under the day's ceiling.
         """
 
-        def write(connection: Connection) -> list[str]:
+        def write(connection: sa.Connection) -> list[str]:
             self._ledger.end_dead(connection)
             taken = settled(connection, keys).keys() | _holding(connection, keys).keys()
             taken |= claims.claimed(connection, keys).keys()
@@ -163,33 +153,33 @@ class Submissions:
                 part_usd = worst_usd * len(free) / len(keys)
                 if budget is not None:
                     _require_room(connection, budget, intended.judge, part_usd)
-                connection.execute(insert(_BATCHES), asdict(intended) | {"questions": len(free)})
+                connection.execute(sa.insert(_BATCHES), asdict(intended) | {"questions": len(free)})
                 questions = [
                     {"batch": intended.name, "position": position, "key": key}
                     for position, key in enumerate(free)
                 ]
-                connection.execute(insert(_QUESTIONS), questions)
+                connection.execute(sa.insert(_QUESTIONS), questions)
                 reserved = {"batch": intended.name, "worst": spending.billionths(part_usd)}
-                connection.execute(insert(spending.RESERVED).values(**reserved))
+                connection.execute(sa.insert(spending.RESERVED).values(**reserved))
             return free
 
         return self._ledger.transaction(write)
 
     def get(self, name: str) -> Submission:
         """The batch as it is on record now."""
-        read = select(_BATCHES).where(_BATCHES.c.name == name)
+        read = sa.select(_BATCHES).where(_BATCHES.c.name == name)
         return self._ledger.transaction(
             lambda connection: _submission(connection.execute(read).mappings().one())
         )
 
     def keys(self, name: str) -> list[str]:
         """The keys of a batch, in the order in which they were sent."""
-        read = select(_QUESTIONS.c.key).where(_QUESTIONS.c.batch == name).order_by(_QUESTIONS.c.position)
+        read = sa.select(_QUESTIONS.c.key).where(_QUESTIONS.c.batch == name).order_by(_QUESTIONS.c.position)
         return self._ledger.transaction(lambda connection: list(connection.scalars(read)))
 
     def handles(self) -> set[str]:
         """Handles of all batches that were ever recorded."""
-        read = select(_BATCHES.c.handle).where(_BATCHES.c.handle.is_not(None))
+        read = sa.select(_BATCHES.c.handle).where(_BATCHES.c.handle.is_not(None))
         return self._ledger.transaction(
             lambda connection: {str(handle) for handle in connection.scalars(read)}
         )
@@ -213,9 +203,9 @@ class Submissions:
         another process has done so.
         """
 
-        def write(connection: Connection) -> bool:
+        def write(connection: sa.Connection) -> bool:
             ended = (
-                update(_BATCHES)
+                sa.update(_BATCHES)
                 .where(_BATCHES.c.name == name, _BATCHES.c.state.in_(OPEN_BATCHES))
                 .values(state=state)
             )
@@ -234,36 +224,32 @@ class Submissions:
             _BATCHES.c.state == "intended",
             *(_BATCHES.c[key] == value for key, value in expected.items()),
         ]
-        change = update(_BATCHES).where(*conditions).values(**values)
+        change = sa.update(_BATCHES).where(*conditions).values(**values)
         return self._ledger.transaction(lambda connection: connection.execute(change).rowcount == 1)
 
 
-def _require_room(connection: Connection, budget: Budget, judge: str, worst_usd: float) -> None:
+def _require_room(connection: sa.Connection, budget: Budget, judge: str, worst_usd: float) -> None:
     gone = claims.over_day(connection, budget.of_day_usd, worst_usd)
     if gone is not None:
         raise budget.of_day_exceeded(judge, gone)
 
 
-def _release(connection: Connection, name: str, attempts: Sequence[Attempt]) -> None:
+def _release(connection: sa.Connection, name: str, attempts: Sequence[Attempt]) -> None:
     """A batch's money is no longer reserved; answers of unknown cost have cost their part of it."""
     of_batch = spending.RESERVED.c.batch == name
-    worst = connection.scalar(select(spending.RESERVED.c.worst).where(of_batch)) or 0
-    connection.execute(delete(spending.RESERVED).where(of_batch))
+    worst = connection.scalar(sa.select(spending.RESERVED.c.worst).where(of_batch)) or 0
+    connection.execute(sa.delete(spending.RESERVED).where(of_batch))
     unknown = [attempt.time for attempt in attempts if attempt.cost_usd is None]
     spending.spend(connection, [(time, int(worst) // len(attempts)) for time in unknown])
 
 
-def _holding(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+def _holding(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str]:
     """Key -> name of the open batch that holds it."""
-    pairs = select(_QUESTIONS.c.key, _QUESTIONS.c.batch).join(_BATCHES, _BATCHES.c.name == _QUESTIONS.c.batch)
-    found: dict[str, str] = {}
-    for start in range(0, len(keys), CHUNK):
-        those = pairs.where(
-            _BATCHES.c.state.in_(OPEN_BATCHES), _QUESTIONS.c.key.in_(keys[start : start + CHUNK])
-        )
-        found.update((row[0], row[1]) for row in connection.execute(those))
-    return found
+    joined = _BATCHES.c.name == _QUESTIONS.c.batch
+    pairs = sa.select(_QUESTIONS.c.key, _QUESTIONS.c.batch).join(_BATCHES, joined)
+    open_ = pairs.where(_BATCHES.c.state.in_(OPEN_BATCHES))
+    return dict(rows_among(connection, open_, _QUESTIONS.c.key, keys))
 
 
-def _submission(row: RowMapping) -> Submission:
+def _submission(row: sa.RowMapping) -> Submission:
     return Submission(**cast("dict[str, Any]", dict(row)))

@@ -16,7 +16,7 @@ from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimating.rehearsal import RunStage, Tally
 from lunguage_assets.judges.ledger.attempts import TRIES
 from lunguage_assets.judges.ledger.reading import Experience
-from lunguage_assets.judges.slots import Limits, ModelSlot, Price
+from lunguage_assets.judges.slots import ModelSlot, Price
 
 FIRST_TOKEN_S = 1.0
 TOKENS_PER_S = 80.0
@@ -40,7 +40,7 @@ _NO_THINKING = frozenset({"none", "minimal"})
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EstimateLine:
     """What one judge would be asked in one stage.
 
     `hits` of the `questions` need no call. `calls` include repeated ones; tokens are those billed. Dollars
@@ -89,49 +89,31 @@ class Asked:
         return self.slot.price.in_batches if self.slot.price is not None and self.waits else self.slot.price
 
     @property
-    def latency_s(self) -> float:
-        """Seconds of one call."""
-        return (
-            self.experience.latency_s
-            if self.experience is not None
-            else FIRST_TOKEN_S + self.output_tokens / TOKENS_PER_S
-        )
-
-    @property
-    def input_tokens(self) -> float:
-        """Tokens of one prompt."""
-        return (
-            self.experience.input_tokens
-            if self.experience is not None
-            else self.tally.input_tokens / max(1, self.tally.open)
-        )
-
-    @property
-    def output_tokens(self) -> float:
-        """Tokens of one answer, reasoning included."""
+    def known(self) -> Experience:
+        """What one question takes: the judge's own record, or what is assumed."""
         if self.experience is not None:
-            return self.experience.output_tokens
-        return self.tally.output_tokens / max(1, self.tally.open) + expected_reasoning(self.slot)
+            return self.experience
+        asked = max(1, self.tally.open)
+        output = self.tally.output_tokens / asked + expected_reasoning(self.slot)
+        latency_s = FIRST_TOKEN_S + output / TOKENS_PER_S
+        return Experience(0, 1.0, 1.0, self.tally.input_tokens / asked, output, latency_s)
 
     @property
     def calls(self) -> float:
         """Attempts of any kind."""
-        return self.tally.open * (self.experience.calls if self.experience is not None else 1.0)
+        return self.tally.open * self.known.calls
 
     @property
-    def paid_calls(self) -> float:
-        """Attempts that bring a reply."""
-        return self.tally.open * (self.experience.paid_calls if self.experience is not None else 1.0)
+    def tokens(self) -> tuple[float, float]:
+        """Tokens of all prompts, and of all answers with reasoning, of the attempts that bring a reply."""
+        replies = self.tally.open * self.known.paid_calls
+        return replies * self.known.input_tokens, replies * self.known.output_tokens
 
 
-def line(asked: Asked) -> Line:
+def line(asked: Asked) -> EstimateLine:
     """Calls, tokens, dollars and minutes of one judge in one stage."""
-    input_tokens, output_tokens = (
-        asked.paid_calls * asked.input_tokens,
-        asked.paid_calls * asked.output_tokens,
-    )
-    price = asked.price
-    return Line(
+    (input_tokens, output_tokens), price = asked.tokens, asked.price
+    return EstimateLine(
         stage=asked.stage,
         judge=asked.judge,
         questions=asked.tally.questions,
@@ -190,18 +172,16 @@ def _latency_s(asked: Sequence[Asked]) -> float:
     """Seconds in which as many calls are open as may be; of several judges the slowest in each round."""
     slowest: dict[tuple[int, int], float] = {}
     for one in asked:
-        repeated = one.calls / max(1, one.tally.open)
         for round_, questions in one.tally.rounds.items():
-            seconds = math.ceil(questions * repeated / one.slot.limits.in_flight) * one.latency_s
+            seconds = math.ceil(questions * one.known.calls / one.slot.limits.in_flight) * one.known.latency_s
             slowest[round_] = max(slowest.get(round_, 0.0), seconds)
     return sum(slowest.values())
 
 
 def _rate_limit_s(asked: Asked) -> float:
     """Seconds that rates per minute make of it; the first minute's allowance may go at once."""
-    limits: Limits = asked.slot.limits
-    tokens = asked.paid_calls * (asked.input_tokens + asked.output_tokens)
-    used = ((asked.calls, limits.requests_per_minute), (tokens, limits.tokens_per_minute))
+    limits = asked.slot.limits
+    used = ((asked.calls, limits.requests_per_minute), (sum(asked.tokens), limits.tokens_per_minute))
     return max(60.0 * max(0.0, amount / limit - 1.0) if limit is not None else 0.0 for amount, limit in used)
 
 
@@ -243,7 +223,7 @@ class Estimate:
     phrases: int
     ruler: str
     steps: float | None
-    lines: tuple[Line, ...]
+    lines: tuple[EstimateLine, ...]
     minutes: Mapping[RunStage, float]
     prices: tuple[PriceUsed, ...]
     remarks: tuple[str, ...]

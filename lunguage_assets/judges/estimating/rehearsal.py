@@ -12,23 +12,22 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeVar, cast, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from lunguage_assets.draws import text_hash
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.answers import parse_phrase_list
 from lunguage_assets.judges.asking.budget import expected_tokens, letters, tokens_at_most
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.reading import LedgerReader
-from lunguage_assets.judges.model_judge import ModelJudge
-from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
+from lunguage_assets.judges.model_judge import ModelJudge, choice_of
+from lunguage_assets.judges.prompts import Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
-    Choice,
     ComparisonAnswer,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import Prompt, Request
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -112,7 +111,7 @@ class RehearsalJudge:
     def __init__(
         self, key: str, slot: ModelSlot, prompts: Prompts, recorded: LedgerReader | None = None
     ) -> None:
-        self._key, self._slot, self._prompts, self._recorded = key, slot, prompts, recorded
+        self.key, self._slot, self._prompts, self._recorded = key, slot, prompts, recorded
         self._binding = slot.binding
         self._opinion = LexiconJudge.bundled(key)
         self._fit, self._round = 0, -1
@@ -126,10 +125,6 @@ class RehearsalJudge:
         self.tallies: dict[RunStage, Tally] = {}
 
     @property
-    def key(self) -> str:
-        return self._key
-
-    @property
     def identity(self) -> str:
         """That of the judge it stands in for."""
         return ModelJudge.identity_of(self._binding, self._prompts, self._slot.mode)
@@ -138,14 +133,8 @@ class RehearsalJudge:
         """Phrases per question, in the questions' order."""
         asked = [(self._text(q.finding), self._text(q.sentence)) for q in questions]
         known, tally = self._extractions, self._tally("hedge_phrases")
-        open_ = self._look_up(
-            asked,
-            questions,
-            known,
-            tally,
-            lambda q: extraction_request(self._prompts.extraction(q)),
-            _phrases,
-        )
+        request_of = lambda q: extraction_request(self._prompts.extraction(q))  # noqa: E731
+        open_ = self._look_up(asked, questions, known, tally, request_of, _phrases)
         for place, answer in zip(open_, self._opinion.extract(list(open_.values())), strict=True):
             known[place] = answer
             self._count(
@@ -180,27 +169,18 @@ class RehearsalJudge:
     ) -> list[ComparisonAnswer]:
         asked = [(self._text(q.sentence_1), self._text(q.sentence_2), q.replicate) for q in questions]
         known, tally, mode = self._comparisons, self._tally(stage), self._slot.mode
-        open_ = self._look_up(
-            asked,
-            questions,
-            known,
-            tally,
-            lambda q: comparison_request(self._prompts.comparison(q), mode, q.replicate),
-            _label,
-        )
-        said = (
-            '{"answer":"sentence_1"}' if mode == "enum" and self._slot.provider in _WRAPPED else "sentence_1"
-        )
+        request_of = lambda q: comparison_request(self._prompts.comparison(q), mode, q.replicate)  # noqa: E731
+        open_ = self._look_up(asked, questions, known, tally, request_of, _label)
+        is_wrapped = mode == "enum" and self._slot.provider in _WRAPPED
+        said = '{"answer":"sentence_1"}' if is_wrapped else "sentence_1"
         for place, opinion in zip(open_, self._opinion.compare(list(open_.values())), strict=True):
             one, two, replicate = place
             answer = opinion.answer
             if answer == "invalid":  # no hedge that the rules know: a model says something all the same
-                answer = (
-                    "sentence_1" if text_hash("unknown", one.line, two.line, replicate) % 2 else "sentence_2"
-                )
-            known[place] = (
-                _TURNED[answer] if self._errs(one.line, two.line, replicate) else ComparisonAnswer(answer)
-            )
+                coin = text_hash("unknown", one.line, two.line, replicate) % 2
+                answer = "sentence_1" if coin else "sentence_2"
+            errs = self._errs(one.line, two.line, replicate)
+            known[place] = _TURNED[answer] if errs else ComparisonAnswer(answer)
             self._count(tally, round_, self._comparison_size.letters(one, two), said)
         return [known[place] for place in asked]
 
@@ -217,24 +197,16 @@ class RehearsalJudge:
         distinct = dict(zip(asked, questions, strict=True))
         new = {place: question for place, question in distinct.items() if place not in known}
         if self._recorded is not None:
-            keys = {
-                request_key(self._binding, request_of(question)): place for place, question in new.items()
-            }
-            entries = self._recorded.answers(list(keys))
-            adoptable = self._recorded.answers_of(
-                self._binding.aliases, [key for key in keys if key not in entries]
-            )
-            known.update((keys[attempt.key], read(attempt.answer)) for attempt in adoptable)
-            known.update(
-                (keys[key], read(entry.answer if entry.valid else None)) for key, entry in entries.items()
-            )
+            keys = {request_key(self._binding, request_of(one)): place for place, one in new.items()}
+            recorded = recorded_answers(self._recorded, self._binding, list(keys))
+            known.update((keys[key], read(text)) for key, text in recorded.items())
         open_ = {place: question for place, question in new.items() if place not in known}
         tally.questions += len(distinct)
         tally.hits += len(distinct) - len(open_)
         return open_
 
     def _errs(self, *question: object) -> bool:
-        return text_hash("rehearsal", self._key, *question) < ERROR_RATE * 2.0**64
+        return text_hash("rehearsal", self.key, *question) < ERROR_RATE * 2.0**64
 
     def _tally(self, stage: RunStage) -> Tally:
         return self.tallies.setdefault(stage, Tally())
@@ -253,6 +225,18 @@ class RehearsalJudge:
         return found
 
 
+def recorded_answers(
+    recorded: LedgerReader | None, binding: ModelBinding, keys: Sequence[str]
+) -> dict[str, str | None]:
+    """What a ledger has of these questions, by key; None for an answer that cannot be used."""
+    if recorded is None:
+        return {}
+    entries = recorded.answers(keys)
+    adoptable = recorded.answers_of(binding.aliases, [key for key in keys if key not in entries])
+    answered: dict[str, str | None] = {attempt.key: attempt.answer for attempt in adoptable}
+    return answered | {key: entry.answer if entry.valid else None for key, entry in entries.items()}
+
+
 class _Size:
     """Letters of a prompt, known without writing it: those of the templates, and how often each text is
     filled in.
@@ -267,12 +251,9 @@ class _Size:
         self._times = (size("x", "")[0] - self._fixed[0], size("", "x")[0] - self._fixed[0])
 
     def letters(self, *texts: _Text) -> tuple[int, int]:
-        plain = self._fixed[0] + sum(
-            times * text.plain for times, text in zip(self._times, texts, strict=True)
-        )
-        other = self._fixed[1] + sum(
-            times * text.other for times, text in zip(self._times, texts, strict=True)
-        )
+        plain, other = self._fixed
+        for times, text in zip(self._times, texts, strict=True):
+            plain, other = plain + times * text.plain, other + times * text.other
         return plain, other
 
 
@@ -285,5 +266,5 @@ def _phrases(text: str | None) -> ExtractionAnswer:
 
 
 def _label(text: str | None) -> ComparisonAnswer:
-    found = None if text is None else parse_label(text, LABELS)
-    return ComparisonAnswer("invalid" if found is None else cast(Choice, found))
+    found = None if text is None else choice_of(text)
+    return ComparisonAnswer("invalid" if found is None else found)

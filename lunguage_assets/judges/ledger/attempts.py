@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.requests import RETRYABLE, FailureKind, ModelBinding, Request
+from lunguage_assets.judges.requests import FailureKind, ModelBinding, Request
 
 TRIES = 5
 """Readable or not, a model is asked this often for one answer; then the answer is invalid for good
@@ -43,15 +43,10 @@ COUNTED: frozenset[str] = frozenset({"unreadable", "refused"})
 one.
 """
 
-FAILURES: tuple[str, ...] = (
-    *sorted(RETRYABLE),
-    "rejected",
-    "authentication",
-    "unreadable",
-    "refused",
-    "wrong_model",
-    "lost",
-)
+REPLIED: tuple[str, ...] = get_args(Flaw)
+"""Failures that are replies: they came and were paid, and are not used."""
+
+FAILURES: tuple[str, ...] = (*get_args(FailureKind), *REPLIED, "lost")
 """Every value of the failure column; null there is a valid answer."""
 
 
@@ -67,7 +62,7 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         # the same model name on Azure or Vertex is another deployment
         "endpoint_class": binding.endpoint_class,
         "model": binding.model,  # as requested
-        "parameters": _parameters(binding.parameters),
+        "parameters": _canonical(dict(binding.parameters)),
         "template_version": request.prompt.template_version,
         "mode": request.mode,
         "stage": request.task,
@@ -87,44 +82,25 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         # whether, not what;
         # - the returned model, tokens, time, attempt number: they are results.
     }
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    try:
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"a judge's parameters hold what JSON cannot ({type(error).__name__}); expected text, finite "
+            "numbers, true or false, lists and tables. Mend the judges file."
+        ) from None
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _parameters(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Order does not count; a name given twice would hide one of its values."""
-    named = dict(pairs)
-    if len(named) != len(pairs):
-        raise ConfigurationError(
-            "a judge's parameters name one parameter twice; expected every name once. Mend the judges file."
-        )
-    return {_name(name): _canonical(name, value) for name, value in named.items()}
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str):
-        raise ConfigurationError(
-            f"a judge's parameters have a name of type {type(name).__name__}; expected text. Mend "
-            "the judges file."
-        )
-    return name
-
-
-def _canonical(name: str, value: Any) -> Any:
+def _canonical(value: Any) -> Any:
     """JSON values in one form: 1 and 1.0 are the same setting, a list and a tuple are the same list."""
-    if value is None or isinstance(value, bool | str | int):
-        return value
-    if isinstance(value, float) and value - value == 0:
-        return int(value) if value.is_integer() else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     if isinstance(value, Mapping):
-        return {_name(inner): _canonical(name, item) for inner, item in value.items()}
+        return {name: _canonical(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_canonical(name, item) for item in value]
-    raise ConfigurationError(
-        f"parameter {name!r} of a judge is of type {type(value).__name__}; expected text, a "
-        "finite number, true or false, a list or a table."
-        " Mend the judges file."
-    )
+        return [_canonical(item) for item in value]
+    return value
 
 
 def storable(text: str) -> str:
@@ -178,12 +154,12 @@ class Attempt:
 def lost(call: Mapping[str, Any]) -> Attempt:
     """The record of a claimed call (a row of `claims.CLAIMS`) whose answer nobody will record."""
     named = {name: call[name] for name in ("key", "judge", "stage", "model", "time")}
-    return Attempt(**named, failure="lost", receipt=lost_receipt(call["receipt"]))
+    return Attempt(**named, failure="lost", receipt=receipt_of("lost", call["receipt"]))
 
 
-def lost_receipt(receipt: str) -> str:
-    """Names the loss of a call, as `receipt` names the call."""
-    return hashlib.sha256(f"lost {receipt}".encode("ascii")).hexdigest()[:32]
+def receipt_of(what: Literal["lost", "adopted"], receipt: str) -> str:
+    """Names what became of a call, as `receipt` names the call."""
+    return hashlib.sha256(f"{what} {receipt}".encode("ascii")).hexdigest()[:32]
 
 
 def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
@@ -193,19 +169,12 @@ def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
     It takes its place after everything recorded before, so that no question that is settled changes; the
     receipt follows from the first one's, so that it is stored once, whoever adopts it.
     """
-    receipt = hashlib.sha256(f"adopted {attempt.receipt}".encode("ascii")).hexdigest()[:32]
-    unpaid: dict[str, Any] = {
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "reasoning_tokens": 0,
-        "cost_usd": 0.0,
-        "latency_s": 0.0,
-    }
-    return replace(attempt, failure=failure, receipt=receipt, time=now(), **unpaid)
+    free = replace(attempt, input_tokens=0, output_tokens=0, reasoning_tokens=0, cost_usd=0.0, latency_s=0.0)
+    return replace(free, failure=failure, receipt=receipt_of("adopted", attempt.receipt), time=now())
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Settlement:
     """How a question is settled: its first valid answer, or invalid after the last try. It never changes once
     it is so.
 
@@ -219,7 +188,9 @@ class Entry:
     tries: int
 
 
-def settle(key: str, replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES) -> Entry | None:
+def settle(
+    key: str, replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES
+) -> Settlement | None:
     """The entry that recorded replies (answer, failure), in the order of recording, amount to; None while the
     question is open.
 
@@ -229,9 +200,9 @@ def settle(key: str, replies: Sequence[tuple[str | None, str | None]], tries: in
     counted = 0
     for answer, failure in replies:
         if failure is None:
-            return Entry(key, answer, True, counted + 1)
+            return Settlement(key, answer, True, counted + 1)
         if failure in COUNTED:
             counted += 1
             if counted == tries:
-                return Entry(key, answer, False, counted)
+                return Settlement(key, answer, False, counted)
     return None

@@ -4,99 +4,82 @@ they may cost, and how many were sent of late.
 A question is claimed in the transaction that reserves its money and counts it against the rates, and its
 claim ends in the one that records what came. Whoever asks gives signs of life; without one the claim ends
 by the database's clock. Functions on a connection, each part of a transaction that is alone among all
-writers (`Ledger.transaction`); who waits for what is decided in `asking/desk.py`.
+writers (`Ledger.transaction`); the one who calls them is `asking/desk.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    ColumnElement,
-    Connection,
-    Double,
-    Index,
-    String,
-    Table,
-    Text,
-    bindparam,
-    case,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
-from lunguage_assets.judges.ledger.attempts import Entry
-from lunguage_assets.judges.ledger.reading import BILLIONTHS, CHUNK, METADATA, settled
+from lunguage_assets.judges.ledger.attempts import Settlement
+from lunguage_assets.judges.ledger.reading import BILLIONTHS, METADATA, rows_among, settled
 from lunguage_assets.judges.ledger.spending import CLOCKS, billionths, clock, forget_days_before, spend, spent
 
 LEASE_S = 60.0
 """A claim lasts so long after its owner's last sign of life."""
 
-LONGEST_LEASE_S = 600.0
+_LONGEST_LEASE_S = 600.0
 """An end farther away than this was set by a clock that has been set back since."""
 
 WINDOW_S = 60.0
-LOOK_AGAIN_S = 0.25
+_LOOK_AGAIN_S = 0.25
 _LONGEST_WAIT_S = 5.0
 
+_NOT_SERVED = frozenset({"rate_limited", "overloaded", "rejected", "authentication"})
+"""Failures that use no tokens; after any other one the estimate stands."""
 
-ASKERS = Table(
+
+ASKERS = sa.Table(
     "judge_askers",
     METADATA,
-    Column("owner", String(32), primary_key=True),
-    Column("limiter", String(32), nullable=False),
-    Column("judge", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("until", Double, nullable=False),
+    sa.Column("owner", sa.String(32), primary_key=True),
+    sa.Column("limiter", sa.String(32), nullable=False),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("until", sa.Double, nullable=False),
 )
 """Rounds of questions that are being asked, and whose limiter they keep to; `until` in seconds of the
 database's clock.
 """
 
-CLAIMS = Table(
+CLAIMS = sa.Table(
     "judge_claims",
     METADATA,
-    Column("key", String(64), primary_key=True),
-    Column("receipt", String(32), nullable=False, unique=True),
-    Column("owner", String(32), nullable=False),
-    Column("limiter", String(32), nullable=False),
-    Column("judge", Text, nullable=False),
-    Column("stage", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("worst", BigInteger, nullable=False),
-    Column("rated", Boolean, nullable=False),
-    Column("time", String(27), nullable=False),
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("receipt", sa.String(32), nullable=False, unique=True),
+    sa.Column("owner", sa.String(32), nullable=False),
+    sa.Column("limiter", sa.String(32), nullable=False),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("worst", sa.BigInteger, nullable=False),
+    sa.Column("rated", sa.Boolean, nullable=False),
+    sa.Column("time", sa.String(27), nullable=False),
 )
-"""Calls in flight; `worst` is the reserved cost in billionths of a dollar, `rated`: it is in `SENT`.
-"""
+"""Calls in flight; `worst` is the reserved cost in billionths of a dollar, `rated`: it is in `SENT`."""
 
-SENT = Table(
+SENT = sa.Table(
     "judge_sent",
     METADATA,
-    Column("receipt", String(32), primary_key=True),
-    Column("limiter", String(32), nullable=False),
-    Column("judge", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
-    Index("judge_sent_at", "judge", "model", "at"),
+    sa.Column("receipt", sa.String(32), primary_key=True),
+    sa.Column("limiter", sa.String(32), nullable=False),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Index("judge_sent_at", "judge", "model", "at"),
 )
 """Calls of the last minute of judges that have a rate limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What holds for the calls of one round of questions: the judge's limits, which one limiter of this
-    process keeps to by itself, and the dollars that all who share the ledger may spend in 24 hours (None:
-    any).
+    """What holds for the calls of one round of questions: the judge's limits, whose limiter it keeps to, and
+    the dollars that all who share the ledger may spend in 24 hours (None: any).
     """
 
     judge: str
@@ -139,7 +122,7 @@ class Verdict:
     """
 
     kind: Literal["go", "settled", "taken", "wait", "spent"]
-    entry: Entry | None = None
+    entry: Settlement | None = None
     wait_s: float = 0.0
     spent_usd: float = 0.0
 
@@ -147,50 +130,31 @@ class Verdict:
 # --- who asks
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """A round of questions that is being asked; see `ASKERS`."""
-
-    owner: str
-    limiter: str
-    judge: str
-    model: str
-    until: float
-
-    def is_dead(self, now: float) -> bool:
-        """Whether its time is over."""
-        return self.until < now or self.until > now + LONGEST_LEASE_S
+def askers(connection: sa.Connection) -> tuple[float, set[str], set[str]]:
+    """The database's time, the owners that ask, and those that have given no sign of life for too long."""
+    query = sa.select(CLOCKS[connection.dialect.name], ASKERS.c.owner, ASKERS.c.until)
+    rows = connection.execute(query).all()
+    now = float(rows[0][0]) if rows else clock(connection)
+    alive = {owner for _, owner, until in rows if now <= until <= now + _LONGEST_LEASE_S}
+    return now, alive, {owner for _, owner, _ in rows} - alive
 
 
-def askers(connection: Connection) -> tuple[float, list[Asker]]:
-    """The database's time, and everybody who asks."""
-    rows = connection.execute(select(CLOCKS[connection.dialect.name], ASKERS)).all()
-    found = [Asker(*row[1:]) for row in rows]
-    return (float(rows[0][0]) if rows else clock(connection)), found
+def sign(connection: sa.Connection, owner: str, terms: Terms, until: float) -> None:
+    """An owner begins to ask, or asks again after it was taken for dead."""
+    connection.execute(sa.insert(ASKERS).values(owner=owner, until=until, **terms.whose))
 
 
-def signed(
-    connection: Connection, owner: str, terms: Terms, until: float, others: Sequence[Asker]
-) -> list[Asker]:
-    """Everybody who asks, the owner among them, who asks anew or was taken for dead where it is missing."""
-    if any(asker.owner == owner for asker in others):
-        return list(others)
-    new = Asker(owner, terms.limiter, terms.judge, terms.model, until)
-    connection.execute(insert(ASKERS).values(**asdict(new)))
-    return [*others, new]
-
-
-def prolong(connection: Connection, owner: str, until: float) -> None:
+def prolong(connection: sa.Connection, owner: str, until: float) -> None:
     """A sign of life of an owner that asks; nothing when it was taken for dead."""
-    connection.execute(update(ASKERS).where(ASKERS.c.owner == owner).values(until=until))
+    connection.execute(sa.update(ASKERS).where(ASKERS.c.owner == owner).values(until=until))
 
 
-def forget(connection: Connection, owners: Sequence[str]) -> list[dict[str, Any]]:
+def forget(connection: sa.Connection, owners: Collection[str]) -> list[dict[str, Any]]:
     """End owners and their claims; the claims that were open, for whoever knows what became of them."""
     mine = CLAIMS.c.owner.in_(owners)
-    open_ = [dict(row) for row in connection.execute(select(CLAIMS).where(mine)).mappings()]
-    connection.execute(delete(CLAIMS).where(mine))
-    connection.execute(delete(ASKERS).where(ASKERS.c.owner.in_(owners)))
+    open_ = [dict(row) for row in connection.execute(sa.select(CLAIMS).where(mine)).mappings()]
+    connection.execute(sa.delete(CLAIMS).where(mine))
+    connection.execute(sa.delete(ASKERS).where(ASKERS.c.owner.in_(owners)))
     return open_
 
 
@@ -198,17 +162,12 @@ def forget(connection: Connection, owners: Sequence[str]) -> list[dict[str, Any]
 
 
 def claim(
-    connection: Connection,
-    owner: str,
-    terms: Terms,
-    wishes: Sequence[Wish],
-    now: float,
-    among: Sequence[Asker],
+    connection: sa.Connection, owner: str, terms: Terms, wishes: Sequence[Wish], now: float
 ) -> list[Verdict]:
     """One verdict per wish, in their order; those that may go are claimed and their money is reserved."""
     keys = [wish.key for wish in wishes]
-    entries, taken = settled(connection, list(dict.fromkeys(keys))), claimed(connection, keys)
-    room = _Room(connection, terms, now, among)
+    entries, taken = settled(connection, keys), claimed(connection, keys)
+    room = _Room(connection, terms, now)
     verdicts, granted = list[Verdict](), list[Wish]()
     for wish in wishes:
         if (entry := entries.get(wish.key)) is not None:
@@ -221,38 +180,28 @@ def claim(
                 granted.append(wish)
                 taken[wish.key] = wish.receipt
     if granted:
-        _insert(connection, owner, terms, granted, now)
+        calls = [
+            {"owner": owner, "key": wish.key, "receipt": wish.receipt, "stage": wish.stage, "time": wish.time}
+            | {"worst": billionths(wish.worst_usd), "rated": terms.rated, **terms.whose}
+            for wish in granted
+        ]
+        connection.execute(sa.insert(CLAIMS), calls)
+    if granted and terms.rated:
+        sent = [{"receipt": one.receipt, "at": now, "tokens": one.tokens, **terms.whose} for one in granted]
+        connection.execute(sa.insert(SENT), sent)
     return verdicts
 
 
-def claimed(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+def claimed(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str]:
     """Those of `keys` that somebody asks, and the receipt of the call."""
-    found: dict[str, str] = {}
-    for start in range(0, len(keys), CHUNK):
-        those = CLAIMS.c.key.in_(keys[start : start + CHUNK])
-        rows = connection.execute(select(CLAIMS.c.key, CLAIMS.c.receipt).where(those))
-        found.update((key, receipt) for key, receipt in rows)
-    return found
+    query = sa.select(CLAIMS.c.key, CLAIMS.c.receipt)
+    return dict(rows_among(connection, query, CLAIMS.c.key, keys))
 
 
-def give_back(connection: Connection, receipts: Sequence[str]) -> None:
-    """End claims whose calls were never sent: they count for nothing."""
-    connection.execute(delete(CLAIMS).where(CLAIMS.c.receipt.in_(receipts)))
-    connection.execute(delete(SENT).where(SENT.c.receipt.in_(receipts)))
-
-
-def _insert(connection: Connection, owner: str, terms: Terms, granted: Sequence[Wish], now: float) -> None:
-    calls = [
-        {"owner": owner, "key": wish.key, "receipt": wish.receipt, "stage": wish.stage, "time": wish.time}
-        | {"worst": billionths(wish.worst_usd), "rated": terms.rated, **terms.whose}
-        for wish in granted
-    ]
-    connection.execute(insert(CLAIMS), calls)
-    if terms.rated:
-        sent = [
-            {"receipt": wish.receipt, "at": now, "tokens": wish.tokens, **terms.whose} for wish in granted
-        ]
-        connection.execute(insert(SENT), sent)
+def give_back(connection: sa.Connection, receipt: str) -> None:
+    """End the claim of a call that was never sent: it counts for nothing."""
+    connection.execute(sa.delete(CLAIMS).where(CLAIMS.c.receipt == receipt))
+    connection.execute(sa.delete(SENT).where(SENT.c.receipt == receipt))
 
 
 class _Room:
@@ -260,19 +209,20 @@ class _Room:
     so that none waits for another's end.
     """
 
-    def __init__(self, connection: Connection, terms: Terms, now: float, among: Sequence[Asker]) -> None:
+    def __init__(self, connection: sa.Connection, terms: Terms, now: float) -> None:
         self._terms, self._now = terms, now
-        same = {asker.limiter for asker in among if (asker.judge, asker.model) == (terms.judge, terms.model)}
-        self._askers = len(same | {terms.limiter})
-        own = func.sum(case((CLAIMS.c.limiter == terms.limiter, 1), else_=0))
-        row = connection.execute(select(func.count(), own).where(_of(CLAIMS, terms))).one()
+        limiters = sa.select(sa.func.count(ASKERS.c.limiter.distinct())).where(_of(ASKERS, terms))
+        self._parts = connection.scalar(limiters) or 1
+        own = sa.func.sum(sa.case((CLAIMS.c.limiter == terms.limiter, 1), else_=0))
+        row = connection.execute(sa.select(sa.func.count(), own).where(_of(CLAIMS, terms))).one()
         self._open, self._own = int(row[0]), int(row[1] or 0)
         self._calls = self._tokens = (0.0, 0.0)
         self._oldest = now
         if terms.rated:
             self._read_minute(connection)
-        self._spent = spent(connection, now) if terms.daily_usd is not None else 0
-        self._reserved = _reserved(connection) if terms.daily_usd is not None else 0
+        self._spent = self._reserved = 0
+        if terms.daily_usd is not None:
+            self._spent, self._reserved = spent(connection, now), _reserved(connection)
 
     def verdict(self, wish: Wish) -> Verdict:
         """Go, wait or spent; what may go is counted at once."""
@@ -281,7 +231,7 @@ class _Room:
             if self._spent + worst > billionths(ceiling):
                 return Verdict("spent", spent_usd=self._spent / BILLIONTHS)
             if self._spent + self._reserved + worst > billionths(ceiling):
-                return Verdict("wait", wait_s=LOOK_AGAIN_S)
+                return Verdict("wait", wait_s=_LOOK_AGAIN_S)
         if (wait_s := self._wait_s(wish.tokens)) > 0:
             return Verdict("wait", wait_s=wait_s)
         self._open, self._own, self._reserved = self._open + 1, self._own + 1, self._reserved + worst
@@ -291,33 +241,32 @@ class _Room:
 
     def _wait_s(self, tokens: int) -> float:
         terms = self._terms
-        if self._open >= terms.in_flight or self._own >= max(1, terms.in_flight // self._askers):
-            return LOOK_AGAIN_S
+        if self._open >= terms.in_flight or self._own >= max(1, terms.in_flight // self._parts):
+            return _LOOK_AGAIN_S
         for limit, (all_, own), amount in (
             (terms.requests_per_minute, self._calls, 1),
             (terms.tokens_per_minute, self._tokens, tokens),
         ):
-            # a judge that nobody else asks keeps to its limits by itself; what is larger than all of one
-            # goes alone
-            alone = self._askers == 1 and all_ == own
-            part = own > 0 and own + amount > (limit or 0) / self._askers
-            if limit is not None and not alone and (part or (all_ > 0 and all_ + amount > limit)):
-                return min(max(self._oldest + WINDOW_S - self._now, LOOK_AGAIN_S), _LONGEST_WAIT_S)
+            if limit is None:
+                continue
+            # what is larger than all of a limit, or of its part, goes alone
+            if (all_ > 0 and all_ + amount > limit) or (own > 0 and own + amount > limit / self._parts):
+                return min(max(self._oldest + WINDOW_S - self._now, _LOOK_AGAIN_S), _LONGEST_WAIT_S)
         return 0.0
 
-    def _read_minute(self, connection: Connection) -> None:
+    def _read_minute(self, connection: sa.Connection) -> None:
         c = SENT.c
-        own = case((c.limiter == self._terms.limiter, 1), else_=0)
-        sums = (func.count(), func.sum(own), func.sum(c.tokens), func.sum(own * c.tokens), func.min(c.at))
+        own = sa.case((c.limiter == self._terms.limiter, 1), else_=0)
+        sums = (sa.func.sum(own), sa.func.sum(c.tokens), sa.func.sum(own * c.tokens), sa.func.min(c.at))
         # what is farther ahead was sent by a clock that has been set back since
         of_minute = _of(SENT, self._terms) & c.at.between(self._now - WINDOW_S, self._now + WINDOW_S)
-        row = connection.execute(select(*sums).where(of_minute)).one()
-        self._calls = float(row[0] or 0), float(row[1] or 0)
-        self._tokens = float(row[2] or 0), float(row[3] or 0)
-        self._oldest = float(row[4]) if row[4] is not None else self._now
+        calls, *row = connection.execute(sa.select(sa.func.count(), *sums).where(of_minute)).one()
+        if calls:
+            own_calls, tokens, own_tokens, self._oldest = map(float, row)
+            self._calls, self._tokens = (float(calls), own_calls), (tokens, own_tokens)
 
 
-def _of(table: Table, terms: Terms) -> ColumnElement[bool]:
+def _of(table: sa.Table, terms: Terms) -> sa.ColumnElement[bool]:
     """Rows of the same judge and model, by whomever."""
     return (table.c.judge == terms.judge) & (table.c.model == terms.model)
 
@@ -325,11 +274,11 @@ def _of(table: Table, terms: Terms) -> ColumnElement[bool]:
 # --- ends
 
 
-def _reserved(connection: Connection) -> int:
-    return int(connection.scalar(select(func.sum(CLAIMS.c.worst))) or 0)
+def _reserved(connection: sa.Connection) -> int:
+    return int(connection.scalar(sa.select(sa.func.sum(CLAIMS.c.worst))) or 0)
 
 
-def over_day(connection: Connection, daily_usd: float | None, worst_usd: float) -> float | None:
+def over_day(connection: sa.Connection, daily_usd: float | None, worst_usd: float) -> float | None:
     """Dollars that are spent or reserved, when a batch of that worst cost does not fit under the ceiling."""
     if daily_usd is None:
         return None
@@ -337,31 +286,28 @@ def over_day(connection: Connection, daily_usd: float | None, worst_usd: float) 
     return gone / BILLIONTHS if gone + billionths(worst_usd) > billionths(daily_usd) else None
 
 
-def end(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def end(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Attempts have been recorded: their claims end, and what they cost is spent; the receipts of those that
     had none.
     """
     receipts = [row["receipt"] for row in rows]
-    ended: dict[str, tuple[int, bool]] = {}
     c = CLAIMS.c
-    for start in range(0, len(receipts), CHUNK):
-        those = delete(CLAIMS).where(c.receipt.in_(receipts[start : start + CHUNK]))
-        found = connection.execute(those.returning(c.receipt, c.worst, c.rated))
-        ended.update((receipt, (worst, rated)) for receipt, worst, rated in found)
+    those = sa.delete(CLAIMS).returning(c.receipt, c.worst, c.rated)
+    ended = {receipt: row for receipt, *row in rows_among(connection, those, c.receipt, receipts)}
     costs = ((row["time"], row["cost_usd"], ended.get(row["receipt"], (0, False))[0]) for row in rows)
     spend(connection, ((time, worst if cost is None else billionths(cost)) for time, cost, worst in costs))
     used = [
         {"of": row["receipt"], "used": row["input_tokens"] + row["output_tokens"]}
         for row in rows
-        if row["receipt"] in ended and ended[row["receipt"]][1] and row["input_tokens"]
+        if ended.get(row["receipt"], (0, False))[1] and (row["input_tokens"] or row["failure"] in _NOT_SERVED)
     ]
     if used:
-        correct = update(SENT).where(SENT.c.receipt == bindparam("of")).values(tokens=bindparam("used"))
-        connection.execute(correct, used)
+        correct = sa.update(SENT).where(SENT.c.receipt == sa.bindparam("of"))
+        connection.execute(correct.values(tokens=sa.bindparam("used")), used)
     return [receipt for receipt in receipts if receipt not in ended]
 
 
-def prune(connection: Connection, now: float) -> None:
+def prune(connection: sa.Connection, now: float) -> None:
     """Drop what no limit and no budget asks for any more."""
-    connection.execute(delete(SENT).where(SENT.c.at < now - WINDOW_S))
+    connection.execute(sa.delete(SENT).where(SENT.c.at < now - WINDOW_S))
     forget_days_before(connection, now)

@@ -5,31 +5,34 @@ schema.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from lunguage_assets.errors import InputError, InvalidTable
+from lunguage_assets.errors import InputError
 from lunguage_assets.files import replace_file
-from lunguage_assets.judges.ledger.attempts import FAILURES
+from lunguage_assets.judges.ledger.attempts import FAILURES, REPLIED
 from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables.schema import Column, Table
-
-REPLIED: tuple[str, ...] = ("refused", "unreadable", "wrong_model")
-"""Failures that are replies: they came and were paid, and are not used."""
 
 EXCHANGE = Table(
     "ledger",
     "Every attempt to get an answer from a model.",
     (
-        Column("key", "string", "SHA-256 of everything that decides the answer", restricted=False),
+        Column("key", "string", "SHA-256 of everything that decides the answer", pattern="^[0-9a-f]{64}$"),
         Column("attempt", "int", "Number of the attempt within its key", minimum=1),
-        Column("receipt", "string", "Name of this attempt, the same in every ledger that holds it"),
+        Column(
+            "receipt",
+            "string",
+            "Name of this attempt, the same in every ledger that holds it",
+            pattern="^[0-9a-f]{32}$",
+        ),
         Column("judge", "string", "Slot that asked"),
         Column("stage", "string", "What was asked", choices=("extract", "compare", "structure")),
         Column("model", "string", "Model requested"),
@@ -51,7 +54,12 @@ EXCHANGE = Table(
         Column("reasoning_tokens", "int", "Tokens of reasoning among them", minimum=0),
         Column("cost_usd", "float", "Cost in US dollars; null when unknown", nullable=True, minimum=0.0),
         Column("latency_s", "float", "Seconds from sending to reply or failure", minimum=0.0),
-        Column("time", "string", "When it was sent, UTC"),
+        Column(
+            "time",
+            "string",
+            "When it was sent, UTC",
+            pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$",
+        ),
         Column(
             "prompt",
             "string",
@@ -62,13 +70,6 @@ EXCHANGE = Table(
     ),
     ("receipt",),
 )
-
-PLAIN: tuple[str, ...] = (
-    "key", "receipt", "judge", "stage", "model", "answer", "failure", "returned_model", "input_tokens",
-    "output_tokens", "reasoning_tokens",
-    "cost_usd", "latency_s", "time",
-)  # fmt: skip
-"""Columns that are fields of an `Attempt`, as they are."""
 
 STATISTICS = Table(
     "ledger_statistics",
@@ -100,32 +101,12 @@ STATISTICS = Table(
     ("judge", "stage", "model"),
 )
 
-_HEX = re.compile(r"[0-9a-f]+")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-
-
-def statistics(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """The grouped rows as a typed frame, sorted by judge, stage and model whatever the database's
-    collation.
-    """
-    typed = [
-        {**row, "cost_usd": float(row["cost_usd"]), **{name: int(row[name]) for name in _SUMS}}
-        for row in rows
-    ]
-    return STATISTICS.frame(sorted(typed, key=lambda row: (row["judge"], row["stage"], row["model"])))
-
-
-_SUMS = ("input_tokens", "output_tokens", "reasoning_tokens")
+_ORDER = [("key", "ascending"), ("attempt", "ascending")]
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """The rows as one Parquet file for its owner alone, replaced as a whole. Answers may quote reports."""
-    listed = sorted((dict(row) for row in rows), key=lambda row: (row["key"], row["attempt"]))
-    columns = {
-        column.name: pa.array([row[column.name] for row in listed], type=column.arrow.type)
-        for column in EXCHANGE.columns
-    }
-    table = pa.table(columns, schema=EXCHANGE.arrow)
+    table = pa.Table.from_pylist(list(rows), schema=EXCHANGE.arrow).sort_by(_ORDER)
 
     def fill(stream: BinaryIO) -> None:
         os.fchmod(stream.fileno(), 0o600)
@@ -135,49 +116,38 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The attempts of an exchange file, checked, in the order of key and attempt.
+    """The attempts of an exchange file, checked, in the order of key and attempt: what does not fit would
+    poison results.
 
     Raises:
         InputError: the file cannot be read, or is no exported ledger.
     """
-    remedy = "Name a file that `lunguage ledger export` wrote."
+
+    def refused(found: str, expected: str, row: int | None = None) -> InputError:
+        remedy = "Name a file that `lunguage ledger export` wrote."
+        return InputError(str(path), found, expected, remedy, row=row)
+
     try:
         table = read_columns(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            str(path), f"a file that cannot be read ({type(error).__name__})", "Parquet", remedy
-        ) from None
+        raise refused(f"a file that cannot be read ({type(error).__name__})", "Parquet") from None
     if set(table.column_names) != set(EXCHANGE.names):
-        raise InputError(
-            str(path), f"columns {sorted(table.column_names)}", f"columns {EXCHANGE.names}", remedy
-        )
+        raise refused(f"columns {sorted(table.column_names)}", f"columns {EXCHANGE.names}")
     try:
-        typed = table.select(EXCHANGE.names).cast(EXCHANGE.arrow)
-        EXCHANGE.to_arrow(EXCHANGE.from_arrow(typed))
-    except (pa.ArrowException, InvalidTable, ValueError, TypeError) as error:
-        raise InputError(
-            str(path),
-            f"values of a wrong type or range ({type(error).__name__})",
-            "an exported ledger",
-            remedy,
-        ) from None
-    rows: list[dict[str, Any]] = typed.to_pylist()
-    for number, row in enumerate(rows, start=1):
-        if problem := _problem(row):
-            raise InputError(str(path), "a value that does not fit", problem, remedy, row=number)
-    return sorted(rows, key=lambda row: (row["key"], row["attempt"]))
+        table = table.select(EXCHANGE.names).cast(EXCHANGE.arrow)
+    except (pa.ArrowException, ValueError) as error:
+        raise refused(f"values of a wrong type ({type(error).__name__})", "an exported ledger") from None
+    frame = EXCHANGE.from_arrow(table)
+    for rule, rows in (*EXCHANGE.broken(frame), *_contradictions(frame)):
+        if rows.any():
+            raise refused("a value that does not fit", rule, row=int(rows.argmax()) + 1)
+    return cast("list[dict[str, Any]]", table.sort_by(_ORDER).to_pylist())
 
 
-def _problem(row: Mapping[str, Any]) -> str | None:
-    """What a row of an exchange file breaks; importing it would poison results, so it is refused."""
-    if len(row["key"]) != 64 or not _HEX.fullmatch(row["key"]):
-        return "a key of 64 hexadecimal digits"
-    if len(row["receipt"]) != 32 or not _HEX.fullmatch(row["receipt"]):
-        return "a receipt of 32 hexadecimal digits"
-    if not _TIME.fullmatch(row["time"]):
-        return "a UTC time like 2026-01-31T12:00:00.000000Z"
-    if row["valid"] != (row["failure"] is None) or row["refused"] != (row["failure"] == "refused"):
-        return "valid and refused as failure says"
-    if (row["answer"] is not None) != (row["valid"] or row["failure"] in REPLIED):
-        return "an answer exactly where a reply came"
-    return None
+def _contradictions(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Rules that hold between columns, each with a mask of the rows that break it."""
+    failure, valid = frame["failure"], frame["valid"]
+    yield "valid exactly where there is no failure", (valid != failure.isna()).to_numpy()
+    yield "refused exactly where failure says so", (frame["refused"] != (failure == "refused")).to_numpy()
+    replied = valid | failure.isin(REPLIED)
+    yield "an answer exactly where a reply came", (frame["answer"].notna() != replied).to_numpy()

@@ -17,16 +17,15 @@ from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.judges.ledger import claims, exchange, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry, lost, lost_receipt, storable
-from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, receipt_of, storable
 from lunguage_assets.judges.ledger.ledger_place import (
+    LedgerError,
     is_lasting,
     ledger_engine,
     ledger_url,
-    make_private,
     shown_place,
 )
-from lunguage_assets.judges.ledger.reading import ATTEMPTS, CHUNK, METADATA, LedgerReader, settled
+from lunguage_assets.judges.ledger.reading import ATTEMPTS, METADATA, PLAIN, LedgerReader, rows_among, settled
 
 T = TypeVar("T")
 
@@ -35,13 +34,15 @@ _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 
 
 class Ledger(LedgerReader):
-    """Recorded attempts at a place, to be read and added to; made by `Ledger.open`."""
+    """Recorded attempts at a place, to be read and added to; made by `Ledger.open`.
 
-    def __init__(
-        self, engine: Engine, place: str, *, store_prompts: bool = False, lease_s: float = claims.LEASE_S
-    ) -> None:
+    `stores_prompts`: whether prompt text is stored with each attempt. `lease_s`: seconds from a sign of life
+    of a process to its claims' end.
+    """
+
+    def __init__(self, engine: Engine, place: str, *, store_prompts: bool, lease_s: float) -> None:
         super().__init__(engine, place)
-        self._store_prompts, self._lease_s = store_prompts, lease_s
+        self.stores_prompts, self.lease_s = store_prompts, lease_s
 
     @classmethod
     def open(
@@ -58,63 +59,50 @@ class Ledger(LedgerReader):
                 log.
         """
         url = ledger_url(where)
-        place = shown_place(url)
-        if url.get_backend_name() == "sqlite":
-            make_private(Path(str(url.database)))
-        ledger = cls(ledger_engine(url), place, store_prompts=store_prompts, lease_s=lease_s)
-        ledger._create()
+        ledger = cls(ledger_engine(url), shown_place(url), store_prompts=store_prompts, lease_s=lease_s)
+        ledger.transaction(ledger._create)
         return ledger
 
-    @property
-    def lease_s(self) -> float:
-        """Seconds from a sign of life of this process to its claims' end."""
-        return self._lease_s
-
-    @property
-    def stores_prompts(self) -> bool:
-        """Whether prompt text is stored with each attempt."""
-        return self._store_prompts
-
-    def record(self, attempt: Attempt) -> Entry | None:
-        """Store one attempt; on disk when this returns. What settles its question now: perhaps an earlier
-        answer of another process.
-        """
+    def record(self, attempt: Attempt) -> Settlement | None:
+        """Store one attempt; see `record_all`."""
         return self.record_all([attempt])[0]
 
-    def record_all(self, attempts: Sequence[Attempt]) -> list[Entry | None]:
+    def record_all(self, attempts: Sequence[Attempt]) -> list[Settlement | None]:
         """Store attempts in one transaction, on disk when this returns; for each, what settles its question
-        now, if anything does.
+        now, if anything does: perhaps an earlier answer of another process.
 
         Raises:
             LedgerError: nothing was stored.
         """
+        return self.transaction(lambda connection: self.add_all(connection, attempts))
 
-        return self._write(lambda connection: self.add_all(connection, attempts))
-
-    def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Entry | None]:
+    def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Settlement | None]:
         """As `record_all`, as part of a `transaction`."""
-        if not attempts:
-            return []
         self.add(connection, attempts)
         entries = settled(connection, sorted({attempt.key for attempt in attempts}))
         return [entries.get(attempt.key) for attempt in attempts]
 
-    def add(self, connection: Connection, attempts: Sequence[Attempt]) -> int:
-        """Store attempts as part of a `transaction`, and end their claims; how many of them were not
-        there.
-        """
-        return self._add(connection, [self._row(attempt) for attempt in attempts])
+    def add(self, connection: Connection, attempts: Sequence[Attempt]) -> None:
+        """Store attempts as part of a `transaction`, and end their claims."""
+        self._add(connection, [self._row(attempt) for attempt in attempts])
 
-    def end_dead(self, connection: Connection, owners: Sequence[str] | None = None) -> None:
+    def claim(
+        self, connection: Connection, owner: str, terms: claims.Terms, wishes: Sequence[claims.Wish]
+    ) -> list[claims.Verdict]:
+        """Which of these calls may go out now, as part of a `transaction`; see `claims.claim`."""
+        now, owners = self.end_dead(connection)
+        if owner not in owners:
+            claims.sign(connection, owner, terms, now + self.lease_s)
+        return claims.claim(connection, owner, terms, wishes, now)
+
+    def end_dead(self, connection: Connection) -> tuple[float, set[str]]:
         """End the claims of owners without a sign of life, as part of a `transaction`: their calls are lost.
-
-        `owners`: who they are, where that is known.
+        The database's time, and the owners that are left.
         """
-        if owners is None:
-            now, askers = claims.askers(connection)
-            owners = [asker.owner for asker in askers if asker.is_dead(now)]
-        if owners:
-            self.lose(connection, claims.forget(connection, owners))
+        now, alive, dead = claims.askers(connection)
+        if dead:
+            self.lose(connection, claims.forget(connection, dead))
+        return now, alive
 
     def lose(self, connection: Connection, calls: Sequence[Mapping[str, Any]]) -> None:
         """Count claimed calls as sent without an answer, as part of a `transaction`; each has cost its
@@ -132,13 +120,7 @@ class Ledger(LedgerReader):
             self.end_dead(connection)
             return int(connection.scalar(select(func.count()).select_from(claims.CLAIMS)) or 0)
 
-        return self._write(count)
-
-    def transaction(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns, done in one transaction, alone among all writers; for tables that stand beside
-        the attempts.
-        """
-        return self._write(work)
+        return self.transaction(count)
 
     def export(self, path: Path, *, prompts: bool = False) -> int:
         """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows.
@@ -146,11 +128,7 @@ class Ledger(LedgerReader):
         Prompts are left out unless asked for, even where they are stored.
         """
         with self._reading() as connection:
-            rows = (
-                connection.execute(select(ATTEMPTS).order_by(ATTEMPTS.c.key, ATTEMPTS.c.attempt))
-                .mappings()
-                .all()
-            )
+            rows = connection.execute(select(ATTEMPTS)).mappings().all()
         exchange.write(path, ({**row, "prompt": row["prompt"] if prompts else None} for row in rows))
         return len(rows)
 
@@ -165,80 +143,19 @@ class Ledger(LedgerReader):
         """
         rows = exchange.read(path)
         for row in rows:
-            row["prompt"] = row["prompt"] if self._store_prompts else None
-        added = self._write(lambda connection: self._add(connection, rows)) if rows else 0
+            row["prompt"] = row["prompt"] if self.stores_prompts else None
+        added = self.transaction(lambda connection: self._add(connection, rows))
         return added, len(rows) - added
 
-    def _row(self, attempt: Attempt) -> dict[str, Any]:
-        return {
-            **{name: getattr(attempt, name) for name in exchange.PLAIN},
-            "answer": None if attempt.answer is None else storable(attempt.answer),
-            "valid": attempt.valid,
-            "refused": attempt.failure == "refused",
-            "prompt": storable(attempt.prompt)
-            if self._store_prompts and attempt.prompt is not None
-            else None,
-        }
-
-    def _add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Insert those rows whose receipt is not there, numbered after the attempts of their key; how
-        many.
-        """
-        known: set[str] = set()
-        last: dict[str, int] = {}
-        receipts, keys = [row["receipt"] for row in rows], sorted({row["key"] for row in rows})
-        for start in range(0, len(receipts), CHUNK):
-            known.update(
-                connection.scalars(
-                    select(ATTEMPTS.c.receipt).where(ATTEMPTS.c.receipt.in_(receipts[start : start + CHUNK]))
-                )
-            )
-        for start in range(0, len(keys), CHUNK):
-            numbers = select(ATTEMPTS.c.key, func.max(ATTEMPTS.c.attempt)).where(
-                ATTEMPTS.c.key.in_(keys[start : start + CHUNK])
-            )
-            last.update((row[0], row[1]) for row in connection.execute(numbers.group_by(ATTEMPTS.c.key)))
-        new = []
-        for row in rows:
-            if row["receipt"] not in known:
-                known.add(row["receipt"])
-                last[row["key"]] = last.get(row["key"], 0) + 1
-                new.append({**row, "attempt": last[row["key"]]})
-        if new:
-            connection.execute(insert(ATTEMPTS), new)
-            after_all = [lost_receipt(receipt) for receipt in claims.end(connection, new)]
-            for start in range(0, len(after_all), CHUNK):
-                those = ATTEMPTS.c.receipt.in_(after_all[start : start + CHUNK])
-                connection.execute(delete(ATTEMPTS).where(those))
-        return len(new)
-
-    def _create(self) -> None:
-        def create(connection: Connection) -> None:
-            before = inspect(connection).has_table(spending.SPENDING.name)
-            METADATA.create_all(connection)
-            found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
-            if missing := {column.name for column in ATTEMPTS.columns} - found:
-                raise LedgerError(
-                    f"ledger {self._place}: table {ATTEMPTS.name} lacks columns "
-                    f"{sorted(missing)}; expected a ledger of this version."
-                    " Name another place, or import an export of it."
-                )
-            if not before:
-                spending.seed(connection)
-
-        self._write(create)
-
-    def _write(self, work: Callable[[Connection], T]) -> T:
-        """`work` in one transaction, alone among all writers. Tried again when the connection fails: receipts
-        make that harmless.
+    def transaction(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns, done in one transaction, alone among all writers; also for tables that stand
+        beside the attempts. Tried again when the connection fails: receipts make that harmless.
         """
         for remaining in reversed(range(_WRITE_TRIES)):
             with self._translated():
                 try:
-                    with (
-                        self._connection().execution_options(ledger_writes=True) as connection,
-                        connection.begin(),
-                    ):
+                    writing = self._connection().execution_options(ledger_writes=True)
+                    with writing as connection, connection.begin():
                         if connection.dialect.name == "postgresql":
                             connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
                         return work(connection)
@@ -247,3 +164,46 @@ class Ledger(LedgerReader):
                         raise
             time.sleep(0.2)
         raise AssertionError("the last try returns or raises")
+
+    def _row(self, attempt: Attempt) -> dict[str, Any]:
+        prompt = attempt.prompt if self.stores_prompts else None
+        return {
+            **{name: getattr(attempt, name) for name in PLAIN},
+            "answer": None if attempt.answer is None else storable(attempt.answer),
+            "valid": attempt.valid,
+            "refused": attempt.failure == "refused",
+            "prompt": None if prompt is None else storable(prompt),
+        }
+
+    def _add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Insert those rows whose receipt is not there, numbered after the attempts of their key; how
+        many.
+        """
+        c = ATTEMPTS.c
+        receipts, keys = [row["receipt"] for row in rows], sorted({row["key"] for row in rows})
+        known = {row[0] for row in rows_among(connection, select(c.receipt), c.receipt, receipts)}
+        numbers = select(c.key, func.max(c.attempt)).group_by(c.key)
+        last = dict(rows_among(connection, numbers, c.key, keys))
+        new = []
+        for row in rows:
+            if row["receipt"] not in known:
+                known.add(row["receipt"])
+                last[row["key"]] = last.get(row["key"], 0) + 1
+                new.append({**row, "attempt": last[row["key"]]})
+        if new:
+            connection.execute(insert(ATTEMPTS), new)
+            losses = [receipt_of("lost", receipt) for receipt in claims.end(connection, new)]
+            list(rows_among(connection, delete(ATTEMPTS).returning(c.receipt), c.receipt, losses))
+        return len(new)
+
+    def _create(self, connection: Connection) -> None:
+        before = inspect(connection).has_table(spending.SPENDING.name)
+        METADATA.create_all(connection)
+        found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
+        if missing := set(ATTEMPTS.columns.keys()) - found:
+            raise LedgerError(
+                f"ledger {self.place}: table {ATTEMPTS.name} lacks columns {sorted(missing)}; expected a "
+                "ledger of this version. Name another place, or import an export of it."
+            )
+        if not before:
+            spending.seed(connection)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -19,7 +20,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from lunguage_assets.errors import LunguageError
@@ -38,11 +39,9 @@ def ledger_url(where: str | Path) -> URL:
     if isinstance(where, Path) or "://" not in where:
         return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
     try:
-        url = make_url(
-            where.replace("postgres://", "postgresql://", 1) if where.startswith("postgres://") else where
-        )
+        url = make_url(re.sub("^postgres://", "postgresql://", where))
         backend = url.get_backend_name()
-    except (ArgumentError, SQLAlchemyError):
+    except SQLAlchemyError:
         raise LedgerError(
             "the ledger's URL cannot be read; expected a path, sqlite:///PATH or "
             "postgresql://USER@HOST/DATABASE."
@@ -55,12 +54,7 @@ def ledger_url(where: str | Path) -> URL:
             "or postgresql://...."
         )
     if url.drivername == "postgresql":
-        for driver, module in (("postgresql+psycopg", "psycopg"), ("postgresql+psycopg2", "psycopg2")):
-            if find_spec(module) is not None:
-                return url.set(drivername=driver)
-        raise LedgerError(
-            "a ledger in PostgreSQL needs a driver. Install one: pip install 'lunguage-assets[scale]'."
-        )
+        return url.set(drivername=f"postgresql+{'psycopg' if find_spec('psycopg') else 'psycopg2'}")
     return url
 
 
@@ -70,7 +64,7 @@ def shown_place(url: URL) -> str:
     return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
 
 
-def make_private(path: Path) -> None:
+def _make_private(path: Path) -> None:
     """Create the file for its owner only, before SQLite would with the process's mask; its -wal and -shm
     files take its mode.
     """
@@ -78,11 +72,9 @@ def make_private(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OSError
-            if stat.S_IMODE(status.st_mode) != 0o600:
-                os.fchmod(handle, 0o600)
+            os.fchmod(handle, 0o600)
         finally:
             os.close(handle)
     except OSError as error:
@@ -94,23 +86,16 @@ def make_private(path: Path) -> None:
 
 
 _QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
-logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(
-    logging.WARNING
-)  # at level DEBUG it shows every row, answers among them
+# at level DEBUG it shows every row, answers among them
+logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)
 
 
 def ledger_engine(url: URL) -> Engine:
     if url.get_backend_name() == "postgresql":
-        try:
-            engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, **_QUIET)
-        except (ImportError, SQLAlchemyError) as error:
-            raise LedgerError(
-                f"ledger {shown_place(url)}: driver {url.drivername!r} cannot be used "
-                f"({type(error).__name__})."
-                " Install one: pip install 'lunguage-assets[scale]'."
-            ) from None
+        engine = _postgresql(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
         event.listen(engine, "connect", _prepare_postgresql)
         return engine
+    _make_private(Path(str(url.database)))
     engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -120,15 +105,23 @@ def ledger_engine(url: URL) -> Engine:
 def reading_engine(url: URL) -> Engine:
     """Connections that cannot write, and leave no file beside an SQLite file that nobody has open."""
     if url.get_backend_name() == "postgresql":
-        return create_engine(
-            url, poolclass=NullPool, execution_options={"postgresql_readonly": True}, **_QUIET
-        )
+        return _postgresql(url, poolclass=NullPool, execution_options={"postgresql_readonly": True})
     path = Path(str(url.database))
     unshared = not path.with_name(f"{path.name}-wal").exists()  # nobody writes
     address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if unshared else ''}"
     return create_engine(
         "sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool, **_QUIET
     )
+
+
+def _postgresql(url: URL, **options: Any) -> Engine:
+    try:
+        return create_engine(url, **options, **_QUIET)
+    except (ImportError, SQLAlchemyError) as error:
+        raise LedgerError(
+            f"ledger {shown_place(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
+            " Install one: pip install 'lunguage-assets[scale]'."
+        ) from None
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
@@ -145,9 +138,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     """Write-ahead log, forced to disk at every commit; transactions begin when we say so."""
     connection.isolation_level = None
     deadline = time.monotonic() + _BUSY_S
-    while (
-        True
-    ):  # two processes that switch a new file to WAL at once are refused at once, whatever the busy timeout
+    while True:  # of two processes that switch a new file to WAL at once, one is refused without waiting
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             break
@@ -172,6 +163,5 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def is_lasting(error: DBAPIError) -> bool:
     """Errors that another try does not mend: disk full, read-only."""
-    return any(
-        word in str(error.orig).lower() for word in ("full", "readonly", "read-only", "unable to open")
-    )
+    said = str(error.orig).lower()
+    return any(word in said for word in ("full", "readonly", "read-only", "unable to open"))

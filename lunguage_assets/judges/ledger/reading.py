@@ -11,71 +11,54 @@ import weakref
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Double,
-    Engine,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    and_,
-    case,
-    cast,
-    column,
-    func,
-    inspect,
-    or_,
-    select,
-    table,
-)
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 
-from lunguage_assets.judges.ledger import exchange
-from lunguage_assets.judges.ledger.attempts import COUNTED, Attempt, Entry, settle, tries_of
-from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
-from lunguage_assets.judges.ledger.ledger_place import ledger_url, reading_engine, shown_place
+from lunguage_assets.judges.ledger.attempts import COUNTED, REPLIED, Attempt, Settlement, settle, tries_of
+from lunguage_assets.judges.ledger.exchange import STATISTICS
+from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url, reading_engine, shown_place
 
-CHUNK = 500
-"""Keys that one statement names."""
+_AT_A_TIME = 500
+
+PLAIN: tuple[str, ...] = tuple(field.name for field in fields(Attempt) if field.name != "prompt")
+"""Columns that are fields of an `Attempt`, as they are."""
+
+_GROUP = itemgetter(*STATISTICS.key)
 
 OPEN_BATCHES: frozenset[str] = frozenset({"intended", "submitted"})
 """States of a batch of which answers may still come."""
 
 BILLIONTHS = 1_000_000_000  # dollars are added up as whole billionths: the same sum in any order
 
-METADATA = MetaData()
-ATTEMPTS = Table(
+METADATA = sa.MetaData()
+ATTEMPTS = sa.Table(
     "judge_attempts",
     METADATA,
-    Column("key", String(64), nullable=False),
-    Column("attempt", BigInteger, nullable=False),
-    Column("receipt", String(32), nullable=False, unique=True),
-    Column("judge", Text, nullable=False),
-    Column("stage", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("answer", Text),
-    Column("valid", Boolean, nullable=False),
-    Column("failure", Text),
-    Column("refused", Boolean, nullable=False),
-    Column("returned_model", Text),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    Column("reasoning_tokens", BigInteger, nullable=False),
-    Column("cost_usd", Double),
-    Column("latency_s", Double, nullable=False),
-    Column("time", String(27), nullable=False),
-    Column("prompt", Text),
-    PrimaryKeyConstraint("key", "attempt"),
+    sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("attempt", sa.BigInteger, nullable=False),
+    sa.Column("receipt", sa.String(32), nullable=False, unique=True),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("failure", sa.Text),
+    sa.Column("refused", sa.Boolean, nullable=False),
+    sa.Column("returned_model", sa.Text),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("reasoning_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost_usd", sa.Double),
+    sa.Column("latency_s", sa.Double, nullable=False),
+    sa.Column("time", sa.String(27), nullable=False),
+    sa.Column("prompt", sa.Text),
+    sa.PrimaryKeyConstraint("key", "attempt"),
 )
 """One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who
 was first.
@@ -102,8 +85,10 @@ class Experience:
 class LedgerReader:
     """A ledger that is there. Threads may share one, and so may processes that fork."""
 
-    def __init__(self, engine: Engine, place: str) -> None:
-        self._engine, self._place, self._process = engine, place, os.getpid()
+    def __init__(self, engine: sa.Engine, place: str) -> None:
+        """`place`: where it is, without user or password: fit for messages."""
+        self.place = place
+        self._engine, self._process = engine, os.getpid()
         weakref.finalize(self, _closed, engine, self._process)
 
     @classmethod
@@ -121,14 +106,9 @@ class LedgerReader:
             return None
         found = LedgerReader(reading_engine(url), shown_place(url))
         with found._reading() as connection:
-            return found if inspect(connection).has_table(ATTEMPTS.name) else None
+            return found if sa.inspect(connection).has_table(ATTEMPTS.name) else None
 
-    @property
-    def place(self) -> str:
-        """Where it is, without user or password: fit for messages."""
-        return self._place
-
-    def answers(self, keys: Sequence[str]) -> dict[str, Entry]:
+    def answers(self, keys: Sequence[str]) -> dict[str, Settlement]:
         """The settled ones among `keys`: the first valid answer, or invalid once all its tries were (see
         `attempts.settle`).
         """
@@ -139,19 +119,12 @@ class LedgerReader:
         """Recorded replies to `keys` that were not used because one of these models gave them, in the order
         of key and recording.
         """
-        c, found = ATTEMPTS.c, list[Attempt]()
+        c = ATTEMPTS.c
+        others = (c.failure == "wrong_model") & c.returned_model.in_(models)
+        query = sa.select(*(c[name] for name in PLAIN)).where(others).order_by(c.key, c.attempt)
         with self._reading() as connection:
-            for start in range(0, len(keys) if models else 0, CHUNK):
-                those = (
-                    c.key.in_(keys[start : start + CHUNK])
-                    & (c.failure == "wrong_model")
-                    & c.returned_model.in_(models)
-                )
-                rows = connection.execute(
-                    select(*(c[name] for name in exchange.PLAIN)).where(those).order_by(c.key, c.attempt)
-                )
-                found += [Attempt(**row) for row in rows.mappings()]
-        return found
+            rows = rows_among(connection, query, c.key, keys if models else [])
+            return [Attempt(**row._mapping) for row in rows]
 
     def experience(self, judge: str, task: str, model: str) -> Experience | None:
         """How this judge, bound to this model, has answered; None when no reply with known tokens is
@@ -163,18 +136,18 @@ class LedgerReader:
             model: as requested.
         """
         c = ATTEMPTS.c
-        replied = c.valid | c.failure.in_(exchange.REPLIED)
+        replied = c.valid | c.failure.in_(REPLIED)
         metered = replied & (c.input_tokens > 0)
         measures = (
-            func.count().filter(metered),
-            func.count(c.key.distinct()),
-            func.count(),
-            func.count().filter(replied),
-            func.avg(c.input_tokens).filter(metered),
-            func.avg(c.output_tokens).filter(metered),
-            func.avg(c.latency_s).filter(metered),
+            sa.func.count().filter(metered),
+            sa.func.count(c.key.distinct()),
+            sa.func.count(),
+            sa.func.count().filter(replied),
+            sa.func.avg(c.input_tokens).filter(metered),
+            sa.func.avg(c.output_tokens).filter(metered),
+            sa.func.avg(c.latency_s).filter(metered),
         )
-        query = select(*measures).where((c.judge == judge) & (c.stage == task) & (c.model == model))
+        query = sa.select(*measures).where((c.judge == judge) & (c.stage == task) & (c.model == model))
         with self._reading() as connection:
             replies, questions, attempts, paid, asked, answered, latency = connection.execute(query).one()
         if not replies:
@@ -187,45 +160,45 @@ class LedgerReader:
         """Questions of a judge that wait in batches at its provider: sent, to be paid, and not yet
         answered.
         """
-        batches = table("judge_batches", column("judge"), column("questions"), column("state"))
-        query = select(func.sum(batches.c.questions)).where(
+        batches = sa.table("judge_batches", sa.column("judge"), sa.column("questions"), sa.column("state"))
+        query = sa.select(sa.func.sum(batches.c.questions)).where(
             (batches.c.judge == judge) & batches.c.state.in_(sorted(OPEN_BATCHES))
         )
         with self._reading() as connection:
-            there = inspect(connection).has_table(batches.name)
+            there = sa.inspect(connection).has_table(batches.name)
             return int(connection.scalar(query) or 0) if there else 0
 
     def recent_calls(self, judge: str, model: str, limit: int) -> list[tuple[str | None, str | None]]:
         """Failure and returned model of the last `limit` attempts of a judge with a model, newest first."""
         c = ATTEMPTS.c
-        those = select(c.failure, c.returned_model).where((c.judge == judge) & (c.model == model))
+        those = sa.select(c.failure, c.returned_model).where((c.judge == judge) & (c.model == model))
         with self._reading() as connection:
             rows = connection.execute(those.order_by(c.time.desc(), c.receipt).limit(limit))
             return [(failure, returned) for failure, returned in rows]
 
     def statistics(self) -> pd.DataFrame:
-        """Per judge, task and requested model: see `exchange.STATISTICS`."""
+        """Per judge, task and requested model, sorted by them: see `exchange.STATISTICS`."""
         c = ATTEMPTS.c
         groups = (c.judge, c.stage, c.model)
-        replied = c.valid | c.failure.in_(exchange.REPLIED)
+        replied = c.valid | c.failure.in_(REPLIED)
         measures = (
-            func.count().label("attempts"),
-            func.count().filter(c.valid).label("valid"),
-            func.count().filter(replied & ~c.valid).label("invalid"),
-            func.count().filter(~replied).label("failures"),
-            func.count().filter(c.failure == "lost").label("lost"),
+            sa.func.count().label("attempts"),
+            sa.func.count().filter(c.valid).label("valid"),
+            sa.func.count().filter(replied & ~c.valid).label("invalid"),
+            sa.func.count().filter(~replied).label("failures"),
+            sa.func.count().filter(c.failure == "lost").label("lost"),
             *(
-                func.sum(c[name]).label(name)
+                sa.cast(sa.func.sum(c[name]), sa.BigInteger).label(name)
                 for name in ("input_tokens", "output_tokens", "reasoning_tokens")
             ),
-            func.coalesce(func.sum(c.cost_usd), 0.0).label("cost_usd"),
-            func.count().filter(c.cost_usd.is_(None)).label("unpriced"),
-            func.min(c.time).label("first"),
-            func.max(c.time).label("last"),
+            sa.func.coalesce(sa.func.sum(c.cost_usd), 0.0).label("cost_usd"),
+            sa.func.count().filter(c.cost_usd.is_(None)).label("unpriced"),
+            sa.func.min(c.time).label("first"),
+            sa.func.max(c.time).label("last"),
         )
         with self._reading() as connection:
-            rows = connection.execute(select(*groups, *measures).group_by(*groups)).mappings().all()
-        return exchange.statistics([dict(row) for row in rows])
+            rows = connection.execute(sa.select(*groups, *measures).group_by(*groups)).mappings().all()
+        return STATISTICS.frame(sorted(map(dict, rows), key=_GROUP))
 
     def answer_costs(self, judges: Collection[str]) -> list[dict[str, Any]]:
         """The answers in use of these judges and their cost, sorted by judge, stage (the task) and model.
@@ -234,18 +207,20 @@ class LedgerReader:
         interrupted or a call failed. `cost_usd` is what is known, `unpriced` counts answers of unknown cost.
         """
         c = ATTEMPTS.c
-        first = select(c.key, func.min(c.attempt).label("attempt")).where(c.valid).group_by(c.key).subquery()
+        numbers = sa.select(c.key, sa.func.min(c.attempt).label("attempt")).where(c.valid)
+        first = numbers.group_by(c.key).subquery()
         groups = (c.judge, c.stage, c.model)
+        billionths = sa.cast(sa.func.round(c.cost_usd * BILLIONTHS), sa.BigInteger)
         counts = (
-            func.count().label("answers"),
-            func.sum(c.input_tokens).label("input_tokens"),
-            func.sum(c.output_tokens).label("output_tokens"),
-            func.coalesce(func.sum(cast(func.round(c.cost_usd * BILLIONTHS), BigInteger)), 0).label("cost"),
-            func.sum(case((c.cost_usd.is_(None), 1), else_=0)).label("unpriced"),
+            sa.func.count().label("answers"),
+            sa.func.sum(c.input_tokens).label("input_tokens"),
+            sa.func.sum(c.output_tokens).label("output_tokens"),
+            sa.func.coalesce(sa.func.sum(billionths), 0).label("cost"),
+            sa.func.count().filter(c.cost_usd.is_(None)).label("unpriced"),
         )
         query = (
-            select(*groups, *counts)
-            .join(first, and_(c.key == first.c.key, c.attempt == first.c.attempt))
+            sa.select(*groups, *counts)
+            .join(first, sa.and_(c.key == first.c.key, c.attempt == first.c.attempt))
             .where(c.judge.in_(sorted(judges)))
             .group_by(*groups)
         )
@@ -254,22 +229,20 @@ class LedgerReader:
         for row in found:
             row |= {count.name: int(row[count.name]) for count in counts}
             row["cost_usd"] = row.pop("cost") / BILLIONTHS
-        return sorted(found, key=lambda row: (row["judge"], row["stage"], row["model"]))
+        return sorted(found, key=_GROUP)
 
     def spent_since(self, moment: str) -> float:
         """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not
         known counts as nothing.
         """
+        paid = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= moment)
         with self._reading() as connection:
-            found = connection.scalar(
-                select(func.coalesce(func.sum(ATTEMPTS.c.cost_usd), 0.0)).where(ATTEMPTS.c.time >= moment)
-            )
-        return float(found or 0.0)
+            return float(connection.scalar(paid) or 0.0)
 
     def lost(self) -> int:
         """How many calls were sent and not answered before their process was killed."""
+        found = sa.select(sa.func.count()).where(ATTEMPTS.c.failure == "lost")
         with self._reading() as connection:
-            found = select(func.count()).select_from(ATTEMPTS).where(ATTEMPTS.c.failure == "lost")
             return int(connection.scalar(found) or 0)
 
     def close(self) -> None:
@@ -277,11 +250,11 @@ class LedgerReader:
         self._engine.dispose()
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _reading(self) -> Iterator[sa.Connection]:
         with self._translated(), self._connection() as connection:
             yield connection
 
-    def _connection(self) -> Connection:
+    def _connection(self) -> sa.Connection:
         if os.getpid() != self._process:  # a forked process must not speak on its parent's connections
             self._engine.dispose(close=False)
             self._process = os.getpid()
@@ -293,35 +266,39 @@ class LedgerReader:
         try:
             yield
         except SQLAlchemyError as error:
-            cause = (
-                type(error.orig).__name__
-                if isinstance(error, DBAPIError) and error.orig is not None
-                else type(error).__name__
-            )
+            cause = type(getattr(error, "orig", None) or error).__name__
             raise LedgerError(
-                f"ledger {self._place}: cannot be used ({cause}); expected a ledger that can be reached, has "
+                f"ledger {self.place}: cannot be used ({cause}); expected a ledger that can be reached, has "
                 "room and may be read and written. Mend that, or name another place ($LUNGUAGE_LEDGER); what "
                 "was recorded is kept, and a new run asks only for the rest."
             ) from None
 
 
-def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
+def settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settlement]:
     """The settled ones among distinct `keys`."""
     c = ATTEMPTS.c
     replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)
     tries: dict[str, int] = {}
-    for start in range(0, len(keys), CHUNK):
-        relevant = c.key.in_(keys[start : start + CHUNK]) & or_(c.valid, c.failure.in_(sorted(COUNTED)))
-        for key, stage, answer, failure in connection.execute(
-            select(c.key, c.stage, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
-        ):
-            replies[key].append((answer, failure))
-            tries[key] = tries_of(stage)
+    relevant = c.valid | c.failure.in_(sorted(COUNTED))
+    query = sa.select(c.key, c.stage, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
+    for key, stage, answer, failure in rows_among(connection, query, c.key, keys):
+        replies[key].append((answer, failure))
+        tries[key] = tries_of(stage)
     entries = {key: settle(key, those, tries[key]) for key, those in replies.items()}
     return {key: entry for key, entry in entries.items() if entry is not None}
 
 
-def _closed(engine: Engine, process: int) -> None:
+def rows_among(
+    connection: sa.Connection, statement: Any, column: sa.Column[Any], values: Sequence[str]
+) -> Iterator[Any]:
+    """The rows that a statement gives for these values of a column; some values at a time, because a
+    statement cannot name any number.
+    """
+    for start in range(0, len(values), _AT_A_TIME):
+        yield from connection.execute(statement.where(column.in_(values[start : start + _AT_A_TIME])))
+
+
+def _closed(engine: sa.Engine, process: int) -> None:
     """Close the connections when the ledger goes or the process ends: SQLite then writes its log into the
     file, which is whole by itself and may be copied. A forked process leaves them to the one that made them.
     """

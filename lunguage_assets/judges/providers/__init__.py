@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lunguage_assets.judges.providers.endpoints import Endpoint, resolve_endpoint
-from lunguage_assets.judges.requests import ModelBinding, Provider
+from lunguage_assets.judges.providers.endpoints import resolve_endpoint
+from lunguage_assets.judges.requests import Provider
 from lunguage_assets.judges.slots import ModelSlot
 
 
 def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provider:
     """The provider of a slot, ready to answer; nothing is sent yet.
 
-    Args:
-        key: the slot's name, for messages.
-        slot: what is configured.
-        environ: where keys and endpoints are read.
+    `environ` is where keys and endpoints are read.
 
     Raises:
         ConfigurationError: a variable is not set, or the SDK is not installed.
@@ -31,18 +28,14 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provid
 
         return local_provider(key, slot, slot.binding)
     endpoint = resolve_endpoint(key, slot, environ)
-    return _provider(key, slot, slot.binding, endpoint)
-
-
-def _provider(key: str, slot: ModelSlot, binding: ModelBinding, endpoint: Endpoint) -> Provider:
     if slot.provider == "anthropic":
         from lunguage_assets.judges.providers.anthropic import AnthropicProvider
 
-        return AnthropicProvider(key, binding, endpoint, slot.limits.timeout_s, slot.limits.in_flight)
+        return AnthropicProvider(key, slot, endpoint)
     if slot.provider in ("gemini", "vertex"):
         from lunguage_assets.judges.providers.gemini import GeminiProvider
 
-        return GeminiProvider(key, binding, endpoint, slot.limits.timeout_s, slot.limits.in_flight)
+        return GeminiProvider(key, slot, endpoint)
     from lunguage_assets.judges.providers.openai import OpenAIProvider
 
-    return OpenAIProvider(key, binding, endpoint, slot.limits.timeout_s, slot.limits.in_flight)
+    return OpenAIProvider(key, slot, endpoint)

@@ -19,29 +19,23 @@ class AnthropicProvider(SdkProvider):
     module = "anthropic"
 
     async def answer(self, request: Request) -> Reply:
-        body = self._body(request)
-        limit = body.pop("max_tokens")
-        create = self.client.messages.create
-        response = await attempt(
-            lambda: create(
-                model=self._binding.model,
-                max_tokens=limit,
-                system=request.prompt.system,
-                messages=_messages(request),
-                extra_body=body or None,
-            ),
-            self._timeout_s,
-        )
+        body, create = self.body(request), self.client.messages.create
+        named = {name: body.pop(name) for name in ("model", "max_tokens", "system", "messages")}
+        response = await attempt(lambda: create(**named, extra_body=body or None), self._timeout_s)
         return self.reply(response, request)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The whole body of a request, as it stands in a batch."""
-        return {
-            "model": self._binding.model,
+        body = {
+            "model": self.binding.model,
             "system": request.prompt.system,
-            "messages": _messages(request),
-            **self._body(request),
+            "messages": [{"role": "user", "content": request.prompt.user}],
+            **dict(self.binding.parameters),
         }
+        if (schema := answer_schema(request)) is None:
+            return body
+        output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": schema}}
+        return body | {"output_config": output}
 
     def reply(self, response: Any, request: Request) -> Reply:
         """What a message says.
@@ -61,25 +55,9 @@ class AnthropicProvider(SdkProvider):
             open_telemetry=False,  # its traces can be told to hold prompts
         )
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        body = dict(self._binding.parameters)
-        schema = answer_schema(request)
-        if schema is None:
-            return body
-        output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": schema}}
-        return body | {"output_config": output}
-
-
-def _messages(request: Request) -> list[dict[str, str]]:
-    return [{"role": "user", "content": request.prompt.user}]
-
 
 def _reply(message: Any, *, unpack: bool) -> Reply:
-    model, blocks, usage = (
-        getattr(message, "model", None),
-        getattr(message, "content", None),
-        getattr(message, "usage", None),
-    )
+    model, blocks, usage = (getattr(message, name, None) for name in ("model", "content", "usage"))
     if not isinstance(model, str) or not isinstance(blocks, list):
         raise ProviderFailure("malformed")
     text = "".join(block.text or "" for block in blocks if block.type == "text")

@@ -10,34 +10,22 @@ import logging
 import os
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
 from types import ModuleType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.providers.endpoints import Endpoint
-from lunguage_assets.judges.requests import ModelBinding
+from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
-_TALKATIVE = (
-    "openai",
-    "anthropic",
-    "google_genai",
-    "google.auth",
-    "httpx2",
-    "httpcore2",
-    "httpx",
-    "httpcore",
-)
-
-Client = TypeVar("Client")
+_TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx", "httpcore")
 
 
 def sdk(key: str, module: str) -> ModuleType:
     """An SDK's module.
 
-    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests, and OPENAI_LOG or
-    ANTHROPIC_LOG would turn that on.
+    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests. A level alone would
+    not do: OPENAI_LOG, ANTHROPIC_LOG and every run of Dagster that begins meanwhile may set it anew.
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs it.
@@ -48,59 +36,44 @@ def sdk(key: str, module: str) -> ModuleType:
         raise ConfigurationError(
             f"judge {key!r} needs the package of module {module}, which is not installed. Run: {INSTALL}"
         ) from None
-    for name in _TALKATIVE:
-        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLogger(name).level))
+    for name in (*_TALKATIVE, *logging.root.manager.loggerDict):
+        if name.startswith(_TALKATIVE):
+            logger = logging.getLogger(name)
+            logger.setLevel(max(logging.WARNING, logger.level))
+            logger.addFilter(_is_warning)  # once: one that is there is not added again
     return found
 
 
-class PerLoop(Generic[Client]):
-    """One client per running event loop: pooled connections belong to the loop that opened them."""
+def _is_warning(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
 
-    def __init__(self, make: Callable[[], Client], close: Callable[[Client], Awaitable[None]]) -> None:
-        self._make, self._close = make, close
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = (
-            weakref.WeakKeyDictionary()
-        )
+
+class SdkProvider(ABC):
+    """A provider through its SDK, the module `module`, with one client per running event loop: pooled
+    connections belong to the loop that opened them.
+    """
+
+    module: ClassVar[str]
+
+    def __init__(self, key: str, slot: ModelSlot, endpoint: Endpoint) -> None:
+        self._module = sdk(key, self.module)
+        self.binding, self._endpoint = slot.binding, endpoint
+        self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
 
     @property
-    def here(self) -> Client:
-        """The running loop's client, made at first use."""
+    def client(self) -> Any:
+        """The SDK's client of the running event loop, made at first use."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = self._make()
+            self._clients[loop] = self._client()
         return self._clients[loop]
 
     async def close(self) -> None:
         """Close the running loop's client; those of other loops ended with them."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
-            await self._close(client)
-
-
-class SdkProvider(ABC):
-    """A provider through its SDK, the module `module`: its binding, and a client per event loop."""
-
-    module: ClassVar[str]
-
-    def __init__(
-        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
-    ) -> None:
-        self._module = sdk(key, self.module)
-        self._binding, self._endpoint = binding, endpoint
-        self._timeout_s, self._in_flight = timeout_s, in_flight
-        self._clients: PerLoop[Any] = PerLoop(self._client, lambda client: client.close())
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
-
-    @property
-    def client(self) -> Any:
-        """The SDK's client of the running event loop."""
-        return self._clients.here
-
-    async def close(self) -> None:
-        await self._clients.close()
+            await client.close()
 
     @abstractmethod
     def _client(self) -> Any:

@@ -24,15 +24,12 @@ def structured(request: Request) -> dict[str, Any] | None:
 
 
 def answer_schema(request: Request) -> dict[str, Any] | None:
-    """Schema of a constrained answer, a label or a structure; None: the answer is free."""
-    return label_schema(request.labels) if constrained(request) else structured(request)
-
-
-def label_schema(labels: tuple[str, ...]) -> dict[str, Any]:
-    """JSON schema of an object whose only field, `answer`, is one of the labels."""
+    """Schema of a constrained answer, an object with a label or a structure; None: the answer is free."""
+    if not constrained(request):
+        return structured(request)
     return {
         "type": "object",
-        "properties": {"answer": {"type": "string", "enum": list(labels)}},
+        "properties": {"answer": {"type": "string", "enum": list(request.labels)}},
         "required": ["answer"],
         "additionalProperties": False,
     }

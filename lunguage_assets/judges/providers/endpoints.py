@@ -74,23 +74,23 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
             raise ConfigurationError(
                 f"judge {key!r}: environment variable {name} is not set. Set it, or choose another preset."
             )
-    variable = slot.base_url_env or (
-        "" if slot.base_url or slot.provider != "azure-openai" else AZURE_ENDPOINT
-    )
+
+    def read(variable: str) -> str:
+        return environ.get(variable, "").strip()
+
+    is_azure, is_vertex = slot.provider == "azure-openai", slot.provider == "vertex"
+    variable = slot.base_url_env or (AZURE_ENDPOINT if is_azure and not slot.base_url else "")
     try:
-        base_url = checked_base_url(environ[variable].strip()) if variable else slot.base_url
+        base_url = checked_base_url(read(variable)) if variable else slot.base_url
     except ValueError as error:
         raise ConfigurationError(f"judge {key!r}: environment variable {variable}: {error}.") from None
-    location = environ.get(VERTEX_LOCATION, "").strip() if slot.provider == "vertex" else ""
-    secret = slot.api_key_env or KEY_VARIABLES.get(slot.provider, "")
+    location = read(VERTEX_LOCATION) if is_vertex else ""
+    official = _vertex_url(location) if is_vertex else _OFFICIAL.get(slot.provider, "")
     return Endpoint(
-        base_url=base_url
-        or (_vertex_url(location) if slot.provider == "vertex" else _OFFICIAL[slot.provider]),
-        api_key=environ[secret].strip() if secret else "",
-        api_version=slot.api_version or environ.get(AZURE_VERSION, "").strip()
-        if slot.provider == "azure-openai"
-        else "",
-        project=environ.get(VERTEX_PROJECT, "").strip() if slot.provider == "vertex" else "",
+        base_url=base_url or official,
+        api_key=read(slot.api_key_env or KEY_VARIABLES.get(slot.provider, "")),
+        api_version=slot.api_version or read(AZURE_VERSION) if is_azure else "",
+        project=read(VERTEX_PROJECT) if is_vertex else "",
         location=location,
     )
 

@@ -16,47 +16,35 @@ from lunguage_assets.judges.requests import FailureKind, ProviderFailure
 Answer = TypeVar("Answer")
 
 _KINDS: Mapping[int, FailureKind] = {
-    401: "authentication",
-    402: "authentication",
-    403: "authentication",
-    408: "timeout",
-    409: "server",
-    425: "server",
+    **dict.fromkeys((401, 402, 403), "authentication"),
+    **dict.fromkeys((408, 504), "timeout"),
+    **dict.fromkeys((409, 425), "server"),
+    **dict.fromkeys((503, 529), "overloaded"),
     429: "rate_limited",
-    503: "overloaded",
-    504: "timeout",
-    529: "overloaded",
 }
 _EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 """Codes of a 429 that waiting does not mend: the account has no money left."""
 
 # Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported
 # to ask for a class.
-_BY_NAME: tuple[tuple[frozenset[str], FailureKind], ...] = (
-    (frozenset({"ReplyTooLarge"}), "too_large"),
-    (frozenset({"TimeoutError", "APITimeoutError", "TimeoutException"}), "timeout"),
-    (frozenset({"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}), "malformed"),
+_BY_NAME: tuple[tuple[set[str], FailureKind], ...] = (
+    ({"ReplyTooLarge"}, "too_large"),
+    ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "timeout"),
+    ({"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}, "malformed"),
     (
-        frozenset(
-            {"APIConnectionError", "RequestError", "TransportError", "OSError", "ClientConnectionError"}
-        ),
+        {"APIConnectionError", "RequestError", "TransportError", "OSError", "ClientConnectionError"},
         "connection",
     ),
     (
-        frozenset(
-            {
-                "RefreshError",
-                "DefaultCredentialsError",
-                "GoogleAuthError",
-                "CredentialsError",
-                "UserAccessTokenError",
-            }
-        ),
+        {
+            "RefreshError", "DefaultCredentialsError", "GoogleAuthError", "CredentialsError",
+            "UserAccessTokenError",
+        },
         "authentication",
     ),
     # What the SDKs stumble over when a response is JSON of other types than theirs:
-    (frozenset({"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}), "malformed"),
-)
+    ({"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}, "malformed"),
+)  # fmt: skip
 
 
 async def attempt(
@@ -88,9 +76,8 @@ def failure_of(error: Exception) -> ProviderFailure:
     status = _status(error)
     if status is not None:
         return ProviderFailure(_kind_of(status, error), status, _retry_after(error))
-    names = {
-        cls.__name__ for cls in (*type(error).__mro__, type(error.__cause__))
-    }  # an SDK wraps what it met
+    # an SDK wraps what it met
+    names = {cls.__name__ for cls in (*type(error).__mro__, type(error.__cause__))}
     return ProviderFailure(next((kind for known, kind in _BY_NAME if known & names), "rejected"))
 
 
@@ -147,11 +134,8 @@ def _retry_delay(details: Any) -> float | None:
     """Google's RetryInfo, such as {"retryDelay": "13s"}."""
     body = details.get("error", details) if isinstance(details, dict) else {}
     entries = body.get("details", []) if isinstance(body, dict) else []
-    delays = (
-        [entry.get("retryDelay") for entry in entries if isinstance(entry, dict)]
-        if isinstance(entries, list)
-        else []
-    )
-    return next(
-        (seconds_to_wait(delay.removesuffix("s")) for delay in delays if isinstance(delay, str)), None
-    )
+    for entry in entries if isinstance(entries, list) else []:
+        delay = entry.get("retryDelay") if isinstance(entry, dict) else None
+        if isinstance(delay, str):
+            return seconds_to_wait(delay.removesuffix("s"))
+    return None

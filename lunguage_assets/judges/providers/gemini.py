@@ -10,7 +10,8 @@ from lunguage_assets.judges.providers.constrained import constrained, structured
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import can_be, tokens, well_formed
-from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import ModelSlot
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _FINISHED = frozenset(
@@ -28,20 +29,18 @@ class GeminiProvider(SdkProvider):
 
     module = "google.genai"
 
-    def __init__(
-        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
-    ) -> None:
-        super().__init__(key, binding, endpoint, timeout_s, in_flight)
-        self._types = sdk(key, "google.genai.types")
+    def __init__(self, key: str, slot: ModelSlot, endpoint: Endpoint) -> None:
+        super().__init__(key, slot, endpoint)
+        self.types = sdk(key, "google.genai.types")
         self._parameters = self._checked(key)
-        self._credentials = _default_credentials(key) if binding.provider == "vertex" else None
+        self._credentials = _default_credentials(key) if slot.provider == "vertex" else None
 
     async def answer(self, request: Request) -> Reply:
         config = self.config(request)
         models = self.client.models
         response = await attempt(
             lambda: models.generate_content(
-                model=self._binding.model, contents=request.prompt.user, config=config
+                model=self.binding.model, contents=request.prompt.user, config=config
             ),
             self._timeout_s,
         )
@@ -50,16 +49,11 @@ class GeminiProvider(SdkProvider):
     @property
     def client(self) -> Any:
         """The SDK's asynchronous client of the running event loop."""
-        return self._clients.here.sdk.aio
-
-    @property
-    def types(self) -> Any:
-        """The SDK's types."""
-        return self._types
+        return super().client.sdk.aio
 
     def config(self, request: Request) -> Any:
         """Everything of a request but its user text."""
-        return self._types.GenerateContentConfig(
+        return self.types.GenerateContentConfig(
             **self._parameters, **self._constraint(request), system_instruction=request.prompt.system
         )
 
@@ -72,9 +66,9 @@ class GeminiProvider(SdkProvider):
         return well_formed(lambda: _reply(response))
 
     def _checked(self, key: str) -> dict[str, Any]:
-        parameters = dict(self._binding.parameters)
+        parameters = dict(self.binding.parameters)
         try:
-            self._types.GenerateContentConfig(**parameters)
+            self.types.GenerateContentConfig(**parameters)
         except ValueError as error:
             problems = error.errors(include_url=False) if hasattr(error, "errors") else []
             field = ".".join(str(part) for part in problems[0]["loc"]) if problems else "?"
@@ -86,21 +80,20 @@ class GeminiProvider(SdkProvider):
 
     def _client(self) -> _Client:
         http = self._http()
-        options = self._types.HttpOptions(
+        options = self.types.HttpOptions(
             base_url=self._endpoint.base_url,
             timeout=max(1, round(self._timeout_s * 1000)),  # milliseconds
             httpx_async_client=http,
         )
-        if self._binding.provider == "vertex":
+        place: dict[str, Any] = {"vertexai": False, "api_key": self._endpoint.api_key}
+        if self.binding.provider == "vertex":
             place = {
+                "vertexai": True,
                 "project": self._endpoint.project,
                 "location": self._endpoint.location,
                 "credentials": self._credentials,
             }
-            return _Client(self._module.Client(vertexai=True, http_options=options, **place), http)
-        return _Client(
-            self._module.Client(vertexai=False, api_key=self._endpoint.api_key, http_options=options), http
-        )
+        return _Client(self._module.Client(http_options=options, **place), http)
 
     def _constraint(self, request: Request) -> dict[str, Any]:
         if (schema := structured(request)) is not None:

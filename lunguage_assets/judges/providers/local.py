@@ -108,14 +108,10 @@ class LocalProvider:
     """
 
     def __init__(self, binding: ModelBinding, load: Callable[[], BatchModel], batch_size: int) -> None:
-        self._binding, self._load, self._batch_size = binding, load, batch_size
+        self.binding, self._load, self._batch_size = binding, load, batch_size
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
         self._process = 0
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.
@@ -138,9 +134,8 @@ class LocalProvider:
 
     def _put(self, asked: _Asked) -> None:
         with self._lock:
-            if (
-                self._worker is None or self._process != os.getpid()
-            ):  # a forked process has the object and not the thread
+            # a forked process has the object and not the thread
+            if self._worker is None or self._process != os.getpid():
                 self._worker, self._process = _Worker(self._load, self._batch_size), os.getpid()
                 self._worker.start()
                 weakref.finalize(self, self._worker.end).atexit = False

@@ -9,6 +9,7 @@ padded on the left and masked, and the random numbers of a sample are a function
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 import weakref
 from collections.abc import Sequence
@@ -97,9 +98,8 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
             f"judge {key!r}: model {name!r} has no chat template; expected a model tuned for instructions."
         )
     ends = _ends(model, tokenizer)
-    model.generation_config = (
-        transformers.GenerationConfig()
-    )  # its authors' sampling habits would silently complete a judge's parameters
+    # its authors' sampling habits would silently complete a judge's parameters
+    model.generation_config = transformers.GenerationConfig()
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else next(iter(ends), 0)
     return Weights(
         tokenizer, model, ends, pad, getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -136,20 +136,16 @@ class LocalModel:
         new = 1 if scored else self._parameters.max_new_tokens
         prompts = self._tokens([self.rendered(request.prompt) for request in requests])
         longest = self._weights.longest
-        fitting = [
-            n
-            for n, tokens in enumerate(prompts)
-            if longest is None or len(tokens) + len(prefix) + new <= longest
-        ]
+        room = math.inf if longest is None else longest - len(prefix) - new
+        fitting = [n for n, tokens in enumerate(prompts) if len(tokens) <= room]
         replies: list[Reply | ProviderFailure] = [ProviderFailure("rejected") for _ in requests]
         if fitting:
             asked, shown = [requests[n] for n in fitting], [prompts[n] for n in fitting]
             with self._weights.lock:
-                found = (
-                    self._scored(asked, shown, prefix, (first, second))
-                    if scored
-                    else self._generated(asked, shown)
-                )
+                if scored:
+                    found = self._scored(asked, shown, prefix, (first, second))
+                else:
+                    found = self._generated(asked, shown)
             for n, (text, answered) in zip(fitting, found, strict=True):
                 replies[n] = Reply(text, self._binding.model, len(prompts[n]), answered)
         return replies
@@ -164,18 +160,10 @@ class LocalModel:
         """The conversation up to where the model's answer begins; a template without a system role gets both
         texts as the user's.
         """
-        if self._system_role and prompt.system:
-            messages = [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ]
-        else:
-            messages = [
-                {
-                    "role": "user",
-                    "content": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user,
-                }
-            ]
+        said = {"system": prompt.system, "user": prompt.user}
+        if not (self._system_role and prompt.system):
+            said = {"user": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user}
+        messages = [{"role": role, "content": text} for role, text in said.items()]
         template = self._parameters.chat_template_kwargs
         shown: str = self._weights.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **template
@@ -186,16 +174,13 @@ class LocalModel:
         """Some templates refuse a system role, some leave it out without a word."""
         self._system_role = True
         try:
-            return "spoken by the system" in self.rendered(
-                Prompt("spoken by the system", "spoken by the user")
-            )
+            return "by the system" in self.rendered(Prompt("spoken by the system", "spoken by the user"))
         except Exception:
             return False
 
     def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        tokens: list[Tokens] = self._weights.tokenizer(list(texts), add_special_tokens=False)[
-            "input_ids"
-        ]  # the template has them
+        encoded = self._weights.tokenizer(list(texts), add_special_tokens=False)  # the template has them
+        tokens: list[Tokens] = encoded["input_ids"]
         return tokens
 
     def _labels(self, labels: tuple[str, ...]) -> tuple[Tokens, Tokens, Tokens]:
@@ -247,14 +232,8 @@ class LocalModel:
         """
         import torch
 
-        result = self._generate(
-            [prompt + prefix for prompt in prompts],
-            1,
-            None,
-            use_cache=False,
-            output_logits=True,
-            return_dict_in_generate=True,
-        )
+        options = {"use_cache": False, "output_logits": True, "return_dict_in_generate": True}
+        result = self._generate([prompt + prefix for prompt in prompts], 1, None, **options)
         scores = torch.log_softmax(result.logits[0].double(), dim=-1)
         first, second = (torch.logsumexp(scores[:, tokens], dim=-1).tolist() for tokens in decisive)
         answers = []
@@ -265,12 +244,10 @@ class LocalModel:
 
     def _generated(self, requests: Sequence[Request], prompts: Sequence[Tokens]) -> list[tuple[str, int]]:
         """Text and its number of tokens, the ending one included, for each prompt."""
-        chooser = None
+        chooser, start = None, max(map(len, prompts))
         if self._parameters.do_sample:
-            chooser = Chooser(self._parameters, self._seeds(requests), max(map(len, prompts)))
-        sequences = self._generate(prompts, self._parameters.max_new_tokens, chooser)[
-            :, max(map(len, prompts)) :
-        ].tolist()
+            chooser = Chooser(self._parameters, self._seeds(requests), start)
+        sequences = self._generate(prompts, self._parameters.max_new_tokens, chooser)[:, start:].tolist()
         answers = []
         for tokens in sequences:
             end = next((n + 1 for n, token in enumerate(tokens) if token in self._weights.ends), len(tokens))

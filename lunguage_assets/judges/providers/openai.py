@@ -22,21 +22,37 @@ class OpenAIProvider(SdkProvider):
     module = "openai"
 
     async def answer(self, request: Request) -> Reply:
-        create, body = self.client.chat.completions.create, self._body(request)
+        create, body = self.client.chat.completions.create, self.body(request)
+        named = {name: body.pop(name) for name in ("model", "messages")}
         response = await attempt(
-            lambda: create(model=self._binding.model, messages=_messages(request), extra_body=body),
+            lambda: create(**named, extra_body=body),
             self._timeout_s,
             lambda error: code_of(error) == "content_filter",  # Azure refuses a prompt by HTTP 400
         )
-        if response is None:
-            return Reply(
-                "", self._binding.model, 0, 0, refused=True, metered=False
-            )  # Azure may bill a prompt that it filters
+        if response is None:  # Azure may bill a prompt that it filters
+            return Reply("", self.binding.model, 0, 0, refused=True, metered=False)
         return self.reply(response, request)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The whole body of a request, as it stands in a batch."""
-        return {"model": self._binding.model, "messages": _messages(request), **self._body(request)}
+        prompt = request.prompt
+        body: dict[str, Any] = {
+            "model": self.binding.model,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+        }
+        if self.binding.provider == "openai":
+            body["store"] = False
+        body |= dict(self.binding.parameters)
+        if (schema := answer_schema(request)) is None:
+            return body
+        if self.binding.provider == "openai-compatible":
+            choice = {"choice": list(request.labels)} if constrained(request) else {"json": schema}
+            return body | {"structured_outputs": choice}
+        named = {"name": "answer", "strict": True, "schema": schema}
+        return body | {"response_format": {"type": "json_schema", "json_schema": named}}
 
     def reply(self, response: Any, request: Request) -> Reply:
         """What a completion says.
@@ -44,21 +60,17 @@ class OpenAIProvider(SdkProvider):
         Raises:
             ProviderFailure: malformed.
         """
-        return well_formed(
-            lambda: _reply(
-                response, unpack=constrained(request) and self._binding.provider != "openai-compatible"
-            )
-        )
+        unpack = constrained(request) and self.binding.provider != "openai-compatible"
+        return well_formed(lambda: _reply(response, unpack=unpack))
 
     def _client(self) -> Any:
-        http = self._http()
         shared = {
             "api_key": self._endpoint.api_key or _NO_KEY,
             "timeout": self._timeout_s,
             "max_retries": 0,
-            "http_client": http,
+            "http_client": self._http(),
         }
-        if self._binding.provider == "azure-openai":
+        if self.binding.provider == "azure-openai":
             return self._module.AsyncAzureOpenAI(
                 azure_endpoint=self._endpoint.base_url, api_version=self._endpoint.api_version, **shared
             )
@@ -66,37 +78,13 @@ class OpenAIProvider(SdkProvider):
         own = {"Authorization": f"Bearer {shared['api_key']}"}
         return self._module.AsyncOpenAI(base_url=self._endpoint.base_url, default_headers=own, **shared)
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {"store": False} if self._binding.provider == "openai" else {}
-        body |= dict(self._binding.parameters)
-        schema = answer_schema(request)
-        if schema is None:
-            return body
-        if self._binding.provider == "openai-compatible":
-            choice = {"choice": list(request.labels)} if constrained(request) else {"json": schema}
-            return body | {"structured_outputs": choice}
-        named = {"name": "answer", "strict": True, "schema": schema}
-        return body | {"response_format": {"type": "json_schema", "json_schema": named}}
-
-
-def _messages(request: Request) -> list[dict[str, str]]:
-    return [
-        {"role": "system", "content": request.prompt.system},
-        {"role": "user", "content": request.prompt.user},
-    ]
-
 
 def _reply(response: Any, *, unpack: bool) -> Reply:
-    model, choices, usage = (
-        getattr(response, "model", None),
-        getattr(response, "choices", None),
-        getattr(response, "usage", None),
-    )
+    model, choices, usage = (getattr(response, name, None) for name in ("model", "choices", "usage"))
     if not isinstance(model, str) or not isinstance(choices, list):
         raise ProviderFailure("malformed")
-    message = choices[0].message if choices else None
-    finish = choices[0].finish_reason if choices else None
-    text = (getattr(message, "content", None) or "") if message is not None else ""
+    message, finish = (choices[0].message, choices[0].finish_reason) if choices else (None, None)
+    text = getattr(message, "content", None) or ""
     asked, answered = tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
     return Reply(
         text=bare_label(text) if unpack else text,

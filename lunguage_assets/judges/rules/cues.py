@@ -13,26 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import exp
 from typing import Any, Self
 
-from lunguage_assets.judges.protocol import (
-    MASK,
-    ComparisonAnswer,
-    ComparisonQuestion,
-    ExtractionAnswer,
-    ExtractionQuestion,
-)
+from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
 from lunguage_assets.judges.rules.contrasts import contrast_of, is_denied
-from lunguage_assets.judges.rules.reading import (
-    SAME_CLAUSE,
-    Reading,
-    choose_by_score,
-    denies_list,
-    is_predicate,
-)
-from lunguage_assets.judges.rules.words import read_words, words_identity
+from lunguage_assets.judges.rules.reading import SAME_CLAUSE, Reading, denies_list, is_predicate
+from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
 
 VERSION = "2"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
@@ -103,58 +91,49 @@ def _words(content: Mapping[str, Any]) -> Words:
     return Words(*({str(word): float(weight) for word, weight in table.items()} for table in tables))
 
 
-class CuesJudge:
-    """Deterministic and free; answers from the sum of cues."""
+class CuesJudge(RuleJudge):
+    """Answers from the sum of cues."""
 
     def __init__(self, key: str, words: Words) -> None:
-        self._key, self._words = key, words
-        self._score = lru_cache(maxsize=1 << 17)(lambda sentence: _score(words, sentence))
+        self._words = words
+        tables = [sorted(table.items()) for table in (words.cues, words.negations, words.context)]
+        super().__init__(key, "cues", VERSION, *tables, _GRAMMAR.pattern, _FADE, _OTHER_SIDE)
 
     @classmethod
     def bundled(cls, key: str) -> Self:
         return cls(key, bundled_words())
 
-    @property
-    def key(self) -> str:
-        return self._key
-
-    @cached_property
-    def identity(self) -> str:
-        words = (self._words.cues, self._words.negations, self._words.context)
-        tables = [sorted(table.items()) for table in words]
-        return words_identity("cues", VERSION, *tables, _GRAMMAR.pattern, _FADE, _OTHER_SIDE)
-
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
         """Cue words near the finding, with the small words that belong to them ("may be due to").
 
         The nearest such phrase, those that touch it, and those that join alternatives next to the finding.
         Without a masked sentence all are given.
         """
-        return [ExtractionAnswer(_phrases(question)) for question in questions]
+        masked = question.masked_sentence
+        reading = Reading.of(question.sentence if masked is None else masked)
+        runs = _runs(reading)
+        if masked is not None:
+            runs = _near(reading, runs)
+        return tuple(dict.fromkeys(" ".join(reading.tokens[start:end]) for start, end in runs))
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """The higher score wins; see `choose_by_score` for ties and for unknown hedges."""
-        return choose_by_score(questions, self._score, "cues")
-
-
-def _score(words: Words, masked_sentence: str) -> float | None:
-    """None without a word of belief in the clause of the finding, and outside a contrast of findings."""
-    reading = Reading.of(masked_sentence)
-    contrast = contrast_of(reading)
-    total, is_known, first = 0.0, contrast is not None, 0
-    if contrast is not None:
-        total = _PREFERRED if contrast[1] else _DISMISSED
-        first = 0 if contrast[0].first_preferred or not contrast[1] else contrast[0].end
-    for place, token in enumerate(reading.tokens[first:], start=first):
-        belief = words.cues.get(token, 0.0)
-        context = 0.0 if place and _doubts(reading, place - 1) else words.context.get(token, 0.0)
-        weight = belief + context + _negation(words, reading, place)
-        if not weight:
-            continue
-        near = _nearness(reading, place, token)
-        is_known |= (bool(belief) or _doubts(reading, place)) and near > _KNOWN_NEARNESS
-        total += (-abs(weight) if belief and _turned(reading, place) else weight) * near
-    return round(total, 9) if is_known else None
+    def score(self, masked_sentence: str) -> float | None:
+        """None without a word of belief in the clause of the finding, and outside a contrast of findings."""
+        reading = Reading.of(masked_sentence)
+        contrast = contrast_of(reading)
+        total, is_known, first = 0.0, contrast is not None, 0
+        if contrast is not None:
+            total = _PREFERRED if contrast[1] else _DISMISSED
+            first = 0 if contrast[0].first_preferred or not contrast[1] else contrast[0].end
+        for place, token in enumerate(reading.tokens[first:], start=first):
+            belief = self._words.cues.get(token, 0.0)
+            context = 0.0 if place and _doubts(reading, place - 1) else self._words.context.get(token, 0.0)
+            weight = belief + context + _negation(self._words, reading, place)
+            if not weight:
+                continue
+            near = _nearness(reading, place, token)
+            is_known |= (bool(belief) or _doubts(reading, place)) and near > _KNOWN_NEARNESS
+            total += (-abs(weight) if belief and _turned(reading, place) else weight) * near
+        return round(total, 9) if is_known else None
 
 
 def _doubts(reading: Reading, place: int) -> bool:
@@ -192,15 +171,6 @@ def _nearness(reading: Reading, place: int, token: str) -> float:
         usual = before != (token in _AFTER)
         best = max(best, exp(-cost / _FADE) * (1.0 if usual else _OTHER_SIDE))
     return best
-
-
-def _phrases(question: ExtractionQuestion) -> tuple[str, ...]:
-    masked = question.masked_sentence
-    reading = Reading.of(question.sentence if masked is None else masked)
-    runs = _runs(reading)
-    if masked is not None:
-        runs = _near(reading, runs)
-    return tuple(dict.fromkeys(" ".join(reading.tokens[start:end]) for start, end in runs))
 
 
 def _runs(reading: Reading) -> list[tuple[int, int]]:

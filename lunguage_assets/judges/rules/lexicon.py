@@ -16,26 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
+from typing import Any, Self
 
-from lunguage_assets.judges.protocol import (
-    MASK,
-    ComparisonAnswer,
-    ComparisonQuestion,
-    ExtractionAnswer,
-    ExtractionQuestion,
-)
+from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
 from lunguage_assets.judges.rules.contrasts import Contrast, contrast_of, is_denied
 from lunguage_assets.judges.rules.published import published_ranking
-from lunguage_assets.judges.rules.reading import (
-    SAME_CLAUSE,
-    Reading,
-    choose_by_score,
-    denies_list,
-    is_predicate,
-)
-from lunguage_assets.judges.rules.words import read_words, words_identity
+from lunguage_assets.judges.rules.reading import SAME_CLAUSE, Reading, denies_list, is_predicate
+from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
 
 VERSION = "2"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
@@ -110,74 +98,47 @@ def _lexicon(content: Mapping[str, Any]) -> Lexicon:
     return Lexicon(tuple(hedges), {str(word): float(shift) for word, shift in content["shifts"].items()})
 
 
-class LexiconJudge:
-    """Deterministic and free; answers from the governing hedge."""
+class LexiconJudge(RuleJudge):
+    """Answers from the governing hedge."""
 
     def __init__(self, key: str, lexicon: Lexicon) -> None:
-        self._key, self._lexicon = key, lexicon
+        hedges = sorted((hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges)
+        super().__init__(key, "lexicon", VERSION, hedges, sorted(lexicon.shifts.items()))
+        self._shifts = lexicon.shifts
         self._by_first: dict[str, list[Hedge]] = {}
         for hedge in sorted(lexicon.hedges, key=lambda known: (-len(known.words), known.phrase)):
             self._by_first.setdefault(hedge.words[0], []).append(hedge)
-        self._score = lru_cache(maxsize=1 << 17)(self._uncached_score)
 
     @classmethod
-    def bundled(cls, key: str) -> LexiconJudge:
+    def bundled(cls, key: str) -> Self:
         return cls(key, bundled_lexicon())
 
-    @property
-    def key(self) -> str:
-        return self._key
-
-    @cached_property
-    def identity(self) -> str:
-        hedges = sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._lexicon.hedges)
-        return words_identity("lexicon", VERSION, hedges, sorted(self._lexicon.shifts.items()))
-
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
         """The governing hedge, hedges that it is chained to, and the connectors of the list that the finding
         stands in.
 
         Without a masked sentence the place is unknown and every hedge of the sentence is given: such pairs
         are reviewed by a person.
         """
-        return [ExtractionAnswer(self._phrases(question)) for question in questions]
-
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """The higher score wins; see `choose_by_score` for ties and for unknown hedges."""
-        return choose_by_score(questions, self._score, "lexicon")
-
-    def _phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
         if question.masked_sentence is None:
             found = self._occurrences(Reading.of(question.sentence))
         else:
             found = self._in_scope(Reading.of(question.masked_sentence))
-        return tuple(
-            dict.fromkeys(
-                occurrence.hedge.phrase for occurrence in sorted(found, key=lambda known: known.start)
-            )
-        )
+        return tuple(dict.fromkeys(one.hedge.phrase for one in sorted(found, key=lambda known: known.start)))
 
     def _occurrences(self, reading: Reading) -> list[Occurrence]:
         """All hedges, longest match first, none overlapping."""
         found: list[Occurrence] = []
-        place = 0
-        while place < len(reading.tokens):
-            hedge = next(
-                (
-                    h
-                    for h in self._by_first.get(reading.tokens[place], ())
-                    if reading.tokens[place : place + len(h.words)] == h.words
-                ),
-                None,
-            )
+        place, tokens = 0, reading.tokens
+        while place < len(tokens):
+            known = self._by_first.get(tokens[place], ())
+            hedge = next((h for h in known if tokens[place : place + len(h.words)] == h.words), None)
             if hedge is None:
                 place += 1
                 continue
             end = place + len(hedge.words)
-            cost, mention = min(
-                ((_cost(reading, hedge, place, end, m), m) for m in reading.mentions), default=(0, -1)
-            )
-            found.append(Occurrence(hedge, place, end, cost, mention))
+            costs = ((_cost(reading, hedge, place, end, mention), mention) for mention in reading.mentions)
+            found.append(Occurrence(hedge, place, end, *min(costs, default=(0, -1))))
             place = end
         return found
 
@@ -196,7 +157,7 @@ class LexiconJudge:
         chosen = [] if governing is None else [governing, *_chained(reading, governing, found)]
         return [*chosen, *_connectors(reading, found)]
 
-    def _uncached_score(self, masked_sentence: str) -> float | None:
+    def score(self, masked_sentence: str) -> float | None:
         """None without a hedge that the judge knows."""
         reading = Reading.of(masked_sentence)
         scope = self._in_scope(reading)
@@ -217,7 +178,7 @@ class LexiconJudge:
             return None
         if contrast is not None:
             score = _in_contrast(score, *contrast)
-        return round(score + _context(reading, scope, self._lexicon.shifts), 6)
+        return round(score + _context(reading, scope, self._shifts), 6)
 
 
 def _cost(reading: Reading, hedge: Hedge, start: int, end: int, mention: int) -> int:

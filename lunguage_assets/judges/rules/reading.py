@@ -5,12 +5,10 @@ Shared by the rule-based judges; which words mean what is in `lexicon.py` and `c
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lunguage_assets.judges.protocol import MASK, ComparisonAnswer, ComparisonQuestion
+from lunguage_assets.judges.protocol import MASK
 
 _TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
 _HARD = frozenset({";", ":", ".", "but", "however", "although", "though", "while", "whereas"})
@@ -28,43 +26,16 @@ _COPULAS = frozenset(
 )
 _PREDICATE_ADVERBS = frozenset(
     {
-        "now",
-        "also",
-        "entirely",
-        "still",
-        "quite",
-        "felt",
-        "thought",
-        "considered",
-        "therefore",
-        "strongly",
-        "highly",
-        "clearly",
-        "most",
+        "now", "also", "entirely", "still", "quite", "felt", "thought", "considered", "therefore", "strongly",
+        "highly", "clearly", "most",
     }
-)
+)  # fmt: skip
 _AFTER_PREDICATES = frozenset(
     {
-        "",
-        ".",
-        ",",
-        ";",
-        "and",
-        "but",
-        "given",
-        "in",
-        "on",
-        "at",
-        "though",
-        "although",
-        "however",
-        "based",
-        "here",
-        "present",
-        "as",
-        "with",
+        "", ".", ",", ";", "and", "but", "given", "in", "on", "at", "though", "although", "however", "based",
+        "here", "present", "as", "with",
     }
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +54,13 @@ class Reading:
     def of(cls, masked_sentence: str) -> Reading:
         tokens = tuple(_TOKEN.findall(masked_sentence.lower()))
         walls = [0]
-        last = len(tokens) - 1
         for i, token in enumerate(tokens):
-            hard = token in _HARD and i < last  # the full stop at the end separates nothing
-            walls.append(
-                walls[-1]
-                + (
-                    _HARD_COST
-                    if hard
-                    else _SOFT_COST
-                    if token in _SOFT and not (token == "which" and tokens[i - 1] == ",")
-                    else 0
-                )
-            )
+            cost = 0
+            if token in _HARD and i < len(tokens) - 1:  # the full stop at the end separates nothing
+                cost = _HARD_COST
+            elif token in _SOFT and not (token == "which" and tokens[i - 1] == ","):
+                cost = _SOFT_COST
+            walls.append(walls[-1] + cost)
         return cls(tokens, tuple(i for i, token in enumerate(tokens) if token == MASK), tuple(walls))
 
     def between(self, start: int, end: int) -> int:
@@ -127,43 +92,3 @@ def denies_list(reading: Reading, connector: int) -> bool:
         if reading.word(place) in {".", ";", ":", "but"}:
             return False
     return False
-
-
-def choose_by_score(
-    questions: Sequence[ComparisonQuestion], score: Callable[[str], float | None], salt: str
-) -> list[ComparisonAnswer]:
-    """Answer comparisons by the higher score.
-
-    A sentence without a score has no hedge that the judge knows. Whatever it is compared with, the answer is
-    invalid: comparisons are about tentative findings, and an unknown hedge is no certainty (explicit.md
-    section 6).
-
-    Equal scores are decided by a coin hashed from the two sentences and `salt`, the same coin whichever
-    sentence is shown first. Two identical sentences cannot be told apart by content: there the coin falls on
-    the position, and anew for every replicate.
-    """
-    answers = {
-        True: ComparisonAnswer("sentence_1"),
-        False: ComparisonAnswer("sentence_2"),
-        None: ComparisonAnswer("invalid"),
-    }
-    return [answers[_first_wins(question, score, salt)] for question in questions]
-
-
-def _first_wins(question: ComparisonQuestion, score: Callable[[str], float | None], salt: str) -> bool | None:
-    """None when either sentence has no score."""
-    one, two = question.sentence_1, question.sentence_2
-    score_one, score_two = score(one), score(two)
-    if score_one is None or score_two is None:
-        return None
-    if score_one != score_two:
-        return score_one > score_two
-    if one == two:
-        return _coin(salt, one, str(question.replicate))
-    return _coin(salt, *sorted((one, two))) == (one < two)
-
-
-def _coin(*parts: str) -> bool:
-    return bool(
-        hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] & 1
-    )

@@ -2,13 +2,12 @@
 downstream depends on it.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.recipes import BATCH
+from lunguage_assets.current.standing import Keys
 from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
 from lunguage_assets.explicit.analysis.experts.expert_agreement import (
     expert_agreement as experts_with_ranking,
@@ -19,37 +18,29 @@ from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlati
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
 from lunguage_assets.orchestration.assets.audits import calibration, finding_courses, pathway_audit
-from lunguage_assets.orchestration.assets.step import step_asset
+from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
 from lunguage_assets.orchestration.metadata import picture, rows_table
-from lunguage_assets.orchestration.partitions import Partitions, partition_frames, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
 from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
-
-GROUP = "analysis"
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 _SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n", "left_out")
 
 
 def agreement_of_judges(
-    context: dg.AssetExecutionContext,
     home: HomeResource,
-    comparison_matches: Any,
-    hedge_phrases: Any,
+    keys: Keys,
+    comparison_matches: Frames,
+    hedge_phrases: Mapping[tuple[str, str], pd.DataFrame],
     reference_ranking: pd.DataFrame,
-) -> Iterator[dg.Output]:
+) -> Made:
     """How far judges agree with each other, with themselves and with the pooled ranking."""
     settings = home.settings.explicit
-    matches = _matches(context, comparison_matches)
+    matches, (ranker,) = _by_judge(comparison_matches), keys
     version = str(reference_ranking["vocabulary_version"].iloc[0])
-    keys = list(context.asset_partition_keys_for_input("hedge_phrases"))
-    hedges = {
-        store_keys(key, ("judge", BATCH)): frame
-        for key, frame in partition_frames(hedge_phrases, keys).items()
-    }
-    agreement = judges_with_each_other(matches, hedges, settings, version)
-    correlations = correlate_rankings(matches, {context.partition_key: reference_ranking}, settings, version)
+    agreement = judges_with_each_other(matches, hedge_phrases, settings, version)
+    correlations = correlate_rankings(matches, {ranker: reference_ranking}, settings, version)
     yield dg.Output(
         agreement,
         "judge_agreement",
@@ -63,13 +54,10 @@ def agreement_of_judges(
 
 
 def ranking_robustness(
-    context: dg.AssetExecutionContext,
-    home: HomeResource,
-    reference_ranking: pd.DataFrame,
-    comparison_matches: Any,
-) -> Iterator[dg.Output]:
+    home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
+) -> Made:
     """Rank again with part of the comparisons."""
-    frame = rank_with_half(reference_ranking, _matches(context, comparison_matches), home.settings.explicit)
+    frame = rank_with_half(reference_ranking, _by_judge(comparison_matches), home.settings.explicit)
     measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
     means = frame.groupby("comparisons", as_index=False)[measures].mean()
     plot = {"plot": picture(robustness_plot(frame))} if len(frame) else {}
@@ -81,34 +69,24 @@ def ranking_robustness(
 
 
 def fit_validation(
-    context: dg.AssetExecutionContext,
-    home: HomeResource,
-    reference_ranking: pd.DataFrame,
-    comparison_matches: Any,
-) -> Iterator[dg.Output]:
+    home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
+) -> Made:
     """Fit the phrases of the ranking back into it."""
     settings = home.settings.explicit
-    frame = fit_phrases_back(reference_ranking, _matches(context, comparison_matches), settings)
+    frame = fit_phrases_back(reference_ranking, _by_judge(comparison_matches), settings)
     if frame.empty:
         note = "the published ruler has no matches to fit back with"
         yield dg.Output(frame, "fit_validation", metadata={"note": note})
         return
     limits = (settings.opponent_limit, settings.panel_steps)
     last = frame[frame["step"] == frame["step"].max()]
-    columns = [
-        "strategy",
-        "judges",
-        "opponent_limit",
-        "panel_steps",
-        "mean_distance",
-        "sd_distance",
-        "mean_distance_stopped",
-    ]
+    of_run = ["strategy", "judges", "opponent_limit", "panel_steps"]
+    distances = ["mean_distance", "sd_distance", "mean_distance_stopped"]
     yield dg.Output(
         frame,
         "fit_validation",
         metadata={
-            "last_step": rows_table(last, columns),
+            "last_step": rows_table(last, [*of_run, *distances]),
             "curves": picture(validation_curves(frame, *limits)),
             "spread": picture(validation_spread(frame, *limits)),
         },
@@ -116,11 +94,8 @@ def fit_validation(
 
 
 def expert_agreement(
-    context: dg.AssetExecutionContext,
-    home: HomeResource,
-    reference_ranking: pd.DataFrame,
-    comparison_matches: Any,
-) -> Iterator[dg.Output]:
+    home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
+) -> Made:
     """Compare human experts with the ranking; empty until `lunguage survey import` has brought answers."""
     if not home.home.expert_responses.exists():
         empty = EXPERT_AGREEMENT.frame()
@@ -128,9 +103,9 @@ def expert_agreement(
         return
     responses = load_responses(home.home.expert_responses)
     experts = load_experts(home.home.expert_descriptions)
-    matches = _matches(context, comparison_matches)
+    matches = _by_judge(comparison_matches)
     frame = experts_with_ranking(
-        responses, experts, context.partition_key, reference_ranking, matches, home.settings.explicit
+        responses, experts, *keys, reference_ranking, matches, home.settings.explicit
     )
     not_described, without_answers = undescribed(responses, experts)
     problems = (*responses.problems, *experts.problems)
@@ -149,19 +124,16 @@ def expert_agreement(
     )
 
 
-def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """Analyses of a ranker, made on request."""
-    steps = (
-        agreement_of_judges,
-        ranking_robustness,
-        fit_validation,
-        expert_agreement,
-        pathway_audit,
-        calibration,
-        finding_courses,
-    )
-    return [step_asset(compute.__name__, compute, partitions, GROUP) for compute in steps]
+def _by_judge(frames: Frames) -> dict[str, pd.DataFrame]:
+    return {judge: frame for (judge,), frame in frames.items()}
 
 
-def _matches(context: dg.AssetExecutionContext, value: Any) -> Mapping[str, pd.DataFrame]:
-    return partition_frames(value, list(context.asset_partition_keys_for_input("comparison_matches")))
+STEPS: dict[str, Compute] = {
+    "agreement_of_judges": agreement_of_judges,
+    "ranking_robustness": ranking_robustness,
+    "fit_validation": fit_validation,
+    "expert_agreement": expert_agreement,
+    "pathway_audit": pathway_audit,
+    "calibration": calibration,
+    "finding_courses": finding_courses,
+}

@@ -13,13 +13,16 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.home.store import partition_path, read_sound_table, read_table
+from lunguage_assets.current.standing import Keys
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table, measured_strengths
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.statements.courses import course_counts
 from lunguage_assets.implicit.statements.courses import finding_courses as followed_over_studies
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.orchestration.assets.release import querying, stored_batches
+from lunguage_assets.orchestration.assets.step import Made
+from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.bars import course_bars
@@ -29,7 +32,7 @@ from lunguage_assets.release.outcomes.audited import audited_labels, implied_cel
 from lunguage_assets.release.outcomes.calibrating import LabelOutcomes, Readers, label_outcomes
 from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
 from lunguage_assets.release.outcomes.files import read_outcomes
-from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, REFERENCE_RANKING, TERMS
+from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
 
 _OF_LABELS = ("reports", "pathway_matches", "lunguage_plus_plus", "resolution_log")
 _AUDIT = ["diagnosis", "sub_finding", "expected", "mentioned", "as_implied", "share", "share_low",
@@ -38,11 +41,11 @@ _CALIBRATION = ["by", "group", "cells", "positive", "mean_p", "observed", "brier
                 "intercept", "coverage"]  # fmt: skip
 
 
-def pathway_audit(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+def pathway_audit(home: HomeResource, keys: Keys) -> Made:
     """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts."""
     dictionary = _dictionary(home)
     listed = load_label_list(dictionary=dictionary)
-    with _newest(home, context.partition_key) as (studies, _):
+    with _newest(home, *keys) as (studies, _):
         counts: Counts = Counter()
         audits = {batch: _of_batch(home, batch, listed) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
@@ -72,14 +75,14 @@ def pathway_audit(context: dg.AssetExecutionContext, home: HomeResource) -> Iter
     )
 
 
-def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+def calibration(home: HomeResource, keys: Keys) -> Made:
     """Hold p of the labels against `outcomes.csv` of the home; empty without that file."""
     if not home.home.outcomes.exists():
         yield dg.Output(CALIBRATION.frame(), "calibration", metadata={"note": "there is no outcomes.csv"})
         return
     listed = load_label_list()
     outcomes = read_outcomes(home.home.outcomes, listed)
-    with _newest(home, context.partition_key) as (studies, _):
+    with _newest(home, *keys) as (studies, _):
         found = _label_outcomes(studies, listed, outcomes)
     frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
     yield dg.Output(
@@ -95,14 +98,11 @@ def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterat
     )
 
 
-def finding_courses(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+def finding_courses(home: HomeResource, keys: Keys) -> Made:
     """Follow statements of the same finding over a patient's studies."""
-    ranker = context.partition_key
-    ranking = read_sound_table(
-        REFERENCE_RANKING, partition_path(home.home.tables, REFERENCE_RANKING.name, ranker)
-    )
+    ranking = stored_table(home.home.tables, "reference_ranking", keys)
     listed = load_label_list(dictionary=_dictionary(home))
-    with _newest(home, ranker) as (studies, missing):
+    with _newest(home, *keys) as (studies, missing):
         parts = studies.parts("patient", ("reports", "lunguage_plus_plus"))
         courses = followed_over_studies(
             ((part["reports"], part["lunguage_plus_plus"]) for part in parts),

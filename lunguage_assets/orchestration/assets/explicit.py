@@ -2,18 +2,16 @@
 tentative finding.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.plan import not_there
-from lunguage_assets.current.recipes import BATCH
-from lunguage_assets.documents import literal
+from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
-from lunguage_assets.explicit.fit.fitting import fit_with_log
+from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
@@ -22,16 +20,12 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as colle
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.order_free import compare_with_order
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
-from lunguage_assets.orchestration.assets.step import step_asset
-from lunguage_assets.orchestration.checks.explicit import VERIFIED, verification_result
-from lunguage_assets.orchestration.metadata import Spending, counts, picture, probability_bars
-from lunguage_assets.orchestration.partitions import Partitions, partition_frames, store_keys
+from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
+from lunguage_assets.orchestration.checks.explicit import verification_result
+from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture, probability_bars
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.ahead import asked_ahead
 from lunguage_assets.tables import HEDGE_PHRASES
-
-GROUP = "explicit"
-MOST_FREQUENT = 12
 
 
 def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
@@ -47,12 +41,9 @@ def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -
         )
 
 
-def extraction(
-    context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame
-) -> Iterator[dg.Output]:
+def extraction(home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame) -> Made:
     """Find the hedging phrases of a batch's tentative findings with one judge."""
-    key, batch = store_keys(context.partition_key, ("judge", BATCH))
-    spending = Spending(context)
+    key, batch = keys
     judge = home.judge(key, spending.note)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
     queue = home.keep_review_queue(key, batch, review_queue(frame))
@@ -61,31 +52,25 @@ def extraction(
         "hedge_phrases",
         metadata={
             "judge": judge.identity,
-            **spending.metadata(),
             "review_queue": dg.MetadataValue.path(str(queue)),
             "pairs": len(frame),
             "unreviewed": int(frame["needs_review"].sum()),
             "corrected": int(frame["corrected"].sum()),
             "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
-            "phrases": counts(
-                frame["phrases"].explode().dropna().astype(str), "hedging phrase", most=MOST_FREQUENT
-            ),
+            "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase"),
             "phrases_per_pair": counts(frame["phrases"].map(len).astype(str), "phrases in the pair"),
         },
     )
 
 
-def collecting(
-    context: dg.AssetExecutionContext, home: HomeResource, hedge_phrases: Any
-) -> Iterator[dg.Output]:
+def collecting(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Made:
     """Collect one judge's hedging phrases over all batches."""
     from lunguage_assets.pictures.plots import vocabulary_histogram  # matplotlib is slow to import
 
-    frames = partition_frames(hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases")))
-    by_batch = {store_keys(key, ("judge", BATCH))[1]: frame for key, frame in frames.items()}
+    by_batch = {batch: frame for (_, batch), frame in hedge_phrases.items()}
     registered = [batch.key for batch in home.home.registered()]
     if registered and not by_batch:
-        raise MethodError(not_there("hedge_phrases", (context.partition_key, registered[0])))
+        raise MethodError(not_there("hedge_phrases", (*keys, registered[0])))
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
     unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
@@ -104,50 +89,39 @@ def collecting(
     )
 
 
-def comparing(
-    context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame
-) -> Iterator[dg.Output]:
+def comparing(home: HomeResource, keys: Keys, spending: Spending, hedge_vocabulary: pd.DataFrame) -> Made:
     """Have one judge play all comparisons of the vocabulary."""
     retained = set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
     home.require_anchors(retained)
-    spending = Spending(context, ahead=asked_ahead(home.root, context.partition_key))
-    judge = home.judge(context.partition_key, spending.note)
+    spending.begin_with(asked_ahead(home.root, *keys))
+    judge = home.judge(*keys, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
-    valid = frame["answer"] != "invalid"
+    valid = frame.loc[frame["answer"] != "invalid", "answer"]
     yield dg.Output(
         frame,
         "comparison_matches",
         metadata={
             "judge": judge.identity,
-            **spending.metadata(),
             "matches": len(frame),
-            "answers": counts(frame["answer"], "answer"),
-            "invalid": int((~valid).sum()),
-            "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean())
-            if valid.any()
-            else float("nan"),
+            "invalid": len(frame) - len(valid),
+            "p_sentence_1": float((valid == "sentence_1").mean()),
             "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
         },
     )
 
 
 def ranking(
-    context: dg.AssetExecutionContext,
-    home: HomeResource,
-    hedge_vocabulary: pd.DataFrame,
-    comparison_matches: Any,
-) -> Iterator[dg.Output | dg.AssetCheckResult]:
+    home: HomeResource, keys: Keys, hedge_vocabulary: pd.DataFrame, comparison_matches: Frames
+) -> Made:
     """Rank the phrases from the matches of a judge or panel."""
     from lunguage_assets.pictures.plots import ranking_plot  # matplotlib is slow to import
 
-    frames = partition_frames(
-        comparison_matches, list(context.asset_partition_keys_for_input("comparison_matches"))
-    )
+    frames = {judge: frame for (judge,), frame in comparison_matches.items()}
     for judge, frame in frames.items():
         _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
-    in_panel_order = {judge: frames[judge] for judge in home.judges.members(context.partition_key)}
-    standings = home.standings()
-    identities = [standings.reads.of("judge", {"judge": judge}) for judge in in_panel_order]
+    in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
+    reads = home.standings().reads
+    identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
     ranked = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
     yield dg.Output(
         ranked,
@@ -167,62 +141,37 @@ def ranking(
 
 
 def fitting(
-    context: dg.AssetExecutionContext,
     home: HomeResource,
+    keys: Keys,
+    spending: Spending,
     findings: pd.DataFrame,
     hedge_phrases: pd.DataFrame,
     hedge_vocabulary: pd.DataFrame,
     reference_ranking: pd.DataFrame,
-) -> Iterator[dg.Output]:
+) -> Made:
     """Place every tentative finding in the ranking and map its place to a probability."""
-    ranker, _ = store_keys(context.partition_key, ("ranker", BATCH))
+    ranker, _ = keys
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
     _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
-    spending = Spending(context)
     panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
-    tables = fit_with_log(
-        findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings
-    )
+    tables = fit_pairs(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
     frame = tables.probabilities
     yield dg.Output(
         frame,
         "fitted_probabilities",
         metadata={
             "pairs": len(frame),
-            **spending.metadata(),
             "ranking_version": _version(reference_ranking, "ranking_version"),
             "ruler": str(reference_ranking["ruler"].iloc[0]),
             **_summary_of_fits(frame),
         },
     )
-    yield dg.Output(
-        tables.log,
-        "fit_log",
-        metadata={"opponents": counts(tables.log["opponent"], "opponent", most=MOST_FREQUENT)},
-    )
-
-
-def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """From phrases to probabilities."""
-    steps = {
-        "extraction": extraction,
-        "collecting": collecting,
-        "comparing": comparing,
-        "ranking": ranking,
-        "fitting": fitting,
-    }
-    checks = {"ranking": [VERIFIED]}
-    return [
-        step_asset(step, compute, partitions, GROUP, check_specs=checks.get(step, ()))
-        for step, compute in steps.items()
-    ]
+    yield dg.Output(tables.log, "fit_log")
 
 
 def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
     fitted = frame[frame["p_source"] == "fitted"]
     return {
-        "p_source": counts(frame["p_source"], "source of p"),
-        "stop": counts(frame["stop"], "fit ended by"),
         "mean_p": round(float(fitted["p"].mean()), 4) if len(fitted) else 0.0,
         "sd_p": round(float(fitted["p"].std(ddof=0)), 4) if len(fitted) else 0.0,
         "mean_steps": round(float(fitted["steps"].mean()), 2) if len(fitted) else 0.0,
@@ -247,10 +196,20 @@ def _cross_check(ranking: pd.DataFrame) -> dict[str, Any]:
 
 
 def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
-    lines = ["| rank | phrase | mu | 95% interval | matches |", "|---|---|---|---|---|"]
     columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
-    lines += [
-        f"| {rank} | {literal(shown_phrase(phrase))} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |"
-        for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
-    ]
-    return dg.MetadataValue.md("\n".join(lines))
+    return markdown(
+        ["rank", "phrase", "mu", "95% interval", "matches"],
+        (
+            (rank, shown_phrase(phrase), f"{mu:.2f}", f"{low:.2f} to {high:.2f}", n)
+            for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
+        ),
+    )
+
+
+STEPS: dict[str, Compute] = {
+    "extraction": extraction,
+    "collecting": collecting,
+    "comparing": comparing,
+    "ranking": ranking,
+    "fitting": fitting,
+}

@@ -2,13 +2,11 @@
 resolved.
 """
 
-from collections.abc import Iterator
-
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.current.recipes import BATCH
+from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.encoders import encoding_counts, make_embedder
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
@@ -19,23 +17,19 @@ from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_d
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.orchestration.assets.step import step_asset
+from lunguage_assets.orchestration.assets.step import Compute, Made
 from lunguage_assets.orchestration.metadata import account_of, counts
-from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs
 
-GROUP = "implicit"
-MOST_FREQUENT = 12
-
 
 def merging(
-    context: dg.AssetExecutionContext,
     home: HomeResource,
+    keys: Keys,
     findings: pd.DataFrame,
     terms: pd.DataFrame,
     fitted_probabilities: pd.DataFrame,
-) -> Iterator[dg.Output]:
+) -> Made:
     """Merge duplicate findings of a study."""
     settings = home.settings.implicit
     embedder = make_embedder(settings, Vocabulary.from_terms(terms), home.home.root)
@@ -49,18 +43,16 @@ def merging(
             **encoding_counts(embedder),
             "merge_threshold": settings.merge_threshold,
             **{found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")},
-            "disposition": counts(frame["disposition"], "disposition"),
-            "p_source": counts(frame["p_source"], "source of p"),
         },
     )
 
 
 def expansion(
-    context: dg.AssetExecutionContext,
     home: HomeResource,
+    keys: Keys,
     terms: pd.DataFrame,
     deduplicated_findings: pd.DataFrame,
-) -> Iterator[dg.Output]:
+) -> Made:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
     vocabulary = Vocabulary.from_terms(terms)
     dictionary = load_dictionary(home.home.pathways_file, vocabulary)
@@ -71,7 +63,6 @@ def expansion(
         "pathway_matches",
         metadata={
             "expanding": len(matched),
-            "reasons": counts(expanded.matches["reason"], "reason"),
             "diagnoses": counts(matched["diagnosis"], "diagnosis"),
             "pathways": _trees(dictionary, sorted(set(matched["diagnosis"]))),
         },
@@ -83,15 +74,14 @@ def expansion(
         metadata={
             "generated": len(generated),
             "already_stated": len(expanded.expansions) - len(generated),
-            "outcome": counts(expanded.expansions["outcome"], "outcome"),
-            "sub_findings": counts(generated["name"], "generated sub-finding", most=MOST_FREQUENT),
+            "sub_findings": counts(generated["name"], "generated sub-finding"),
         },
     )
 
 
 def resolution(
-    context: dg.AssetExecutionContext,
     home: HomeResource,
+    keys: Keys,
     reports: pd.DataFrame,
     rejected: pd.DataFrame,
     terms: pd.DataFrame,
@@ -100,9 +90,9 @@ def resolution(
     deduplicated_findings: pd.DataFrame,
     pathway_matches: pd.DataFrame,
     expansions: pd.DataFrame,
-) -> Iterator[dg.Output]:
+) -> Made:
     """Resolve every contradiction; nothing is stored unless the guarantees hold."""
-    ranker, _ = store_keys(context.partition_key, ("ranker", BATCH))
+    ranker, _ = keys
     version = _one_version(fitted_probabilities, reference_ranking)
     expanded = Expansion(pathway_matches, expansions)
     dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
@@ -118,22 +108,13 @@ def resolution(
         "lunguage_plus_plus",
         metadata={
             "generated": int((resolved.rows["source"] == "expansion").sum()),
-            "source": counts(resolved.rows["source"], "source"),
-            "status": counts(resolved.rows["status"], "status"),
             "released_with": dg.MetadataValue.asset(dg.AssetKey("release")),
             "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
             "ranking_version": version,
             "mode": str(resolved.rows["mode"].iloc[0]) if len(resolved.rows) else home.settings.implicit.mode,
         },
     )
-    yield dg.Output(
-        resolved.log,
-        "resolution_log",
-        metadata={
-            "events": counts(resolved.log["event"], "event"),
-            "rules": counts(resolved.log["rule"], "rule"),
-        },
-    )
+    yield dg.Output(resolved.log, "resolution_log")
     conflicts = resolved.conflicts
     yield dg.Output(
         conflicts,
@@ -143,7 +124,9 @@ def resolution(
             "types": counts(conflicts["conflict_type"] + ", " + conflicts["source"], "conflict"),
         },
     )
-    totals = _totals(accounts)
+    totals = {
+        name: int(accounts[name].sum()) for name in accounts.columns if name not in ("study_id", "balanced")
+    }
     yield dg.Output(
         accounts,
         "accounting",
@@ -153,12 +136,6 @@ def resolution(
             **totals,
         },
     )
-
-
-def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """From findings with a probability to Lunguage++."""
-    steps = {"merging": merging, "expansion": expansion, "resolution": resolution}
-    return [step_asset(step, compute, partitions, GROUP) for step, compute in steps.items()]
 
 
 def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:
@@ -179,7 +156,4 @@ def _one_version(fitted: pd.DataFrame, ranking: pd.DataFrame) -> str:
     return str(versions.pop())
 
 
-def _totals(accounts: pd.DataFrame) -> dict[str, int]:
-    return {
-        name: int(accounts[name].sum()) for name in accounts.columns if name not in ("study_id", "balanced")
-    }
+STEPS: dict[str, Compute] = {"merging": merging, "expansion": expansion, "resolution": resolution}

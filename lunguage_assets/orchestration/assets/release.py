@@ -23,7 +23,7 @@ from lunguage_assets.home.store import (
     partition_path,
     read_table,
 )
-from lunguage_assets.orchestration.assets.step import stored_table
+from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -53,7 +53,7 @@ class ReleaseConfig(dg.Config):
     """Folder under which `release/<ranker>/` is written; empty: the home."""
 
 
-def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg.AssetsDefinition]:
+def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     """The release of each ranker."""
     spec = dg.AssetSpec(
         STEP,
@@ -63,11 +63,7 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         tags={"contains": "report-text"},
         metadata={"dagster/column_schema": column_schema(RELEASE)},
         code_version=RECIPES[STEP].code,
-        deps=[
-            dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(STEP, wanted))
-            for wanted in RECIPES[STEP].inputs
-            if not wanted.side
-        ],
+        deps=partitions.deps(STEP),
         description=(
             "Lunguage++ over all batches as a numbered version (docs/release.md): an open part "
             "with rankings, pathways, aggregates and a report, "
@@ -83,9 +79,8 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
     ) -> dg.MaterializeResult:
         ranker = context.partition_key
         with plain_failures():
-            folder = release_folder(home, config.out) / "release" / ranker
-            root = UPath(tables_root)
-            ranking = stored_table(home.home, "reference_ranking", (ranker,))
+            folder, root = release_folder(home, config.out) / "release" / ranker, UPath(home.home.tables)
+            ranking = stored_table(root, "reference_ranking", (ranker,))
             now = home.standings()
             made_of = now.made_of(STEP, (ranker,))
             batches, missing = stored_batches(root, ranker, now.batches)
@@ -118,7 +113,7 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
             },
         )
 
-    return [write_release]
+    return write_release
 
 
 def release_folder(home: HomeResource, out: str) -> Path:

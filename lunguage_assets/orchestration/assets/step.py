@@ -1,156 +1,121 @@
 """A recipe and a function become a Dagster asset: partitions, inputs, versions and tags come from the recipe.
 
-A step is a function at module level. It takes the context, the home and the frames that its recipe names, and
-yields one `dg.Output` per table. What is common to all steps is added here: every table is validated and
-encoded with the record of what it was made of, and that record's version is Dagster's data version.
+A step is a function at module level. It takes the home, the keys of its partition and the frames that its
+recipe names, and yields one `dg.Output` per table. What is common to all steps is added here: tables are read
+from the store, and encoded with the record of what they were made of; that record's version is Dagster's data
+version. Dagster draws the inputs and hands none over, because one that it loads costs two events.
 """
 
-from __future__ import annotations
-
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.plan import not_there
-from lunguage_assets.current.recipes import RECIPES, Recipe, dimensions_of
-from lunguage_assets.errors import MethodError
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import MadeOf, encode
-from lunguage_assets.home.store import partition_path, read_sound_table
+from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
+from lunguage_assets.current.standing import Keys, Standings
+from lunguage_assets.home.record import encode
+from lunguage_assets.home.store import partition_path
 from lunguage_assets.orchestration.assets.edited import edited_deps
-from lunguage_assets.orchestration.metadata import sample_rows, table_options
+from lunguage_assets.orchestration.checks.explicit import VERIFIED
+from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.metadata import Spending, counted, sample_rows, table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 
-Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]
+Made = Iterator[dg.Output | dg.AssetCheckResult]
+Compute = Callable[..., Made]
+Frames = Mapping[Keys, pd.DataFrame]
+"""An input of which a step reads several partitions, by their keys in the order of the store."""
+
+OWN_CHECKS = {"ranking": [VERIFIED]}
+"""Step -> checks that it makes itself."""
+
+JUDGES_POOL = "judges"
+"""Pool of the steps that ask judges. A budget holds, and a model in the process is loaded, by process: of the
+runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
+"""
 
 
-def step_asset(
-    step: str,
-    compute: Compute,
-    partitions: Partitions,
-    group: str,
-    *,
-    kinds: Mapping[str, set[str]] | None = None,
-    check_specs: Sequence[dg.AssetCheckSpec] = (),
-) -> dg.AssetsDefinition:
+def step_asset(step: str, compute: Compute, partitions: Partitions, group: str) -> dg.AssetsDefinition:
     """The asset, or assets made together, of a step.
 
     Args:
         step: name in `RECIPES`.
-        compute: generator function with parameters `context`, `home` and one per table that the recipe reads.
+        compute: generator function with parameters `home`, `keys`, one per table that the recipe reads, and
+            `spending` where it asks judges.
         partitions: of this code location.
         group: of the assets.
-        kinds: table -> further kinds for the UI.
-        check_specs: checks that the step makes itself.
     """
     recipe = RECIPES[step]
-    return dg.multi_asset(
+
+    @dg.multi_asset(
         name=step,
-        check_specs=check_specs,
+        description=compute.__doc__,
+        check_specs=OWN_CHECKS.get(step, []),
         partitions_def=partitions.of(recipe.tables[0]),
         pool=JUDGES_POOL if recipe.asks_judges else None,
-        ins={
-            wanted.table: dg.AssetIn(
-                partition_mapping=partitions.mapping(step, wanted),
-                metadata={"allow_missing_partitions": True} if wanted.on_request or wanted.optional else None,
-            )
-            for wanted in recipe.inputs
-            if not (wanted.side or wanted.of_texts or recipe.by_query)
-        },
-        deps=[
-            *edited_deps(step),
-            *(
-                dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(step, wanted))
-                for wanted in recipe.inputs
-                if (wanted.of_texts or recipe.by_query) and not wanted.side
-            ),
-        ],
+        deps=[*edited_deps(step), *partitions.deps(step)],
         outs={
-            table: dg.AssetOut(
-                code_version=recipe.code, **table_options(table, group, kinds=(kinds or {}).get(table))
-            )
+            table: dg.AssetOut(code_version=recipe.code, **table_options(table, group))
             for table in recipe.tables
         },
-    )(_recorded(step, recipe, compute))
-
-
-def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
-    """The function; side tables and those of raw reports are read for it, outputs encoded, recorded and given
-    a data version.
-    """
-    side = [
-        wanted.table for wanted in recipe.inputs if (wanted.side or wanted.of_texts) and not recipe.by_query
-    ]
-
-    @wraps(compute)
-    def recorded(
-        context: dg.AssetExecutionContext, home: HomeResource, **read: Any
-    ) -> Iterator[dg.Output | dg.AssetCheckResult]:
+    )
+    def recorded(context: dg.AssetExecutionContext, home: HomeResource) -> Made:
         keys = store_keys(context.partition_key, recipe.dimensions)
         with plain_failures():
-            now = home.standings()
-            for table, place in now.places(step, keys):
-                if table in side:
-                    read[table] = stored_table(home.home, table, place)
-            made_of = now.made_of(step, keys, by_keys(recipe, read))
-            corpus = home.home.corpus()
-            data_class = corpus.data_class if corpus is not None else None
-            for output in compute(context, home=home, **read):
-                yield (
-                    _encoded(output, keys, made_of, data_class) if isinstance(output, dg.Output) else output
-                )
+            yield from made(step, compute, home, keys, context.log)
 
-    shown = inspect.signature(compute)
-    recorded.__signature__ = shown.replace(  # type: ignore[attr-defined]
-        parameters=[parameter for name, parameter in shown.parameters.items() if name not in side]
-    )
     return recorded
 
 
-def stored_table(home: Home, table: str, keys: Sequence[str]) -> pd.DataFrame:
-    """A stored partition, or what to launch first."""
-    try:
-        return read_sound_table(TABLES[table], partition_path(home.tables, table, *keys))
-    except FileNotFoundError:
-        raise MethodError(not_there(table, keys)) from None
+def made(step: str, compute: Compute, home: HomeResource, keys: Keys, log: logging.Logger) -> Made:
+    """What a step makes of one partition: its tables, encoded with their record, and its own checks.
 
-
-def _encoded(
-    output: dg.Output, keys: Sequence[str], made_of: MadeOf, data_class: DataClass | None
-) -> dg.Output:
-    table = encode(TABLES[output.output_name], output.value, keys, made_of)
-    return dg.Output(
-        table,
-        output.output_name,
-        metadata={
-            **output.metadata,
-            **sample_rows(TABLES[output.output_name], table.frame, data_class),
-        },
-        data_version=dg.DataVersion(table.record.version),
-    )
-
-
-def by_keys(recipe: Recipe, read: Mapping[str, Any]) -> dict[str, Any]:
-    """Frames that were read, those of several partitions by the keys of the store."""
-    found: dict[str, Any] = {}
-    for wanted in recipe.inputs:
-        if wanted.table not in read:
+    Raises:
+        MethodError: something that it reads is not there; says what to launch first.
+    """
+    recipe, now, spending = RECIPES[step], home.standings(), Spending(log)
+    read = {} if recipe.by_query else _read(step, keys, now)
+    made_of, corpus = now.made_of(step, keys, read), home.home.corpus()
+    asking = {"spending": spending} if recipe.asks_judges else {}
+    for output in compute(home=home, keys=keys, **read, **asking):
+        if isinstance(output, dg.AssetCheckResult):
+            yield output
             continue
-        value = read[wanted.table]
-        dimensions = dimensions_of(wanted.table)
-        if value is None:
-            found[wanted.table] = {}
-        elif isinstance(value, Mapping):
-            found[wanted.table] = {store_keys(key, dimensions): frame for key, frame in value.items()}
+        table = TABLES[output.output_name]
+        encoded = encode(table, output.value, keys, made_of)
+        metadata = {
+            **output.metadata,
+            **(spending.metadata() if table.name == recipe.tables[0] else {}),
+            **counted(table, encoded.frame),
+            **sample_rows(table, encoded.frame, corpus.data_class if corpus is not None else None),
+        }
+        version = dg.DataVersion(encoded.record.version)
+        yield dg.Output(encoded, table.name, metadata=metadata, data_version=version)
+
+
+def _read(step: str, keys: Keys, now: Standings) -> dict[str, Any]:
+    """Table -> frame that a step reads, or `Frames`. What is read on request is left out while it is not
+    there.
+    """
+    root, recipe = now.home.tables, RECIPES[step]
+    found: dict[str, Any] = {wanted.table: {} for wanted in recipe.inputs if _several(step, wanted)}
+    for wanted, place in now.inputs(step, keys):
+        if wanted.on_request and not partition_path(root, wanted.table, *place).exists():
+            continue
+        frame = stored_table(root, wanted.table, place)
+        if wanted.table in found:
+            found[wanted.table][place] = frame
         else:
-            found[wanted.table] = value
+            found[wanted.table] = frame
     return found
+
+
+def _several(step: str, wanted: Input) -> bool:
+    """Whether a step reads several partitions of a table: of several judges, or of all batches."""
+    all_batches = BATCH in dimensions_of(wanted.table) and BATCH not in RECIPES[step].dimensions
+    return all_batches or wanted.judge in ("members", "all")

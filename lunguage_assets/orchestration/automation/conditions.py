@@ -142,9 +142,8 @@ def automated(
 
 
 def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSensorDefinition:
-    """The sensor that requests what the conditions ask for: one run per partition, so that one that fails
-    holds
-    up no other.
+    """The sensor that requests what the conditions ask for, one run per partition: one that fails holds up
+    no other.
     """
     return dg.AutomationConditionSensorDefinition(
         SENSOR,
@@ -155,9 +154,8 @@ def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSen
         use_user_code_server=True,
         run_tags={"lunguage/launched_by": SENSOR},
         description=(
-            "Carries every batch that is taken in on to lunguage_plus_plus, for the rankers that "
-            "have a ranking."
-            " A step that failed is not tried again before something that it reads changes."
-            " Starts by itself with `enabled = true` under [automation] in settings.toml."
+            "Carries every batch that is taken in on to lunguage_plus_plus, for the rankers that have a "
+            "ranking. A step that failed is not tried again before something that it reads changes. Starts "
+            "by itself with `enabled = true` under [automation] in settings.toml."
         ),
     )

@@ -1,6 +1,4 @@
-"""The sensor that notes new versions of what a person edits, so that the UI shows what became stale, and
-why.
-"""
+"""The sensor that notes new versions of what a person edits: the UI then shows what became stale."""
 
 import dagster as dg
 
@@ -19,8 +17,7 @@ def edited_sensor() -> dg.SensorDefinition:
         minimum_interval_seconds=INTERVAL_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Notes new versions of settings, pathways, blacklist, anchors, corrections and judges. "
-        "What"
-        " follows from a changed one is shown as stale; nothing is made again by this.",
+        "What follows from a changed one is shown as stale; nothing is made again by this.",
     )
     def note_edited_files(context: dg.SensorEvaluationContext, home: HomeResource) -> dg.SensorResult:
         try:

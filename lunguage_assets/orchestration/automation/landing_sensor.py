@@ -7,21 +7,19 @@ run key. Names of files stay out of ticks, logs and tags, because they may name 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing.entries import QUARANTINE, landing_url, shown
-from lunguage_assets.landing.passes import Outcome, land, uptime
+from lunguage_assets.landing.passes import PassReport, land, uptime
 from lunguage_assets.landing.record import LandedBatch, load_record
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import LandingSettings, load_settings
 
-INGEST = "ingest"
-JOB_OF_KIND = {"findings": INGEST, "text": "read_reports"}
+JOB_OF_KIND = {"findings": "ingest", "text": "read_reports"}
 """Kind of a batch -> the first job that it needs."""
 
 SECONDS_PER_TICK = 20.0
@@ -36,27 +34,25 @@ HOW_TO_CONFIGURE = (
 
 def landing_sensor(
     home: Home,
+    jobs: "Sequence[dg.UnresolvedAssetJobDefinition]",
     clock: Callable[[], tuple[str, float]] = uptime,
-    jobs: "Sequence[dg.UnresolvedAssetJobDefinition]" = (),
 ) -> dg.SensorDefinition:
     """The sensor for a home: running from the start when a landing folder is configured, else stopped.
 
     Args:
         home: whose landing folder is watched.
+        jobs: those of `JOB_OF_KIND`.
         clock: of this machine.
-        jobs: `ingest` and `read_reports`; none: `ingest` of the same code location, for deliveries of
-            findings.
     """
     try:
         settings = load_settings(home.settings_file).landing
     except LunguageError:  # the code location must load; every tick reports the error
         settings = LandingSettings()
-    targets: dict[str, Any] = {"jobs": list(jobs)} if jobs else {"job_name": INGEST}
     status = dg.DefaultSensorStatus.RUNNING if landing_url(home, settings) else dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
         name="landing",
-        **targets,
+        jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
         default_status=status,
         description="Registers complete deliveries of the landing folder as batches; one run reads each "
@@ -94,7 +90,7 @@ def _requests(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult
     )
 
 
-def run_request(batch: LandedBatch, job: str = INGEST) -> dg.RunRequest:
+def run_request(batch: LandedBatch, job: str) -> dg.RunRequest:
     """The run that reads a batch; its tags are counts."""
     return dg.RunRequest(
         job_name=job,
@@ -110,10 +106,9 @@ def run_request(batch: LandedBatch, job: str = INGEST) -> dg.RunRequest:
     )
 
 
-def _tell(context: dg.SensorEvaluationContext, outcome: Outcome, url: str) -> None:
+def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, url: str) -> None:
     for batch in outcome.registered.values():
-        studies = f"{batch.studies} studies ({batch.amended} of them amended)"
-        context.log.info(f"batch {batch.key}: {studies}, {batch.rows} rows ({batch.rejected} rejected)")
+        context.log.info(f"batch {batch.key}: {batch.counts}")
     for key in sorted(outcome.skipped.values()):
         context.log.info(f"skipped: same content as batch {key}")
     for move in outcome.quarantined.values():

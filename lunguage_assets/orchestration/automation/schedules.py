@@ -5,7 +5,7 @@ Dagster runs a schedule once per tick of its cron line: a time that a change to 
 right after it, one that comes twice runs once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
@@ -32,16 +32,15 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
     Raises:
         ConfigurationError: a cron line is none.
     """
-    rankers, extractor = tuple(partitions.panel_members), partitions.extractor
+    rankers, extractor = list(partitions.panel_members), partitions.extractor
+    running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
 
     @dg.schedule(
         name=NIGHTLY,
         job_name="release",
         cron_schedule=_checked(settings.nightly, "nightly"),
         execution_timezone=settings.time_zone,
-        default_status=dg.DefaultScheduleStatus.RUNNING
-        if settings.enabled
-        else dg.DefaultScheduleStatus.STOPPED,
+        default_status=running if settings.enabled else stopped,
         description="Writes the release of every ranker in use that has a finished batch. When nothing "
         "changed, it comes out byte for byte the same.",
     )
@@ -55,14 +54,11 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         job_name="build_vocabulary",
         cron_schedule=_checked(settings.rebuild_cron, "rebuild_cron"),
         execution_timezone=settings.time_zone,
-        default_status=dg.DefaultScheduleStatus.STOPPED,
-        description=(
-            "Collects the extractor's vocabulary anew over all batches. With `rebuild = true` "
-            "under [automation], the sensor has a changed vocabulary "
-            "compared by the judges of the rankers in use and ranked, which may cost money: see "
-            "`lunguage estimate --rebuild-ranking`. No batch is "
-            "fitted again: the check `fits_current` names those to refit."
-        ),
+        default_status=stopped,
+        description="Collects the extractor's vocabulary anew over all batches. With `rebuild = true` under "
+        "[automation], the sensor has a changed vocabulary compared by the judges of the rankers in use and "
+        "ranked, which may cost money: see `lunguage estimate --rebuild-ranking`. No batch is fitted again: "
+        "the check `fits_current` names those to refit.",
     )
     def rebuild_measuring_stick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         return dg.RunRequest(
@@ -73,12 +69,17 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
 
 
 def releases(
-    standings: Standings, rankers: tuple[str, ...], at: datetime
+    standings: Standings, rankers: Sequence[str], at: datetime
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """The releases of one night. A night's release has a key of its own, so a daemon that starts again in
-    that night requests no second one.
+    """The releases of a night, of rankers with a ranking and a batch that was carried to its end.
+
+    Each has a key of its own, so a daemon that starts again in that night requests no second one.
     """
-    ready = rankers_to_release(standings, rankers)
+    ready = [
+        ranker
+        for ranker in rankers
+        if standings.exists("reference_ranking", ranker) and standings.complete_batches(ranker)
+    ]
     for ranker in ready:
         yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
     if not ready:
@@ -87,21 +88,8 @@ def releases(
         )
 
 
-def rankers_to_release(standings: Standings, rankers: tuple[str, ...]) -> list[str]:
-    """Of these rankers, those with a ranking and at least one registered batch that was carried to its
-    end.
-    """
-    return [
-        ranker
-        for ranker in rankers
-        if standings.exists("reference_ranking", ranker) and standings.complete_batches(ranker)
-    ]
-
-
 def release_freshness(settings: AutomationSettings) -> dg.FreshnessPolicy:
-    """Late when one nightly release is missing, failed when two are: counted over the longest pause that the
-    cron line has.
-    """
+    """Late when one nightly release is missing, failed when two are; the longest pause of the cron counts."""
     start = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
     ticks = islice(cron_string_iterator(start, _checked(settings.nightly, "nightly"), settings.time_zone), 60)
     pause = max(after - before for before, after in pairwise(ticks))

@@ -12,7 +12,7 @@ import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import examples, markdown
+from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.quality.beliefs import Broken, broken_beliefs, broken_places, outside_anchors
 
 EXTRAPOLATED = (

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import examples, markdown
+from lunguage_assets.orchestration.checks.look import Found, Look, check, few
+from lunguage_assets.orchestration.metadata import examples, markdown
 
 
 @check(
@@ -12,25 +12,19 @@ from lunguage_assets.orchestration.checks.report import examples, markdown
 def intake_accepted(look: Look) -> Found:
     frame = look.table("rejected")
     delivered = int(look.table("reports")["rows_delivered"].sum()) + int((frame["study_id"] == "").sum())
-    share, limit = len(frame) / delivered if delivered else 0.0, look.limits.rejected_share
     reasons = [
         (reason, len(rows), rows["expected"].iloc[0], rows["remedy"].iloc[0], examples(_lines(rows.head(3))))
         for reason, rows in sorted(
             frame.groupby("reason", sort=False), key=lambda group: (-len(group[1]), group[0])
         )
     ]
-    return Found(
-        share <= limit,
+    header = ["reason", "rows", "expected", "what to do", "for instance"]
+    return few(
+        ("rejected", len(frame)),
+        ("rows_delivered", delivered),
+        look.limits.rejected_share,
         {
-            "rows_delivered": delivered,
-            "rejected": len(frame),
-            "rejected_share": share,
-            "allowed_share": limit,
-            "report": markdown(
-                ["reason", "rows", "expected", "what to do", "for instance"],
-                reasons,
-                "Every delivered row was accepted.",
-            ),
+            "report": markdown(header, reasons, "Every delivered row was accepted."),
             "examples": examples(_lines(frame)),
         },
         "Mend the rows as the table says and deliver them as a new batch: the table `rejected` has each of "
@@ -49,20 +43,13 @@ def reports_consistent(look: Look) -> Found:
     """Statements that contradict each other by containment stay; the label has no target."""
     frame = look.table("conflicts")
     both = frame[frame["conflict_type"] == "stated_contradiction"]
-    studies, reports = int(both["study_id"].nunique()), len(look.table("reports"))
-    share, limit = studies / reports if reports else 0.0, look.limits.contradicted_share
     names = [(name, len(rows), examples(rows["study_id"])) for name, rows in both.groupby("name")]
-    return Found(
-        share <= limit,
-        {
-            "contradictions": len(both),
-            "studies": studies,
-            "studies_share": share,
-            "allowed_share": limit,
-            "report": markdown(
-                ["finding", "contradictions", "studies"], names, "No report contradicts itself."
-            ),
-        },
+    report = markdown(["finding", "contradictions", "studies"], names, "No report contradicts itself.")
+    return few(
+        ("studies", int(both["study_id"].nunique())),
+        ("reports", len(look.table("reports"))),
+        look.limits.contradicted_share,
+        {"contradictions": len(both), "report": report},
         "Look at some of these studies with `lunguage explain STUDY`. If the reports do say both, nothing is "
         "wrong: their labels are `contradictory`. If they do not, the findings were structured wrongly, or a "
         "place is read wrongly: see resources/statements.yaml.",

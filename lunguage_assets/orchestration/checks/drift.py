@@ -5,7 +5,7 @@ They warn: other reports may differ from earlier ones for good reasons, and a pe
 first batch passes with a note.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from dagster_duckdb import DuckDBResource
@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from lunguage_assets.home.table_place import is_local
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import markdown
+from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.quality.drift import Sample, Share, ShareShift, distribution_shift, share_shifts
 from lunguage_assets.quality.earlier import batches_before, view_with_earlier
 from lunguage_assets.quality.measures import expansion_shares, intake_shares, p_distance, p_samples
@@ -62,12 +62,10 @@ def p_drift(look: Look) -> Found:
     "Diagnoses expand as often as in earlier batches, where they could and over all studies.",
 )
 def expansion_drift(look: Look) -> Found:
-    with beside_earlier(look, "pathway_matches") as (connection, before):
-        shares = expansion_shares(connection)
     return shares_found(
         look,
-        shares,
-        before,
+        ["pathway_matches"],
+        expansion_shares,
         "Diagnoses that expand less often where they could: look at the reasons of pathway_matches, most "
         "often views that are not known (deliver the metadata file, or set default_view). Diagnoses that "
         "expand in fewer studies: names may not be recognised (deliver Lunguage_vocab.csv) or the reports "
@@ -82,12 +80,10 @@ def expansion_drift(look: Look) -> Found:
     "frequent as in earlier batches.",
 )
 def intake_drift(look: Look) -> Found:
-    with beside_earlier(look, "reports", "findings") as (connection, before):
-        shares = intake_shares(connection)
     return shares_found(
         look,
-        shares,
-        before,
+        ["reports", "findings"],
+        intake_shares,
         "Compare the delivery with an earlier one: a changed export often loses the metadata file (views), "
         "changes a code (rejected rows, see the check `intake_accepted`), or gives another column as the "
         "finding (findings that are not in their sentence). Deliver what is missing as a new batch. If the "
@@ -115,11 +111,14 @@ def beside_earlier(
         yield connection, found[0]
 
 
-def shares_found(look: Look, shares: Sequence[Share], before: Sequence[str], remedy: str) -> Found:
-    """What a comparison of shares found."""
-    if not before:
-        return Found(True, {"note": FIRST})
-    shifts = share_shifts(shares, look.limits)
+def shares_found(
+    look: Look, tables: Sequence[str], shares: Callable[[DuckDBPyConnection], list[Share]], remedy: str
+) -> Found:
+    """What a comparison of shares of these tables found."""
+    with beside_earlier(look, *tables) as (connection, before):
+        if not before:
+            return Found(True, {"note": FIRST})
+        shifts = share_shifts(shares(connection), look.limits)
     drifted = [shift for shift in shifts if shift.drifted]
     worst_first = sorted(shifts, key=lambda shift: (not shift.drifted, shift.p_value, shift.share.label))
     return Found(

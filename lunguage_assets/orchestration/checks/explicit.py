@@ -4,21 +4,18 @@ They warn, because a biased judge or an unreviewed pair spoils no table; only a 
 matches say is an error.
 """
 
-from typing import Any
-
 import dagster as dg
 
 from lunguage_assets.current.recipes import BATCH
-from lunguage_assets.explicit.analysis.reliability import Estimate
+from lunguage_assets.explicit.analysis.reliability import MeasuredValue
 from lunguage_assets.explicit.analysis.trust.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.trust.verification import (
     PACKAGE_TOLERANCE,
     REPLAY_TOLERANCE,
     Verification,
 )
-from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import examples
-from lunguage_assets.orchestration.metadata import counts
+from lunguage_assets.orchestration.checks.look import Found, Look, check, few
+from lunguage_assets.orchestration.metadata import counts, examples, markdown
 
 INVALID_SHARE = 0.05
 """Share of invalid answers from which a judge is reported: the published judges had next to none."""
@@ -57,13 +54,13 @@ def judge_is_even(look: Look) -> Found:
     frame = look.table("comparison_matches")
     if frame.empty:
         return Found(True, {"matches": 0})
-    (found,) = position_bias({look.keys["judge"]: frame})
+    found = position_bias(frame)
     return Found(
         found.passed,
         {
             "verdict": found.verdict,
-            "report": dg.MetadataValue.md(_position_table(found)),
-            "p_value": _number(found.p_value),
+            "report": _position_table(found),
+            "p_value": float("nan") if found.p_value is None else found.p_value,
         },
         "Swapped positions cancel the bias to first order. If it is large, look at the prompt's examples, "
         "use mode 'enum', or leave the judge out of the panel.",
@@ -77,11 +74,11 @@ def judge_is_even(look: Look) -> Found:
 )
 def answers_valid(look: Look) -> Found:
     frame = look.table("comparison_matches")
-    invalid = int((frame["answer"] == "invalid").sum())
-    share = invalid / len(frame) if len(frame) else 0.0
-    return Found(
-        share <= INVALID_SHARE,
-        {"matches": len(frame), "invalid": invalid, "invalid_share": share},
+    return few(
+        ("invalid", int((frame["answer"] == "invalid").sum())),
+        ("matches", len(frame)),
+        INVALID_SHARE,
+        {},
         "Invalid answers are left out of the ratings. See `lunguage ledger stats` for refusals and "
         "unreadable answers; a higher limit on output tokens or mode 'enum' often helps. Give the changed "
         "judge a new key.",
@@ -120,47 +117,39 @@ VERIFIED = dg.AssetCheckSpec(
 
 def verification_result(found: Verification) -> dg.AssetCheckResult:
     """What `verify_with_package` found, as the result of the check `VERIFIED`."""
-    metadata: dict[str, Any] = {
-        "matches_played_by_the_package": found.matches,
-        "order": found.order,
-        "largest_difference_to_the_package": found.package_difference,
-        "tolerance_of_the_package": PACKAGE_TOLERANCE,
-        "largest_difference_to_the_stored_ranking": found.replay_difference,
-        "tolerance_of_the_stored_ranking": REPLAY_TOLERANCE,
-    }
-    if not found.passed:
-        metadata["remedy"] = (
-            "The rating arithmetic differs from the trueskill package: report this, and do not "
-            "use the ranking."
-        )
+    remedy = "The rating arithmetic differs from the trueskill package: report this; do not use the ranking."
     return dg.AssetCheckResult(
         check_name=VERIFIED.name,
         asset_key=VERIFIED.asset_key,
         passed=found.passed,
         severity=dg.AssetCheckSeverity.ERROR,
-        metadata=metadata,
+        metadata={
+            "matches_played_by_the_package": found.matches,
+            "order": found.order,
+            "largest_difference_to_the_package": found.package_difference,
+            "tolerance_of_the_package": PACKAGE_TOLERANCE,
+            "largest_difference_to_the_stored_ranking": found.replay_difference,
+            "tolerance_of_the_stored_ranking": REPLAY_TOLERANCE,
+            **({} if found.passed else {"remedy": remedy}),
+        },
     )
 
 
-def _position_table(found: PositionBias) -> str:
+def _position_table(found: PositionBias) -> dg.MetadataValue:
     rows = {
         "sentence_1 chosen": found.overall,
         "sentence_1 chosen, phrase_a shown first": found.a_first,
         "sentence_1 chosen, phrase_b shown first": found.b_first,
         "effect of being shown first": found.effect,
     }
-    lines = ["| measure | value | 95% interval | answers |", "|---|---:|---|---:|"]
-    lines += [f"| {name} | {_shown(e.value)} | {_interval(e)} | {e.n} |" for name, e in rows.items()]
-    return "\n".join([*lines, f"| invalid answers | {found.invalid} | | |"])
+    shown = [(name, _shown(e.value), _interval(e), e.n) for name, e in rows.items()]
+    invalid = ("invalid answers", found.invalid, "", "")
+    return markdown(["measure", "value", "95% interval", "answers"], [*shown, invalid])
 
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _interval(estimate: Estimate) -> str:
+def _interval(estimate: MeasuredValue) -> str:
     return "" if estimate.low is None else f"{_shown(estimate.low)} to {_shown(estimate.high)}"
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value

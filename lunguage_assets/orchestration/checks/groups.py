@@ -12,27 +12,17 @@ import dagster as dg
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.home.store import PARTITIONED_BY
-from lunguage_assets.orchestration.checks.beliefs import beliefs_in_range, fits_in_range
-from lunguage_assets.orchestration.checks.corpus import intake_accepted, reports_consistent
-from lunguage_assets.orchestration.checks.current import fits_current
-from lunguage_assets.orchestration.checks.drift import expansion_drift, intake_drift, p_drift
-from lunguage_assets.orchestration.checks.explicit import (
-    answers_valid,
-    judge_is_even,
-    pairs_informed,
-    pairs_reviewed,
+from lunguage_assets.orchestration.checks import (
+    beliefs,
+    corpus,
+    drift,
+    explicit,
+    judges,
+    ranker,
+    tables,
+    text,
 )
-from lunguage_assets.orchestration.checks.judges import JUDGES_ALIVE, agreement_usual
 from lunguage_assets.orchestration.checks.look import RULES_TAG, Check, looked_at_together
-from lunguage_assets.orchestration.checks.membership import panel_complete
-from lunguage_assets.orchestration.checks.tables import accounts_balance, conflict_free, expectations
-from lunguage_assets.orchestration.checks.text import (
-    reading_drift,
-    sentences_accounted,
-    sentences_readable,
-    spans_quote_reports,
-    values_believed,
-)
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.settings import AutomationSettings
@@ -43,30 +33,15 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Step -> tables that one job makes together, whose checks it makes."""
 
 CHECKS: tuple[Check, ...] = (
-    *(expectations(table) for tables in GROUPS.values() for table in tables),
-    spans_quote_reports,
-    sentences_accounted,
-    sentences_readable,
-    values_believed,
-    reading_drift,
-    conflict_free,
-    accounts_balance,
-    reports_consistent,
-    intake_accepted,
-    pairs_reviewed,
-    judge_is_even,
-    answers_valid,
-    pairs_informed,
-    *JUDGES_ALIVE,
-    agreement_usual,
-    panel_complete,
-    fits_current,
-    fits_in_range,
-    beliefs_in_range,
-    intake_drift,
-    p_drift,
-    expansion_drift,
+    *(tables.expectations(table) for tables_of_step in GROUPS.values() for table in tables_of_step),
+    *(
+        found
+        for module in (text, tables, corpus, explicit, judges, ranker, beliefs, drift)
+        for found in vars(module).values()
+        if isinstance(found, Check)
+    ),
 )
+"""The rules of every table, and every check that a module of this folder declares."""
 
 QUALITY: dict[str, tuple[str, ...]] = {
     "quality_of_batch": ("report_batch",),
@@ -88,12 +63,12 @@ def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     return [
         looked_at_together(
             step,
-            alone[PARTITIONED_BY[tables[0]]],
-            tables,
-            [check for check in CHECKS if check.table in tables],
+            alone[PARTITIONED_BY[made[0]]],
+            made,
+            [check for check in CHECKS if check.table in made],
             partitions,
         )
-        for step, tables in GROUPS.items()
+        for step, made in GROUPS.items()
     ]
 
 
@@ -167,12 +142,12 @@ def looks_due(
             made.setdefault(partition, {})[table] = moment
     runs = instance.get_runs(dg.RunsFilter(job_name=job))
     looked_at = {(run.tags.get("dagster/partition"), run.tags.get(NEWEST)) for run in runs}
-    for partition, tables in sorted(made.items()):
-        newest = str(max(tables.values()))
+    for partition, of_table in sorted(made.items()):
+        newest = str(max(of_table.values()))
         if (partition, newest) not in looked_at:
             yield dg.RunRequest(
                 run_key=f"{job} {partition} {newest}",
                 partition_key=partition,
-                asset_check_keys=[check for check in checks if check.asset_key in tables],
+                asset_check_keys=[check for check in checks if check.asset_key in of_table],
                 tags={NEWEST: newest},
             )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lunguage_assets.judges.ledger.reading import LedgerError
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
-from lunguage_assets.orchestration.checks.report import markdown
+from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.quality.agreement_band import measured_agreement
 from lunguage_assets.quality.judge_calls import last_day, recent_calls
 
@@ -39,9 +39,8 @@ def _alive(look: Look) -> Found:
     return Found(not remedy, {"judge": key, "model": slot.model, "report": report}, remedy)
 
 
-JUDGES_ALIVE = [
-    Check(table, "judge_alive", ALIVE, _alive) for table in ("hedge_phrases", "comparison_matches")
-]
+extractor_alive = Check("hedge_phrases", "judge_alive", ALIVE, _alive)
+judge_alive = Check("comparison_matches", "judge_alive", ALIVE, _alive)
 
 
 @check(

@@ -19,7 +19,7 @@ from lunguage_assets.current.recipes import BATCH, RECIPES
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table, stored_partitions
-from lunguage_assets.orchestration.checks.report import examples
+from lunguage_assets.orchestration.metadata import examples
 from lunguage_assets.orchestration.partitions import Partitions, partition_key, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -29,8 +29,7 @@ from lunguage_assets.tables import TABLES
 RULES_TAG = {".dagster/lunguage_rules": "all"}
 """Run tag with which Great Expectations runs the rules of the schemas too."""
 
-
-OF_TEXTS = frozenset(table for step in ("reading", "structuring") for table in RECIPES[step].tables)
+OF_TEXTS = frozenset((*RECIPES["reading"].tables, *RECIPES["structuring"].tables))
 """Tables that only batches of raw reports have."""
 
 
@@ -39,12 +38,9 @@ class NotStored(LunguageError):
 
 
 class Look:
-    """The stored tables of one partition, each read once.
+    """The stored tables of one partition, whose keys are given by dimension; each is read once.
 
-    Args:
-        resource: the home.
-        keys: of the partition, by dimension.
-        all_rules: Great Expectations runs the rules of the schemas too.
+    `all_rules`: Great Expectations runs the rules of the schemas too.
     """
 
     def __init__(self, resource: HomeResource, keys: Mapping[str, str], *, all_rules: bool = False) -> None:
@@ -66,24 +62,27 @@ class Look:
         key = self.keys.get(BATCH, "")
         return any(batch.key == key and batch.kind == "findings" for batch in self.home.registered())
 
-    def path(self, table: str, **others: str) -> UPath:
-        """File of a table's partition with the keys of this look, as far as `others` names no other."""
-        keys = self.keys | others
-        return partition_path(self.home.tables, table, *(keys[name] for name in PARTITIONED_BY[table]))
+    def keys_of(self, table: str, **others: str) -> list[str]:
+        """Keys of a table's partition: those of this look, as far as `others` names no other."""
+        return [(self.keys | others)[name] for name in PARTITIONED_BY[table]]
+
+    def path(self, table: str) -> UPath:
+        """File of a table's partition."""
+        return partition_path(self.home.tables, table, *self.keys_of(table))
 
     def table(self, table: str, **others: str) -> pd.DataFrame:
-        """Rows of a table's partition, as of `path`; columns and types asserted.
+        """Rows of a table's partition, columns and types asserted.
 
         Raises:
             NotStored: it has not been materialised.
             InvalidTable: it was written under another schema.
         """
-        path = self.path(table, **others)
+        keys = self.keys_of(table, **others)
+        path = partition_path(self.home.tables, table, *keys)
         if path not in self._read:
             try:
                 self._read[path] = read_table(TABLES[table], path)
             except FileNotFoundError:
-                keys = [(self.keys | others)[name] for name in PARTITIONED_BY[table]]
                 raise NotStored(not_there(table, keys)) from None
         return self._read[path]
 
@@ -143,48 +142,55 @@ class Check:
             check_name=self.name,
             passed=found.passed,
             severity=found.severity,
-            metadata=self._told(look, found),
+            metadata={
+                "partition": "|".join(look.keys.values()),
+                **found.metadata,
+                "table": dg.MetadataValue.path(str(look.path(self.table))),
+                **({} if found.passed else {"remedy": found.remedy}),
+            },
         )
 
-    def evaluation(self, look: Look, partition: str) -> dg.AssetCheckEvaluation:
-        """The same as the result of a partition in a run that has none."""
-        found = self(look)
-        return self._evaluated(found, self._told(look, found), partition)
-
-    def summary(self, evaluations: Sequence[dg.AssetCheckEvaluation], alone: str) -> dg.AssetCheckEvaluation:
-        """What it came to in all stored partitions; `alone` is the job that looks at one of them."""
-        failing = [one for one in evaluations if not one.passed]
-        errors = any(one.severity is dg.AssetCheckSeverity.ERROR for one in failing)
-        severity = dg.AssetCheckSeverity.ERROR if errors else dg.AssetCheckSeverity.WARN
-        remedy = f"See *Partitions* for each; the job `{alone}` looks at one of them again."
-        if not evaluations:
-            remedy = f"Nothing of this table is stored: launch the job `{first_job(self.table)}` first."
-        found = Found(bool(evaluations) and not failing, {}, remedy, severity)
-        metadata = {
-            "partitions": len(evaluations),
-            "failing_partitions": len(failing),
-            "failing": examples(one.partition for one in failing),
-        }
-        return self._evaluated(found, metadata | ({} if found.passed else {"remedy": remedy}))
-
-    def _told(self, look: Look, found: Found) -> dict[str, Any]:
-        about = {"partition": "|".join(look.keys.values()), **found.metadata}
-        link = {"table": dg.MetadataValue.path(str(look.path(self.table)))}
-        advice = {} if found.passed else {"remedy": found.remedy}
-        return about | link | advice
-
-    def _evaluated(
-        self, found: Found, metadata: Mapping[str, Any], partition: str | None = None
-    ) -> dg.AssetCheckEvaluation:
+    def evaluation(self, result: dg.AssetCheckResult, partition: str | None) -> dg.AssetCheckEvaluation:
+        """The result of a partition, or of all of them, in a run that has none."""
         return dg.AssetCheckEvaluation(
             asset_key=self.key.asset_key,
             check_name=self.name,
-            passed=found.passed,
-            severity=found.severity,
-            metadata=metadata,
+            passed=result.passed,
+            severity=result.severity,
+            metadata=result.metadata,
             blocking=self.blocking,
             partition=partition,
         )
+
+    def summary(self, results: Mapping[str, dg.AssetCheckResult], alone: str) -> dg.AssetCheckResult:
+        """What it came to in all stored partitions; `alone` is the job that looks at one of them."""
+        failing = {partition: result for partition, result in results.items() if not result.passed}
+        errors = any(result.severity is dg.AssetCheckSeverity.ERROR for result in failing.values())
+        passed = bool(results) and not failing
+        remedy = f"See *Partitions* for each; the job `{alone}` looks at one of them again."
+        if not results:
+            remedy = f"Nothing of this table is stored: launch the job `{first_job(self.table)}` first."
+        return dg.AssetCheckResult(
+            passed=passed,
+            severity=dg.AssetCheckSeverity.ERROR if errors else dg.AssetCheckSeverity.WARN,
+            metadata={
+                "partitions": len(results),
+                "failing_partitions": len(failing),
+                "failing": examples(failing),
+                **({} if passed else {"remedy": remedy}),
+            },
+        )
+
+
+def few(
+    part: tuple[str, int], whole: tuple[str, int], limit: float, more: Mapping[str, Any], remedy: str
+) -> Found:
+    """Passes as long as a part is no larger a share of the whole than `limit`; both have a name and a
+    number.
+    """
+    share = part[1] / whole[1] if whole[1] else 0.0
+    shares = {f"{part[0]}_share": share, "allowed_share": limit}
+    return Found(share <= limit, dict([whole, part]) | shares | dict(more), remedy)
 
 
 def check(
@@ -197,16 +203,10 @@ def check(
 def looked_at_together(
     name: str, alone: str, tables: Sequence[str], checks: Sequence[Check], partitions: Partitions
 ) -> dg.AssetChecksDefinition:
-    """One step of a run for the checks of tables that are made together; those that block come first.
+    """One step of a run for the checks of tables that are made together, and so of the same partitions; those
+    that block come first. `alone` is the job in which a person can run it for a partition.
 
     A run without a partition (*Execute all* in the UI) looks at every stored one.
-
-    Args:
-        name: of the step.
-        alone: job in which a person can run it for a partition.
-        tables: of the same partitions.
-        checks: of these tables.
-        partitions: of all tables.
     """
     (dimensions,) = {PARTITIONED_BY[table] for table in tables}
     in_order = sorted(checks, key=lambda check: not check.blocking)
@@ -233,15 +233,16 @@ def looked_at_together(
                 return
             # Not `AssetCheckResult`: of a run without a partition it asks for the one of the run.
             stored = {table: stored_partitions(home.home.tables, table) for table in tables}
-            found: dict[Check, list[dg.AssetCheckEvaluation]] = {check: [] for check in chosen}
+            found: dict[Check, dict[str, dg.AssetCheckResult]] = {check: {} for check in chosen}
             for keys in sorted({keys for of_table in stored.values() for keys in of_table}):
                 look = look_at(keys)  # its tables are let go with it
                 for check in chosen:
                     if keys in stored[check.table]:
-                        found[check].append(check.evaluation(look, partition_key(dimensions, keys)))
-            for check in chosen:  # the UI shows the last of the partitions first
-                yield from sorted(found[check], key=lambda evaluation: not evaluation.passed)
-                yield check.summary(found[check], alone)
+                        found[check][str(partition_key(dimensions, keys))] = check.result(look)
+            for check, results in found.items():  # the UI shows the last of the partitions first
+                for partition in sorted(results, key=lambda partition: not results[partition].passed):
+                    yield check.evaluation(results[partition], partition)
+                yield check.evaluation(check.summary(results, alone), None)
                 yield dg.Output(None, check.spec(partitions).get_python_identifier())
 
     return look_at_them

@@ -12,7 +12,7 @@ from lunguage_assets.current.plan import first_job
 from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
-from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown
+from lunguage_assets.orchestration.metadata import EXAMPLES, examples, markdown
 from lunguage_assets.quality.suites import derived_rules
 from lunguage_assets.quality.validation import RuleResult, record_results, schema_results, suite_results
 from lunguage_assets.tables import TABLES

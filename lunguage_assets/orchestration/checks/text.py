@@ -3,9 +3,9 @@
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.orchestration.checks.drift import beside_earlier, shares_found
-from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import EXAMPLES, markdown
+from lunguage_assets.orchestration.checks.drift import shares_found
+from lunguage_assets.orchestration.checks.look import Found, Look, check, few
+from lunguage_assets.orchestration.metadata import EXAMPLES, markdown
 from lunguage_assets.quality.measures import reading_shares
 from lunguage_assets.structuring.rows import read_spans, unquoted, without_account
 
@@ -69,18 +69,12 @@ def sentences_readable(look: Look) -> Found:
     frame = look.table("sentence_accounts")
     frame = frame[frame["section"] != "hist"]
     unreadable = frame[frame["account"] == "unreadable"]
-    share = len(unreadable) / len(frame) if len(frame) else 0.0
-    limit = look.limits.unreadable_share
     places = unreadable[["study_id", "section", "sent_idx"]].itertuples(index=False, name=None)
-    return Found(
-        share <= limit,
-        {
-            "sentences": len(frame),
-            "unreadable": len(unreadable),
-            "unreadable_share": share,
-            "allowed_share": limit,
-            "report": _rows(list(places)[:EXAMPLES], "Every sentence was read."),
-        },
+    return few(
+        ("unreadable", len(unreadable)),
+        ("sentences", len(frame)),
+        look.limits.unreadable_share,
+        {"report": _rows(list(places), "Every sentence was read.")},
         "Look at some of these sentences. Another language or cut texts: deliver what is right as a new "
         "batch. A language model whose answers cannot be read: raise its output tokens, or choose another "
         "structurer with --structurer.",
@@ -96,17 +90,13 @@ def values_believed(look: Look) -> Found:
     refused, findings = look.table("refused_values"), look.table("structured_findings")
     believed = sum(sum(map(len, read_spans(spans).values())) for spans in findings["spans"].tolist())
     claimed = believed + len(refused)
-    share, limit = len(refused) / claimed if claimed else 0.0, look.limits.refused_share
     reasons = refused["reason"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
-    return Found(
-        share <= limit,
-        {
-            "values_claimed": claimed,
-            "refused": len(refused),
-            "refused_share": share,
-            "allowed_share": limit,
-            "report": markdown(["reason", "values"], reasons.items(), f"All {claimed} values were believed."),
-        },
+    report = markdown(["reason", "values"], reasons.items(), f"All {claimed} values were believed.")
+    return few(
+        ("refused", len(refused)),
+        ("values_claimed", claimed),
+        look.limits.refused_share,
+        {"report": report},
         "A structurer that claims what the reports do not say should not be trusted with the rest: look at "
         "the reasons, compare it with `rules`, and choose another model or prompt.",
     )
@@ -119,13 +109,10 @@ def values_believed(look: Look) -> Found:
     "in earlier batches of the same structurer.",
 )
 def reading_drift(look: Look) -> Found:
-    with beside_earlier(look, "sentence_accounts", "structured_findings", "refused_values") as found:
-        connection, before = found
-        shares = reading_shares(connection)
     return shares_found(
         look,
-        shares,
-        before,
+        ("sentence_accounts", "structured_findings", "refused_values"),
+        reading_shares,
         "Compare the delivery with an earlier one: another hospital or template is a reason. Headings that "
         "are no longer recognised (see `reading_notes`), cut texts or another language are faults. Then "
         "launch `read_reports`, `structure` and `ingest`.",

@@ -1,3 +1,1 @@
-"""Runs: planning and executing them from the command line, backfills, the queue's launchers, and which
-process does what.
-"""
+"""Runs: executed by the command line, backfilled, queued, and which process does what."""

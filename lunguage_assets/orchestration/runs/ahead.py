@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -38,45 +37,41 @@ def asked_ahead(root: str, judge: str) -> list[Progress]:
         return list(_asked.pop((root, judge), {}).values())
 
 
-@dataclass(frozen=True)
-class _Ahead:
-    judge: Judge
-    asking: Future[None]
-
-
 class AskingAhead:
     """The judges that are being asked ahead; made by `asking_ahead`."""
 
     def __init__(self, home: HomeResource) -> None:
-        self._home, self._begun = home, dict[str, _Ahead]()
+        self._home = home
+        self._judges, self._asking = dict[str, Judge](), dict[str, Future[None]]()
         self._threads = ThreadPoolExecutor(max(1, len(home.judges.models)), thread_name_prefix="ahead")
 
     def begin(self, stages: Sequence[Stage]) -> None:
         """Ask the language models of these stages, which make comparisons, if there are several."""
-        models = self._home.judges.models
-        keys = [stage.keys[0] for stage in stages if stage.keys[0] in models]
-        new = [key for key in keys if key not in self._begun]
+        keys = [stage.keys[0] for stage in stages if stage.keys[0] in self._home.judges.models]
+        new = [key for key in keys if key not in self._asking]
         if not new:
             return
         with suppress(LunguageError, FileNotFoundError):  # the partitions' own runs say why
             vocabulary = self._vocabulary()
             for key in new:
-                judge = self._home.judge(key, self._note(key))
-                work = self._threads.submit(_ask, vocabulary, judge, self._home.settings.explicit)
-                self._begun[key] = _Ahead(judge, work)
+                judge = self._judges[key] = self._home.judge(key, self._note(key))
+                self._asking[key] = self._threads.submit(
+                    _ask, vocabulary, judge, self._home.settings.explicit
+                )
 
     def wait_for(self, stage: Stage) -> None:
         """Wait until the judge of a stage has been asked, if it is being asked."""
-        if stage.job == COMPARE and (ahead := self._begun.get(stage.keys[0])) is not None:
-            wait([ahead.asking])
+        if asking := self._asking.get(stage.keys[0]):
+            wait([asking])
 
     def close(self) -> None:
         """End the asking: calls in flight are recorded, nothing more is sent."""
-        for ahead in self._begun.values():
-            while not ahead.asking.cancel() and not ahead.asking.done():
-                if isinstance(ahead.judge, Interruptible):
-                    ahead.judge.interrupt()
-                wait([ahead.asking], timeout=_INTERRUPT_EVERY_S)
+        for key, asking in self._asking.items():
+            judge = self._judges[key]
+            while not asking.cancel() and not asking.done():
+                if isinstance(judge, Interruptible):
+                    judge.interrupt()
+                wait([asking], timeout=_INTERRUPT_EVERY_S)
         self._threads.shutdown()
 
     def _vocabulary(self) -> pd.DataFrame:

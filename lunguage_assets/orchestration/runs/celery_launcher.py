@@ -73,9 +73,7 @@ class WatchedCeleryLauncher(CeleryRunLauncher):
 
     @override
     def resume_run(self, context: ResumeRunContext) -> None:
-        """Put a lost run into the queue again. The inherited method gives the task an argument that it does
-        not take.
-        """
+        """Put a lost run into the queue again. The inherited method gives an argument that no task takes."""
         run = context.dagster_run
         given = {"resume_job_args_packed": resume_arguments(self._instance, run)}
         task = self.celery.signature(TASK_RESUME_JOB_NAME, kwargs=given, immutable=True)
@@ -83,9 +81,7 @@ class WatchedCeleryLauncher(CeleryRunLauncher):
 
     @override
     def terminate(self, run_id: str) -> bool:
-        """Stop a run that a worker has, or that waits for one; not one of the command line, which Ctrl-C
-        stops.
-        """
+        """Stop a run that a worker has or that waits for one; Ctrl-C stops one of the command line."""
         run = self._instance.get_run_by_id(run_id)
         return run is not None and DAGSTER_CELERY_TASK_ID_TAG in run.tags and super().terminate(run_id)
 
@@ -105,9 +101,7 @@ def is_waiting(app: Celery, task: str) -> bool:
 
 
 def is_at_work(app: Celery, task: str) -> bool:
-    """Whether a worker says that it has the task. Asks again while nobody answers: a worker may be busy for a
-    moment.
-    """
+    """Whether a worker says that it has the task; asked again while none answers: it may be busy."""
     for attempt in range(ASKED_TIMES):
         if attempt:
             time.sleep(ANSWER_WITHIN_S / ASKED_TIMES)

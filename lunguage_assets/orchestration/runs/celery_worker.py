@@ -35,7 +35,5 @@ resume_job = create_resume_job_task(app)
 
 @worker_init.connect
 def load_definitions(**_: object) -> None:
-    """Import the libraries once in the worker, before it takes a run, so that its processes need not each do
-    so again.
-    """
+    """Import the libraries once in the worker: its processes need not each do so again."""
     importlib.import_module("lunguage_assets.definitions")

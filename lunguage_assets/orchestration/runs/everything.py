@@ -7,7 +7,7 @@ annotations.
 
 import dagster as dg
 
-from lunguage_assets.current.plan import Request, plan
+from lunguage_assets.current.plan import Wanted, plan
 from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -34,7 +34,7 @@ def hand_over_everything(
     """Plan what is not current, and hand it to the daemon as one backfill."""
     with plain_failures():
         home.judges.members(config.ranker)
-        stages = plan(home.standings(), Request(config.ranker, rebuild=config.rebuild_ranking))
+        stages = plan(home.standings(), Wanted(config.ranker, rebuild=config.rebuild_ranking))
         for stage in stages:
             context.log.info(stage.announced)
         if not stages:

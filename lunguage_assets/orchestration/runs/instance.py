@@ -67,18 +67,14 @@ def _folder(home: Home) -> Path:
 
 @contextmanager
 def _opening(home: Home) -> Iterator[None]:
-    """One process at a time opens the instance: it makes its databases at first, and two that do so at once
-    fail.
-    """
+    """One process at a time: the first makes the databases, and two at once fail."""
     with (home.root / ".dagster.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def configuration_of(home: Home) -> Configuration:
-    """How the instance configuration in use stands to the packaged one; an `outdated` copy is an older one
-    that nobody edited.
-    """
+    """How the instance configuration stands to the packaged one; `outdated`: an older one, not edited."""
     file = home.dagster / "dagster.yaml"
     if _folder(home) != home.dagster:
         return "elsewhere"
@@ -90,22 +86,18 @@ def configuration_of(home: Home) -> Configuration:
     return "outdated" if present == _sealed(present.rpartition(_SEAL)[0]) else "edited"
 
 
-def examination(home: Home) -> list[tuple[str, str]]:
+def examination(home: Home) -> tuple[str, str]:
     """What a person should know of the instance's configuration: severity and message."""
-    state = configuration_of(home)
-    if state == "elsewhere":
-        told = f"Dagster's instance is configured in {_folder(home)} ($DAGSTER_HOME), "
-        told += "which this package leaves alone"
-    elif state == "edited":
-        file = home.dagster / "dagster.yaml"
-        told = (
-            f"{file} was edited and is not renewed; this version's is {dagster_yaml()}. Take over from there"
-            " what you need, or delete yours: the next command then puts the packaged one there."
-        )
-    else:
-        told = "Dagster's instance has the packaged configuration"
-        told += ", renewed at the next command" if state == "outdated" else ""
-    return [("warning" if state == "edited" else "ok", told)]
+    state, file = configuration_of(home), home.dagster / "dagster.yaml"
+    told = {
+        "elsewhere": f"Dagster's instance is configured in {_folder(home)} ($DAGSTER_HOME), which this "
+        "package leaves alone",
+        "edited": f"{file} was edited and is not renewed; this version's is {dagster_yaml()}. Take over from "
+        "there what you need, or delete yours: the next command then puts the packaged one there.",
+        "outdated": "Dagster's instance has the packaged configuration, renewed at the next command",
+    }
+    severity = "warning" if state == "edited" else "ok"
+    return severity, told.get(state, "Dagster's instance has the packaged configuration")
 
 
 _SEAL = "# Renewed with the package as long as nobody edits it: "

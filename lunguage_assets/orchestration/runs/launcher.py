@@ -37,9 +37,7 @@ class LocalRunLauncher(dg.DefaultRunLauncher):
         )
 
     def terminate(self, run_id: str) -> bool:
-        """Stop a run: through its code server, or, where that is gone or never was, by interrupting its
-        process.
-        """
+        """Stop a run through its code server, or by interrupting its process where that is gone."""
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False

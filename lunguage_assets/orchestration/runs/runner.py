@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.plan import Request, Stage, plan
-from lunguage_assets.current.recipes import dimensions_of
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, is_current, plan
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.interruption import noticing_signals
@@ -26,16 +25,17 @@ from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.ahead import COMPARE, AskingAhead, asking_ahead
-from lunguage_assets.orchestration.runs.backfill import plan_backfill
+from lunguage_assets.orchestration.runs.ahead import COMPARE, asking_ahead
 from lunguage_assets.orchestration.runs.command_lock import command_at_work
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+CheckResult = Literal["passed", "warned", "failed"]
+"""Of a check that did not pass, `warned` when it only warns."""
 
 Progress = Callable[[Stage, int, int], None]
 """Told before each stage: the stage, how many are done, how many there are, about."""
@@ -45,52 +45,28 @@ class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
 
 
-class RunInterrupted(KeyboardInterrupt):
-    """The process was asked to stop (Ctrl-C, a signal, the UI). What was finished is stored; the same call
-    goes on from there.
-
-    `cancelled` tells whether somebody had asked Dagster to end the very run that was executed.
-    """
-
-    def __init__(self, run_id: str, cancelled: bool) -> None:
-        super().__init__()
-        self.run_id, self.cancelled = run_id, cancelled
-
-
 @dataclass
-class Outcome:
-    """What the runs reported: how many there were, and the checks. Of a check that was evaluated again, the
-    last result counts.
-    """
+class RunSummary:
+    """How many runs there were, and of each check its last result."""
 
     runs: int = 0
-    _checks: dict[str, str] = field(default_factory=dict)
+    results: dict[str, CheckResult] = field(default_factory=dict)
+    """Check with its asset and partition -> its result."""
 
-    @property
-    def checks_passed(self) -> int:
-        """How many checks passed."""
-        return sum(result == "passed" for result in self._checks.values())
+    def checks(self, result: CheckResult) -> list[str]:
+        """Checks with this result, with asset and partition."""
+        return [name for name, found in self.results.items() if found == result]
 
-    @property
-    def checks_failed(self) -> list[str]:
-        """Checks that failed, with asset and partition."""
-        return [name for name, result in self._checks.items() if result == "failed"]
-
-    @property
-    def warnings(self) -> list[str]:
-        """Checks that did not pass and only warn."""
-        return [name for name, result in self._checks.items() if result == "warned"]
-
-    def add(self, other: Outcome) -> None:
+    def add(self, other: RunSummary) -> None:
         """Take over what other runs reported."""
         self.runs += other.runs
-        self._checks.update(other._checks)
+        self.results.update(other.results)
 
     def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
         """Take down a check's result on the partition of this label."""
         warns = evaluation.severity is dg.AssetCheckSeverity.WARN
         name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({label})"
-        self._checks[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
+        self.results[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
 
 
 class Runner:
@@ -114,8 +90,8 @@ class Runner:
         return self._given or build_defs(self._home)
 
     def run(
-        self, wanted: Request, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
-    ) -> Outcome:
+        self, wanted: Wanted, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
+    ) -> RunSummary:
         """Make what is wanted and not current.
 
         Args:
@@ -125,34 +101,15 @@ class Runner:
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
-            RunInterrupted: likewise.
+            KeyboardInterrupt: the process was asked to stop (Ctrl-C, a signal, the UI); likewise.
         """
         with command_at_work(self._home.home.root):
             self._prepare()
-            return self._execute_all(
-                plan(self._home.standings(), wanted) if stages is None else stages, progress, wanted
-            )
+            if stages is None:
+                stages = plan(self._home.standings(), wanted)
+            return self._execute_all(stages, progress, wanted)
 
-    def backfill(
-        self,
-        judge: str,
-        batches: Sequence[str] = (),
-        *,
-        rebuild: bool = False,
-        phrases: bool = True,
-        progress: Progress = lambda *_: None,
-    ) -> Outcome:
-        """Make a judge's partitions for these batches, by default all, as far as they are not current.
-
-        Raises:
-            ConfigurationError, MethodError: as of `plan_backfill`.
-            RunFailed, RunInterrupted: as of `run`.
-        """
-        stages = plan_backfill(self._home.standings(), judge, batches, rebuild=rebuild, phrases=phrases)
-        wanted = Request(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
-        return self.run(wanted, progress=progress, stages=stages)
-
-    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> Outcome:
+    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> RunSummary:
         """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
 
         Raises:
@@ -160,12 +117,12 @@ class Runner:
         """
         if not self._home.standings().exists("reference_ranking", ranker):
             raise RunFailed(
-                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run "
-                "`lunguage run` first."
+                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` "
+                "first."
             )
-        outcome = self.run(Request(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
+        summary = self.run(Wanted(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
         self._build_catalog()
-        return outcome
+        return summary
 
     def _prepare(self) -> None:
         """Clear away what a killed process left; bring partitions, catalog and edited files up to date."""
@@ -188,90 +145,78 @@ class Runner:
                 "command again."
             ) from None
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
         """Execute stages; one whose tables have come out current meanwhile is left out.
 
         A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
         current.
         """
-        outcome = Outcome()
+        summary = RunSummary()
         with asking_ahead(self._home) as ahead:
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
                 if stage.job == COMPARE:
                     ahead.begin(self._next_to_compare(stages, done, wanted))
-                    _waited(ahead, stage)
-                self.carry_on(stage, stages[:done], outcome, wanted)
-        return outcome
+                    ahead.wait_for(stage)
+                self.carry_on(stage, stages[:done], summary, wanted)
+        return summary
 
-    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Request) -> list[Stage]:
+    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Wanted) -> list[Stage]:
         """Behind the present stage, those that make comparisons and will not be left out."""
         behind = takewhile(lambda stage: stage.job == COMPARE, stages[done + 1 :])
         return [stage for stage in behind if not (done and self._is_current_by_now(stage, wanted))]
 
-    def carry_on(self, stage: Stage, before: Sequence[Stage], outcome: Outcome, wanted: Request) -> None:
-        """Execute a stage of a plan, behind those before it; note in the outcome what it came to.
+    def carry_on(self, stage: Stage, before: Sequence[Stage], summary: RunSummary, wanted: Wanted) -> None:
+        """Execute a stage of a plan, behind those before it; note in the summary what it came to.
 
         Raises:
-            RunFailed, RunInterrupted: as of `run`.
+            RunFailed, KeyboardInterrupt: as of `run`.
         """
         if before and stage not in before and self._is_current_by_now(stage, wanted):
             return
-        self._execute(stage, outcome, wanted)
-
-    def _is_current_by_now(self, stage: Stage, wanted: Request) -> bool:
-        asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
-        if stage.job in (*asked_for, "analyse"):
-            return False
-        now = self._home.standings()
-        if stage.job == "release":
-            folder = wanted.release or self._home.home.release / stage.keys[0]
-            return now.of_release(stage.keys[0], folder).state == "current"
-        return all(now.is_current(table, *stage.keys) for table in tables_of_job(stage.job))
-
-    def _execute(self, stage: Stage, outcome: Outcome, wanted: Request) -> None:
         if self._asked_to_stop:
-            raise RunInterrupted("", cancelled=False)
-        job = self.definitions.resolve_job_def(stage.job)
+            raise KeyboardInterrupt
         config: dict[str, Any] = dict(QUIET)
         if stage.job == "release" and wanted.release is not None:
             config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
         with noticing_signals() as asked_to_stop:
-            result = self._executed(job, config, stage)
+            result = self._executed(stage, config)
             self._asked_to_stop = asked_to_stop()
-        outcome.runs += 1
+        summary.runs += 1
+        for evaluation in result.get_asset_check_evaluations():
+            summary.note(evaluation, stage.label)
         if not result.success:
             self._require_uninterrupted(result)
-        for evaluation in result.get_asset_check_evaluations():
-            outcome.note(evaluation, stage.label)
-        if not result.success:
             raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 
-    def _executed(
-        self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage
-    ) -> dg.ExecuteInProcessResult:
+    def _is_current_by_now(self, stage: Stage, wanted: Wanted) -> bool:
+        asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
+        if stage.job in (*asked_for, "analyse"):
+            return False
+        now = self._home.standings()
+        return all(is_current(now, step, stage.keys, wanted) for step in STEPS_OF_JOB[stage.job])
+
+    def _executed(self, stage: Stage, config: dict[str, Any]) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
-        dimensions = dimensions_of(tables_of_job(stage.job)[0])
         try:
             with runs_of_location(self._instance, stage.job):
-                return job.execute_in_process(
+                return self.definitions.resolve_job_def(stage.job).execute_in_process(
                     run_config=config,
                     instance=self._instance,
-                    partition_key=partition_key(dimensions, stage.keys),
+                    partition_key=partition_key(stage.dimensions, stage.keys),
                     raise_on_error=False,
                     tags={**NO_RETRY, **executed_here(run_id)},
                     run_id=run_id,
                 )
-        except (
-            dg.DagsterExecutionInterruptedError,
-            KeyboardInterrupt,
-        ):  # before the run has begun, Dagster does not take it down
-            raise RunInterrupted(run_id, self._cancelled(run_id)) from None
+        # before the run has begun, Dagster does not take an interruption down
+        except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
+            self._cancel(run_id)
+            raise KeyboardInterrupt from None
         except DBAPIError as error:  # its own message shows events; the database's does not
             raise RunFailed(
-                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig})."
-                " Free disk space, or see that nothing else holds it, and run the same command again: what is"
-                " finished is kept."
+                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig}). "
+                "Free disk space, or see that nothing else holds it, and run the same command again: what is "
+                "finished is kept."
             ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
@@ -283,47 +228,32 @@ class Runner:
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
         if cancelled or self._asked_to_stop or any(was_interrupted(event) for event in result.all_events):
-            raise RunInterrupted(result.run_id, self._cancelled(result.run_id))
+            self._cancel(result.run_id)
+            raise KeyboardInterrupt
 
-    def _cancelled(self, run_id: str) -> bool:
-        """Record a run as cancelled; whether somebody had asked Dagster for it."""
+    def _cancel(self, run_id: str) -> None:
+        """Record a run as cancelled."""
         run = self._instance.get_run_by_id(run_id)
-        asked = run is not None and run.status in (
-            dg.DagsterRunStatus.CANCELING,
-            dg.DagsterRunStatus.CANCELED,
-        )
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
-        return asked
-
-
-def _waited(ahead: AskingAhead, stage: Stage) -> None:
-    try:
-        ahead.wait_for(stage)
-    except KeyboardInterrupt:
-        raise RunInterrupted("", cancelled=False) from None
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:
     """Why a run failed, on one line: the failure's own description, or the kind of the unexpected error."""
-    for event in result.all_events:
-        if event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data is not None and failure.user_failure_data.description:
-                return " ".join(failure.user_failure_data.description.split())
-            error = failure.error
-            while error is not None and error.cause is not None:
-                error = error.cause
-            if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
-                return (
-                    "an unexpected error, whose message is withheld because it may quote a report; "
-                    "its place is in the run's log"
-                )
-            if error is not None:
-                return f"unexpected {error.cls_name}; the full report is in the run's log"
-    return (
-        "a blocking check failed"
-        if any(not e.passed for e in result.get_asset_check_evaluations())
-        else "the run failed"
-    )
+    for event in result.get_step_failure_events():
+        failure = event.step_failure_data
+        if failure.user_failure_data is not None and failure.user_failure_data.description:
+            return " ".join(failure.user_failure_data.description.split())
+        error = failure.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
+            return (
+                "an unexpected error, whose message is withheld because it may quote a report; "
+                "its place is in the run's log"
+            )
+        if error is not None:
+            return f"unexpected {error.cls_name}; the full report is in the run's log"
+    checked = all(evaluation.passed for evaluation in result.get_asset_check_evaluations())
+    return "the run failed" if checked else "a blocking check failed"

@@ -19,21 +19,20 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
 import dagster as dg
 
 from lunguage_assets.collector import collect_seldom
-from lunguage_assets.current.plan import Request, Stage
-from lunguage_assets.current.recipes import dimensions_of
+from lunguage_assets.current.plan import Stage, Wanted
+from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.interruption import answering_signals
-from lunguage_assets.orchestration.jobs import tables_of_job
-from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Outcome, Progress, RunFailed, RunInterrupted, Runner
+from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, Runner, RunSummary
 from lunguage_assets.orchestration.withheld import where
 
 _PATIENCE_S = 30.0
@@ -46,7 +45,7 @@ class _Task:
 
     chain: Sequence[Stage]
     before: Sequence[Stage]
-    wanted: Request
+    wanted: Wanted
 
 
 @dataclass(frozen=True)
@@ -55,24 +54,19 @@ class _Said:
 
     kind: Literal["begun", "done", "failed", "interrupted"]
     stage: Stage | None = None
-    outcome: Outcome | None = None
+    summary: RunSummary | None = None
     message: str = ""
-    run_id: str = ""
-    cancelled: bool = False
 
 
 def stretches(stages: Sequence[Stage]) -> Iterator[list[list[Stage]]]:
     """The stages in order: one by one, and consecutive stages of batches together, as one list per batch."""
-    together: dict[str, list[Stage]] = {}
-    for stage in stages:
-        if dimensions_of(tables_of_job(stage.job)[0])[-1:] == (REPORT_BATCH.name,):
-            together.setdefault(stage.keys[-1], []).append(stage)
+    for of_batches, group in groupby(stages, lambda stage: BATCH in stage.dimensions):
+        if not of_batches:
+            yield from ([[stage]] for stage in group)
             continue
-        if together:
-            yield list(together.values())
-            together = {}
-        yield [[stage]]
-    if together:
+        together: dict[str, list[Stage]] = {}
+        for stage in group:
+            together.setdefault(stage.keys[-1], []).append(stage)
         yield list(together.values())
 
 
@@ -97,15 +91,15 @@ class SideBySideRunner(Runner):
             )
         self._processes = processes
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
-        outcome, begun = Outcome(), 0
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
+        summary, begun = RunSummary(), 0
         with ExitStack() as stack:
             workers: _Workers | None = None
             for chains in stretches(stages):
                 if len(chains) == 1:
                     for stage in chains[0]:
                         progress(stage, begun, len(stages))
-                        self.carry_on(stage, stages[:begun], outcome, wanted)
+                        self.carry_on(stage, stages[:begun], summary, wanted)
                         begun += 1
                     continue
                 workers = workers or stack.enter_context(_working(self._home, self._processes))
@@ -114,9 +108,9 @@ class SideBySideRunner(Runner):
                     if said.stage is not None:
                         progress(said.stage, begun, len(stages))
                         begun += 1
-                    if said.outcome is not None:
-                        outcome.add(said.outcome)
-        return outcome
+                    if said.summary is not None:
+                        summary.add(said.summary)
+        return summary
 
 
 def runner_of(home: HomeResource, instance: dg.DagsterInstance, processes: int) -> Runner:
@@ -133,11 +127,9 @@ def _working(home: HomeResource, processes: int) -> Iterator[_Workers]:
     workers = _Workers(home, processes)
     try:
         yield workers
-    except KeyboardInterrupt as interruption:  # of this process, or told by one of them
+    except KeyboardInterrupt:  # of this process, or told by one of them
         workers.stop()
-        if isinstance(interruption, RunInterrupted):
-            raise
-        raise RunInterrupted("", cancelled=False) from None
+        raise
     finally:
         workers.close()
 
@@ -161,7 +153,7 @@ class _Workers:
 
         Raises:
             RunFailed: a task failed; those at work were finished, no other was begun.
-            RunInterrupted: one of them was asked to stop.
+            KeyboardInterrupt: one of them was asked to stop.
         """
         waiting, idle, busy = deque(tasks), list(self._processes), set[Connection]()
         failures: list[str] = []
@@ -172,7 +164,7 @@ class _Workers:
             for connection in wait(list(busy)):
                 said = _received(connection)
                 if said.kind == "interrupted":
-                    raise RunInterrupted(said.run_id, said.cancelled)
+                    raise KeyboardInterrupt
                 if said.kind == "failed":
                     failures.append(said.message)
                 if said.kind != "begun":
@@ -223,8 +215,6 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
                     connection.send(said)
     except (EOFError, BrokenPipeError):
         return
-    except RunInterrupted as stopped:
-        connection.send(_Said("interrupted", run_id=stopped.run_id, cancelled=stopped.cancelled))
     except KeyboardInterrupt:
         connection.send(_Said("interrupted"))
     except LunguageError as error:
@@ -234,12 +224,12 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
 
 
 def _carried_out(runner: Runner, task: _Task) -> Iterator[_Said]:
-    outcome = Outcome()
+    summary = RunSummary()
     for number, stage in enumerate(task.chain):
         yield _Said("begun", stage=stage)
         try:
-            runner.carry_on(stage, [*task.before, *task.chain[:number]], outcome, task.wanted)
+            runner.carry_on(stage, [*task.before, *task.chain[:number]], summary, task.wanted)
         except RunFailed as error:
-            yield _Said("failed", message=str(error), outcome=outcome)
+            yield _Said("failed", message=str(error), summary=summary)
             return
-    yield _Said("done", outcome=outcome)
+    yield _Said("done", summary=summary)

@@ -22,11 +22,7 @@ import dagster as dg
 import sqlalchemy as sa
 import yaml
 
-from lunguage_assets.orchestration.dagster_private import (
-    ConfigurableClassData,
-    InstanceRef,
-    sqlite_storages,
-)
+from lunguage_assets.orchestration.dagster_private import ConfigurableClassData, InstanceRef, sqlite_storages
 
 DagsterSqliteStorage, SqliteEventLogStorage, SqliteRunStorage, SqliteScheduleStorage = sqlite_storages()
 
@@ -53,9 +49,7 @@ class KeptEngines:
         self._engines: OrderedDict[str, tuple[sa.Engine, tuple[int, int] | None]] = OrderedDict()
 
     def engine(self, url: str) -> sa.Engine:
-        """The engine of a file; a new one in a forked process, and when the file is another one than
-        before.
-        """
+        """The engine of a file; a new one in a forked process, and when the file is another one."""
         with self._lock:
             if self._process != os.getpid():
                 self._inherited.append(self._engines)  # neither used nor closed: both would harm the parent

@@ -19,9 +19,7 @@ PROCESS_TAG = ".dagster/lunguage_process"
 """Run tag: the process that executes the run. Dagster shows no tags that begin with `.dagster/`."""
 
 OWNER_TAG = ".dagster/lunguage_process_of"
-"""Run tag: the run that `PROCESS_TAG` was set for. A run that is tried again takes over the tags of the one
-before, and with them its process.
-"""
+"""Run tag: the run that `PROCESS_TAG` is of. A run that is tried again takes over the tags of the first."""
 
 NO_RETRY = {"dagster/max_retries": "0"}
 """Run tag of runs that only their own process could execute again."""
@@ -41,9 +39,7 @@ def executed_here(run_id: str) -> dict[str, str]:
 
 
 def is_gone(process: str) -> bool:
-    """Whether a process of this machine has ended; False for one of another machine, which nobody here
-    sees.
-    """
+    """Whether a process of this machine has ended; False for one of another machine."""
     return _is_here(process) and _living(process) is None
 
 

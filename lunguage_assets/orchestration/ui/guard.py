@@ -11,11 +11,12 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from lunguage_assets.errors import ConfigurationError
 
@@ -26,6 +27,8 @@ HOSTS_VARIABLE = "LUNGUAGE_UI_HOSTS"
 """Further names, comma-separated, by which a proxy with TLS and a login is asked for the UI."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_SOCKET = "WEBSOCKET"
+"""Stands for the method of a web socket, which has none."""
 _OWN_SITE = frozenset({"same-origin", "none"})
 """Values of Sec-Fetch-Site of the UI's own pages, and of an address that a person typed."""
 
@@ -67,35 +70,33 @@ class Door:
         own = {*LOOPBACK, *([] if host in ("0.0.0.0", "::") else [host])}  # compared, not bound
         return cls(frozenset({f"{name}:{port}" for name in own} | set(named)), token, f"lunguage-ui-{port}")
 
-    def refusal(self, request: _Asked) -> tuple[int, str] | None:
+    def refusal(self, asked: HTTPConnection) -> tuple[int, str] | None:
         """Status and words for a request that is not answered; None for one that is."""
-        if request.header("host") not in self.hosts:
+        if asked.headers.get("host", "") not in self.hosts:
             return 421, "This server does not answer under this name."
-        if self._from_another_site(request):
+        if self._from_another_site(asked):
             return 403, "A page of another site may not ask this server."
-        if request.method == "GET" and request.path.endswith("/graphql") and "query" in request.query:
+        queries = asked.scope["path"].endswith("/graphql") and "query" in asked.query_params
+        if queries and _method(asked) == "GET":
             return 405, "Queries are sent by POST."
-        if self.token and not self._knows_token(request):
+        if self.token and not (self._bears_token(asked) or self.is_token(asked.cookies.get(self.cookie, ""))):
             return 401, (
                 "Open the address that was printed where the UI was started: it ends in ?token=...\n"
                 "A program sends the token as 'Authorization: Bearer ...'."
             )
         return None
 
-    def _from_another_site(self, request: _Asked) -> bool:
-        site, origin = request.header("sec-fetch-site"), request.header("origin")
-        if request.changes:
-            bears = bool(self.token) and self._bears_token(request)
+    def _from_another_site(self, asked: HTTPConnection) -> bool:
+        site, origin = asked.headers.get("sec-fetch-site", ""), asked.headers.get("origin", "")
+        if _method(asked) not in _SAFE:  # may change something: a browser names the origin of these
+            bears = bool(self.token) and self._bears_token(asked)
             own = urlsplit(origin).netloc in self.hosts if origin else bears
             return not own or (bool(site) and site not in _OWN_SITE)
-        navigates = request.header("sec-fetch-mode") == "navigate"
+        navigates = asked.headers.get("sec-fetch-mode") == "navigate"
         return bool(site) and site not in _OWN_SITE and not navigates
 
-    def _knows_token(self, request: _Asked) -> bool:
-        return self._bears_token(request) or self.is_token(request.cookie(self.cookie))
-
-    def _bears_token(self, request: _Asked) -> bool:
-        scheme, _, value = request.header("authorization").partition(" ")
+    def _bears_token(self, asked: HTTPConnection) -> bool:
+        scheme, _, value = asked.headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and self.is_token(value)
 
     def is_token(self, value: str) -> bool:
@@ -103,32 +104,8 @@ class Door:
         return hmac.compare_digest(value.encode("utf-8", "replace"), self.token.encode("utf-8"))
 
 
-class _Asked:
-    """What the door looks at of a request."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        self.path: str = scope["path"]
-        self.method: str = scope.get("method", "GET")
-        self.is_socket = scope["type"] == "websocket"
-        self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-
-    @property
-    def changes(self) -> bool:
-        """Whether it may change something: a browser names the origin of these, also of a web socket."""
-        return self.is_socket or self.method not in _SAFE
-
-    def header(self, name: str) -> str:
-        return self._headers.get(name, "")
-
-    def cookie(self, name: str) -> str:
-        try:
-            found = SimpleCookie(self.header("cookie")).get(name)
-        except CookieError:
-            return ""
-        return found.value if found is not None else ""
+def _method(asked: HTTPConnection) -> str:
+    return asked.scope.get("method", _SOCKET)
 
 
 class Guard:
@@ -138,43 +115,36 @@ class Guard:
         self._app, self._door = app, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer(scope)(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> ASGIApp:
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        asked = _Asked(scope)
-        entered = None if asked.is_socket else self._entering(asked, scope["path"])
-        if entered is not None:
-            await entered(scope, receive, send)
-            return
+            return self._app
+        asked = HTTPConnection(scope)
+        if entered := self._entering(asked):
+            return entered
         refused = self._door.refusal(asked)
         if refused is None:
-            await self._app(scope, receive, send)
-        elif asked.is_socket:
-            await _close(receive, send)
-        else:
-            status, words = refused
-            headers = {"Cache-Control": "no-store", "Connection": "close"}
-            await PlainTextResponse(words + "\n", status, headers)(scope, receive, send)
+            return self._app
+        if scope["type"] == "websocket":
+            return WebSocketClose(1008)
+        status, words = refused
+        return PlainTextResponse(words + "\n", status, {"Cache-Control": "no-store", "Connection": "close"})
 
-    def _entering(self, asked: _Asked, path: str) -> Response | None:
+    def _entering(self, asked: HTTPConnection) -> Response | None:
         """The first opening: the token leaves the address, and stays as a cookie that no other site sends."""
-        token = asked.query.get("token", [""])[0]
-        if asked.method != "GET" or not self._door.token or not self._door.is_token(token):
+        token = asked.query_params.get("token", "")
+        if _method(asked) != "GET" or not self._door.token or not self._door.is_token(token):
             return None
-        if asked.header("host") not in self._door.hosts:
+        if asked.headers.get("host", "") not in self._door.hosts:
             return None
-        rest = urlencode({name: values for name, values in asked.query.items() if name != "token"}, True)
-        response = RedirectResponse(f"/{path.lstrip('/')}" + (f"?{rest}" if rest else ""), 303)
+        rest = urlencode([item for item in asked.query_params.multi_items() if item[0] != "token"])
+        path = asked.scope["path"].lstrip("/")
+        response = RedirectResponse(f"/{path}" + (f"?{rest}" if rest else ""), 303)
         response.set_cookie(self._door.cookie, token, httponly=True, samesite="strict", path="/")
         response.headers["Cache-Control"] = "no-store"
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
-
-
-async def _close(receive: Receive, send: Send) -> None:
-    message: Message = await receive()
-    if message["type"] == "websocket.connect":
-        await send({"type": "websocket.close", "code": 1008})
 
 
 def _is_loopback(host: str) -> bool:

@@ -7,8 +7,6 @@ without a UI when the port is taken.
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -107,8 +105,7 @@ class Serving:
     def end(self) -> None:
         """End all processes, the webserver first."""
         for process in reversed(self._processes):
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+            process.terminate()
         deadline = time.monotonic() + _ENDING_S
         for process in self._processes:
             try:
@@ -150,10 +147,3 @@ def _answers(address: str, token: str) -> bool:
             return True
     except (urllib.error.URLError, OSError):
         return False
-
-
-def private_log(path: Path) -> Path:
-    """An empty log that only this account can read."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
-    return path

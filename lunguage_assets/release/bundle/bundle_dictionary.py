@@ -20,6 +20,7 @@ from lunguage_assets.tables import (
     RELEASE,
     RESOLUTION_LOG,
 )
+from lunguage_assets.tables.analyses import PHRASE_SCALE
 from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import (
@@ -30,7 +31,6 @@ from lunguage_assets.tables.paper import (
     FIT_TABLE,
 )
 from lunguage_assets.tables.released import STUDIES
-from lunguage_assets.tables.scale import PHRASE_SCALE
 from lunguage_assets.tables.schema import Column, Table
 
 _BATCH = RELEASE.column("report_batch")

@@ -32,9 +32,8 @@ from lunguage_assets.tables import (
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT, PHRASE_SCALE
 from lunguage_assets.tables.courses import COURSE_COUNTS
-from lunguage_assets.tables.scale import PHRASE_SCALE
 
 ANALYSES = {
     table.name: table

@@ -33,7 +33,6 @@ from lunguage_assets.implicit.statements.label_file import (
     LabelList,
     Meaning,
     is_borderline,
-    read_as,
 )
 from lunguage_assets.implicit.statements.places import denies_only_more, says_resolved
 from lunguage_assets.release.labels.claims import Claim, Said
@@ -128,7 +127,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         for meaning in meanings:
             if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
                 continue
-            reading = read_as(meaning, status, f"{measurement}, {refining[0]}", listed)
+            reading = listed.read_as(meaning, status, f"{measurement}, {refining[0]}")
             if reading is None:
                 continue
             taken.add(meaning.label)

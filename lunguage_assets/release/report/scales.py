@@ -14,7 +14,7 @@ from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.fit.readers import reader_range
-from lunguage_assets.tables.scale import PHRASE_SCALE
+from lunguage_assets.tables.analyses import PHRASE_SCALE
 
 
 class _Entry(BaseModel):

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 
-from lunguage_assets.sample.knowledge import Hedge, Knowledge, Statement
+from lunguage_assets.sample.knowledge import HedgingPhrase, Knowledge, StockStatement
 from lunguage_assets.sample.planning import IGNORED_TOPICS, Episode, StudyPlan
 from lunguage_assets.sample.prose import doubt, plain
 from lunguage_assets.sample.prose.history import history
 from lunguage_assets.sample.prose.markup import say
 from lunguage_assets.sample.prose.phrasing import Phraser
-from lunguage_assets.sample.prose.repertoire import Desk, Repertoire
-from lunguage_assets.sample.records import Sentence, Study, stream
+from lunguage_assets.sample.prose.repertoire import Dictation, Repertoire
+from lunguage_assets.sample.records import PrintedSentence, Study, stream
 
 _DRAWS = 64
 """The most statements that are tried to fill a report up: some do not fit, some repeat."""
@@ -27,10 +27,10 @@ _DRAWS = 64
 def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
     """Write one study; depends on the plan and the seed alone."""
     rng = stream(seed, "study", plan.number)
-    return finished(Draft(plan, Desk(plan, Phraser(knowledge, rng)), knowledge))
+    return finished(ReportDraft(plan, Dictation(plan, Phraser(knowledge, rng)), knowledge))
 
 
-def finished(draft: Draft) -> Study:
+def finished(draft: ReportDraft) -> Study:
     """Let the draft grow, and number its findings."""
     plan, rng = draft.plan, draft.rng
     draft.write_problems()
@@ -51,7 +51,7 @@ def finished(draft: Draft) -> Study:
 
 
 @cache
-def _deck(known: Knowledge, kind: str, section: str) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
+def _deck(known: Knowledge, kind: str, section: str) -> tuple[tuple[StockStatement, ...], tuple[int, ...]]:
     """Statements of a kind that the section may hold, with their cumulative weights."""
     options = tuple(
         option
@@ -61,13 +61,18 @@ def _deck(known: Knowledge, kind: str, section: str) -> tuple[tuple[Statement, .
     return options, tuple(accumulate(option.weight for option in options))
 
 
-class Draft:
+class ReportDraft:
     """One study's findings and impression while they grow."""
 
-    def __init__(self, plan: StudyPlan, desk: Desk, knowledge: Knowledge) -> None:
-        self.plan, self.desk, self.knowledge, self.rng = plan, desk, knowledge, desk.phraser.rng
-        self.find: list[Sentence] = []
-        self.impr: list[Sentence] = []
+    def __init__(self, plan: StudyPlan, dictation: Dictation, knowledge: Knowledge) -> None:
+        self.plan, self.dictation, self.knowledge, self.rng = (
+            plan,
+            dictation,
+            knowledge,
+            dictation.phraser.rng,
+        )
+        self.find: list[PrintedSentence] = []
+        self.impr: list[PrintedSentence] = []
         both = plan.special is not None or self.rng.random() < 0.91
         self.layout = ("find", "impr") if both else self.rng.choice([("find",), ("impr",)])
         self.taboo: set[str] = set()
@@ -76,7 +81,7 @@ class Draft:
     def count(self) -> int:
         return sum(len(sentence.facts) for sentence in (*self.find, *self.impr))
 
-    def add(self, section: str, sentences: Sequence[Sentence]) -> None:
+    def add(self, section: str, sentences: Sequence[PrintedSentence]) -> None:
         """Put sentences into the section, or into the only one.
 
         Normal statements no longer deny their topics.
@@ -94,14 +99,14 @@ class Draft:
         if self.plan.special is not None:
             self.taboo |= self.plan.special.statement.topics | {"acute"}
             for section, sentence in say(self.plan.special.statement, self.rng, self.knowledge).items():
-                self.add(section, [self.desk.take(sentence)])
+                self.add(section, [self.dictation.take(sentence)])
         for episode in self.plan.episodes:
             if not episode.chronic or episode.hedges:
                 self.taboo.add("acute")
             self._write_problem(episode)
 
     def _write_problem(self, episode: Episode) -> None:
-        problem = Repertoire(self.desk, episode)
+        problem = Repertoire(self.dictation, episode)
         shares = self._share(episode)
         for section in self.layout:
             headline, hedges = section == "impr", shares[section]
@@ -115,13 +120,13 @@ class Draft:
             elif self.rng.random() < (0.25 if episode.chronic else 0.92):
                 self.add(section, plain.restated(problem))
 
-    def _share(self, episode: Episode) -> dict[str, list[Hedge]]:
+    def _share(self, episode: Episode) -> dict[str, list[HedgingPhrase]]:
         """Hedges by section: the single one rather in the impression, more of them in both."""
         hedges, variant = episode.hedges, episode.variant
         apart = variant is not None and variant.words in episode.disorder.apart
         if len(self.layout) == 1 or apart:
             return {section: hedges if section == self.layout[0] else [] for section in self.layout}
-        together = 0.8 if any(hedge.forms["joins"] for hedge in hedges) else 0.2
+        together = 0.8 if any(hedge.joins for hedge in hedges) else 0.2
         if len(hedges) == 1 or (len(hedges) == 2 and self.rng.random() < together):
             early = self.rng.random() < 0.45
             return {"find": hedges if early else [], "impr": [] if early else hedges}
@@ -140,7 +145,7 @@ class Draft:
 
     def write_normal(self) -> None:
         """Fill up with normal statements; an impression is never empty."""
-        closing = Sentence(self.rng.choice(self.knowledge.wording["closing"]), [])
+        closing = PrintedSentence(self.rng.choice(self.knowledge.wording["closing"]), [])
         if "impr" in self.layout and (not self.impr or self.rng.random() < 0.2):
             if "acute" in self.taboo and not self.impr:
                 self.impr.append(closing)
@@ -150,7 +155,7 @@ class Draft:
         section = self.layout[0]
         self._add_statements("normal", section, 20)
         if not self.find and section == "find":
-            self.find.append(Sentence("No other finding.", []))
+            self.find.append(PrintedSentence("No other finding.", []))
 
     def _add_statements(self, kind: str, section: str, wanted: int) -> None:
         """Add up to `wanted` statements of the kind, drawn by weight, while the report lacks rows.
@@ -178,24 +183,24 @@ class Draft:
                 fact.term.canonical in names for fact in sentence.facts
             )
             if fresh and len(sentence.facts) <= room + 1 and not self._contradicts(sentence):
-                self.add(section, [self.desk.take(sentence)])
+                self.add(section, [self.dictation.take(sentence)])
                 topics |= option.topics - IGNORED_TOPICS
                 names |= {fact.term.canonical for fact in sentence.facts}
                 room -= len(sentence.facts)
                 wanted -= 1
 
-    def _fits(self, option: Statement) -> bool:
+    def _fits(self, option: StockStatement) -> bool:
         if (option.portable and not self.plan.situation.portable) or (option.later and not self.plan.later):
             return False
         return not option.topics & self.taboo
 
-    def _contradicts(self, sentence: Sentence) -> bool:
-        claims = self.desk.claims
+    def _contradicts(self, sentence: PrintedSentence) -> bool:
+        claims = self.dictation.claims
         return any(claims.get(fact.term.canonical, fact.status) != fact.status for fact in sentence.facts)
 
     # -- the finished report
 
-    def sections(self) -> dict[str, list[Sentence]]:
+    def sections(self) -> dict[str, list[PrintedSentence]]:
         """The sections hist, find, impr in their final order.
 
         Findings are in anatomical order, the impression has problems first, a remark stands now and then.
@@ -205,11 +210,11 @@ class Draft:
             [remark for remark in self.knowledge.remarks if self.plan.later or not remark.later]
         )
         if self.find and self.rng.random() < 0.2:
-            self.find.append(Sentence(remark.texts["text"], [], remark.order))
+            self.find.append(PrintedSentence(remark.texts["text"], [], remark.order))
             self.find.sort(key=lambda sentence: sentence.order)
-        return {"hist": history(self.desk), "find": self.find, "impr": self.impr}
+        return {"hist": history(self.dictation), "find": self.find, "impr": self.impr}
 
-    def report(self, sections: dict[str, list[Sentence]]) -> str:
+    def report(self, sections: dict[str, list[PrintedSentence]]) -> str:
         """The full text with headings; every sentence stands in it unchanged."""
         headings = self.knowledge.wording["headings"]
         compared = self.rng.choice(headings["comparison_later" if self.plan.later else "comparison"])

@@ -8,38 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lunguage_assets.sample.knowledge import Hedge, Term
-from lunguage_assets.sample.prose.language import Mention, fill
+from lunguage_assets.sample.knowledge import FindingTerm, HedgingPhrase
+from lunguage_assets.sample.prose.language import NounPhrase, fill
 from lunguage_assets.sample.prose.repertoire import Repertoire
-from lunguage_assets.sample.records import Fact, Sentence, is_evidence
+from lunguage_assets.sample.records import Fact, PrintedSentence, is_evidence
 
 
-def hedged(problem: Repertoire, hedges: Sequence[Hedge], headline: bool) -> list[Sentence]:
+def hedged(problem: Repertoire, hedges: Sequence[HedgingPhrase], headline: bool) -> list[PrintedSentence]:
     """One sentence per hedge, or two hedges in one sentence where the second can follow the first."""
-    sentences: list[Sentence] = []
-    rest = sorted(hedges, key=lambda hedge: bool(hedge.forms["joins"]))
+    sentences: list[PrintedSentence] = []
+    rest = sorted(hedges, key=lambda hedge: bool(hedge.joins))
     while rest:
         first = rest.pop(0)
-        second = next((hedge for hedge in rest if hedge.forms["joins"]), None)
+        second = next((hedge for hedge in rest if hedge.joins), None)
         named = [fact.term for sentence in sentences for fact in sentence.facts if fact.hedges]
         sentence, shown, words = _sentence(problem, first, headline, named)
         if second is not None and problem.rng.random() < 0.8:
             rest.remove(second)
             _join(problem, sentence, first, second, shown, words)
-        sentences.append(problem.desk.take(sentence))
+        sentences.append(problem.dictation.take(sentence))
     return sentences
 
 
 def _sentence(
-    problem: Repertoire, hedge: Hedge, headline: bool, named: list[Term]
-) -> tuple[Sentence, Fact | None, dict[str, str]]:
+    problem: Repertoire, hedge: HedgingPhrase, headline: bool, named: list[FindingTerm]
+) -> tuple[PrintedSentence, Fact | None, dict[str, str]]:
     """A sentence for the hedge, with its sign and the words of its limits.
 
     `named` was hedged in this section already.
     """
     form = _form(problem, hedge, bool(named))
-    template = problem.rng.choice(hedge.forms[form])
-    mentions: dict[str, Mention] = {}
+    template = problem.rng.choice(getattr(hedge, form))
+    mentions: dict[str, NounPhrase] = {}
     shown: Fact | None = None
     if form == "tails" or "O}" in template or "{O:" in template:
         mentions["O"] = problem.show_sign(headline, problem.wish(hedge))
@@ -52,27 +52,25 @@ def _sentence(
     return problem.sentence(template, mentions, headline, words), shown, words
 
 
-def _form(problem: Repertoire, hedge: Hedge, more: bool) -> str:
+def _form(problem: Repertoire, hedge: HedgingPhrase, more: bool) -> str:
     """The kind of template: after a first sentence about the sign, rather one that does not name it again."""
-    without = bool(hedge.forms["clauses"]) and (
-        more or problem.signless or not problem.signs(problem.wish(hedge))
-    )
+    without = bool(hedge.clauses) and (more or problem.signless or not problem.signs(problem.wish(hedge)))
     weights = {"clauses": 1} if without else {"tails": 4, "subjects": 3, "clauses": 3}
-    forms = [form for form in weights if hedge.forms[form]]
+    forms = [form for form in weights if getattr(hedge, form)]
     return problem.rng.choices(forms, [weights[form] for form in forms])[0]
 
 
 def _name_diagnoses(
     problem: Repertoire,
     template: str,
-    hedge: Hedge,
-    mentions: dict[str, Mention],
+    hedge: HedgingPhrase,
+    mentions: dict[str, NounPhrase],
     headline: bool,
-    named_before: list[Term],
+    named_before: list[FindingTerm],
 ) -> None:
     """Add X, and Y where the template has one (or, rarely, a second diagnosis after 'or')."""
     shown = mentions["O"].fact if "O" in mentions else None
-    seen: list[Term] = [*named_before, shown.term] if shown is not None else [*named_before]
+    seen: list[FindingTerm] = [*named_before, shown.term] if shown is not None else [*named_before]
     pair = "Y}" in template
     share = problem.knowledge.wording["proportions"]["alternative"]
     other = (
@@ -115,7 +113,7 @@ def _support(problem: Repertoire, shown: Fact | None, named: Sequence[Fact]) -> 
 
 
 def _limits(problem: Repertoire, template: str, fact: Fact) -> dict[str, str]:
-    kind = "portable" if problem.desk.plan.situation.portable else "any"
+    kind = "portable" if problem.dictation.plan.situation.portable else "any"
     said, cell = problem.rng.choice(problem.knowledge.limits[kind])
     if "{limit" in template:
         fact.attributes["assessment limitations"] = cell
@@ -124,9 +122,9 @@ def _limits(problem: Repertoire, template: str, fact: Fact) -> dict[str, str]:
 
 def _join(
     problem: Repertoire,
-    sentence: Sentence,
-    first: Hedge,
-    second: Hedge,
+    sentence: PrintedSentence,
+    first: HedgingPhrase,
+    second: HedgingPhrase,
     shown: Fact | None,
     words: dict[str, str],
 ) -> None:
@@ -135,7 +133,7 @@ def _join(
     term = problem.diagnosis(status, [fact.term for fact in sentence.facts])
     mention = problem.name(term, status, headline=False, beside=shown or sentence.facts[0], plain=True)
     mention.fact.hedges.append(second.phrase)
-    text, facts = fill(problem.rng.choice(second.forms["joins"]), {"X": mention}, words)
+    text, facts = fill(problem.rng.choice(second.joins), {"X": mention}, words)
     wording = problem.knowledge.wording
     connectives = (
         wording["connectives"]

@@ -6,41 +6,41 @@ Its rows take no part in the method.
 from __future__ import annotations
 
 from lunguage_assets.sample.prose.language import article, capitalised, enumeration
-from lunguage_assets.sample.prose.repertoire import Desk, overlap
-from lunguage_assets.sample.records import Fact, Sentence
+from lunguage_assets.sample.prose.repertoire import Dictation, overlap
+from lunguage_assets.sample.records import Fact, PrintedSentence
 
 _PAST_MARKS = ("history of", "known", "hx")
 
 
-def history(desk: Desk) -> list[Sentence]:
+def history(dictation: Dictation) -> list[PrintedSentence]:
     """One to three sentences; about two rows on average."""
-    rng, knowledge, plan = desk.phraser.rng, desk.phraser.knowledge, desk.plan
+    rng, knowledge, plan = dictation.phraser.rng, dictation.phraser.knowledge, dictation.plan
     wording = knowledge.wording["history"]
-    symptoms = _symptoms(desk)
+    symptoms = _symptoms(dictation)
     template = rng.choice(wording["introductions"] if symptoms else wording["without_symptoms"])
     chosen = {
         "age": str(plan.age),
         "sex": plan.sex,
         "S": "F" if plan.sex in ("woman", "female") else "M",
-        "symptoms": enumeration([_printed(desk, fact) for fact in symptoms]) if symptoms else "",
+        "symptoms": enumeration([_printed(dictation, fact) for fact in symptoms]) if symptoms else "",
     }
     chosen["Symptoms"] = capitalised(chosen["symptoms"])
     facts = list(symptoms)
     if "{past}" in template:
-        past = _past(desk, template)
+        past = _past(dictation, template)
         facts.insert(0, past)
-        chosen["past"] = _named(desk, past)
-    sentences = [Sentence(template.format(**chosen), facts)]
+        chosen["past"] = _named(dictation, past)
+    sentences = [PrintedSentence(template.format(**chosen), facts)]
     if "{past}" not in template and rng.random() < 0.16:
         template = rng.choice(wording["pasts"])
-        past = _past(desk, template)
-        sentences.append(Sentence(template.format(past=_named(desk, past)), [past]))
-    return sentences + (_question(desk) if symptoms else [])
+        past = _past(dictation, template)
+        sentences.append(PrintedSentence(template.format(past=_named(dictation, past)), [past]))
+    return sentences + (_question(dictation) if symptoms else [])
 
 
-def _symptoms(desk: Desk) -> list[Fact]:
-    rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
-    acute = [episode.disorder for episode in desk.plan.episodes if not episode.chronic]
+def _symptoms(dictation: Dictation) -> list[Fact]:
+    rng, knowledge = dictation.phraser.rng, dictation.phraser.knowledge
+    acute = [episode.disorder for episode in dictation.plan.episodes if not episode.chronic]
     fitting = [word for disorder in acute for word in disorder.symptoms if knowledge.term(word).cat != "NCD"]
     pool = list(dict.fromkeys(fitting + knowledge.wording["history"]["general"][: 3 if acute else 8]))
     facts: list[Fact] = []
@@ -51,44 +51,36 @@ def _symptoms(desk: Desk) -> list[Fact]:
     return facts
 
 
-def _past(desk: Desk, template: str) -> Fact:
-    rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
+def _past(dictation: Dictation, template: str) -> Fact:
+    rng, knowledge = dictation.phraser.rng, dictation.phraser.knowledge
     related = [
         word
-        for episode in desk.plan.episodes
+        for episode in dictation.plan.episodes
         for word in episode.disorder.symptoms
         if knowledge.term(word).cat == "NCD"
     ]
     words = rng.choice(related or knowledge.wording["history"]["past"])
     mark = next(mark for mark in _PAST_MARKS if mark in template.lower())
-    return Fact(words, desk.phraser.knowledge.term(words), "dp", attributes={"past hx": mark})
+    return Fact(words, dictation.phraser.knowledge.term(words), "dp", attributes={"past hx": mark})
 
 
-def _question(desk: Desk) -> list[Sentence]:
-    rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
-    asked = [
-        word for episode in desk.plan.episodes if not episode.chronic for word in episode.disorder.question
-    ] or [
-        "pneumonia",
-        "pneumothorax",
-    ]
+def _question(dictation: Dictation) -> list[PrintedSentence]:
+    rng, knowledge = dictation.phraser.rng, dictation.phraser.knowledge
+    acute = [episode.disorder for episode in dictation.plan.episodes if not episode.chronic]
+    asked = [word for disorder in acute for word in disorder.question] or ["pneumonia", "pneumothorax"]
     if rng.random() > 0.55:
         return []
     words = rng.choice(asked)
     fact = Fact(words, knowledge.term(words), "tp")
-    return [
-        Sentence(
-            rng.choice(knowledge.wording["history"]["questions"]).format(question=_printed(desk, fact)),
-            [fact],
-        )
-    ]
+    template = rng.choice(knowledge.wording["history"]["questions"])
+    return [PrintedSentence(template.format(question=_printed(dictation, fact)), [fact])]
 
 
-def _printed(desk: Desk, fact: Fact) -> str:
-    named = _named(desk, fact)
+def _printed(dictation: Dictation, fact: Fact) -> str:
+    named = _named(dictation, fact)
     return f"{article(named)} {named}" if fact.term.kind == "count" else named
 
 
-def _named(desk: Desk, fact: Fact) -> str:
-    named: str = desk.phraser.knowledge.wording["capitals"].get(fact.words, fact.words)
+def _named(dictation: Dictation, fact: Fact) -> str:
+    named: str = dictation.phraser.knowledge.wording["capitals"].get(fact.words, fact.words)
     return named

@@ -35,7 +35,7 @@ def enumeration(words: list[str], last: str = "and") -> str:
 
 
 @dataclass(slots=True)
-class Mention:
+class NounPhrase:
     """A noun phrase about one fact: words before the noun, the noun, the place after it.
 
     `number` is mass, one or many.
@@ -50,7 +50,7 @@ class Mention:
     before: tuple[str, ...] = ()
     after: str = ""
     extra: tuple[str, ...] = ()
-    alternative: Mention | None = None
+    alternative: NounPhrase | None = None
     new: bool = False
 
     @property
@@ -75,7 +75,7 @@ class Mention:
 
 
 def fill(
-    template: str, mentions: Mapping[str, Mention], words: Mapping[str, str], headline: bool = False
+    template: str, mentions: Mapping[str, NounPhrase], words: Mapping[str, str], headline: bool = False
 ) -> tuple[str, list[Fact]]:
     """The template's text and its facts in order of first mention.
 

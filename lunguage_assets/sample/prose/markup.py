@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from lunguage_assets.sample.knowledge import FIND, Knowledge, Marked, Statement, findings_in
+from lunguage_assets.sample.knowledge import FIND, Knowledge, MarkedFinding, StockStatement, findings_in
 from lunguage_assets.sample.prose.language import capitalised
-from lunguage_assets.sample.records import Fact, Sentence, is_evidence
+from lunguage_assets.sample.records import Fact, PrintedSentence, is_evidence
 
 _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d?)\}")
 
 
-def say(statement: Statement, rng: random.Random, knowledge: Knowledge) -> dict[str, Sentence]:
+def say(statement: StockStatement, rng: random.Random, knowledge: Knowledge) -> dict[str, PrintedSentence]:
     """The statement's sentences by section, `text` for the section the caller wants.
 
     Slots agree over all of them.
@@ -45,13 +45,13 @@ def _put(text: str, chosen: dict[str, str]) -> str:
     return _SLOT.sub(word, text)
 
 
-def _sentence(text: str, order: int, knowledge: Knowledge) -> Sentence:
+def _sentence(text: str, order: int, knowledge: Knowledge) -> PrintedSentence:
     marks = findings_in(text)
     facts = [_fact(mark, knowledge) for mark in marks]
     for mark, fact in zip(marks, facts, strict=True):
         if mark.evidence:
             is_evidence(facts[mark.evidence - 1], fact)
-    return Sentence(_printed(text), facts, order)
+    return PrintedSentence(_printed(text), facts, order)
 
 
 @lru_cache(maxsize=65_536)
@@ -61,7 +61,7 @@ def _printed(text: str) -> str:
     return re.sub(r"\b([Aa]) (?=(?:8|11)\b)", r"\1n ", bare)
 
 
-def _fact(mark: Marked, knowledge: Knowledge) -> Fact:
+def _fact(mark: MarkedFinding, knowledge: Knowledge) -> Fact:
     cells = dict(mark.cells)
     location = cells.pop("location", "")
     return Fact(
@@ -69,7 +69,7 @@ def _fact(mark: Marked, knowledge: Knowledge) -> Fact:
     )
 
 
-def cells_of(statement: Statement, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
+def cells_of(statement: StockStatement, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     """Every (column, value) that the statement can write, over all choices of its words.
 
     The vocabulary file lists them.

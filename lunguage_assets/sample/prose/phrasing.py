@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from lunguage_assets.sample.knowledge import Knowledge, Site, Term
-from lunguage_assets.sample.prose.language import Mention
+from lunguage_assets.sample.knowledge import FindingTerm, Knowledge, Site
+from lunguage_assets.sample.prose.language import NounPhrase
 from lunguage_assets.sample.records import Fact
 
 EXTENT = ("measurement", "severity", "onset")
@@ -18,7 +18,7 @@ class Phraser:
     def __init__(self, knowledge: Knowledge, rng: random.Random) -> None:
         self.knowledge, self.rng = knowledge, rng
 
-    def fitting_site(self, term: Term, place: Site | None) -> Site | None:
+    def fitting_site(self, term: FindingTerm, place: Site | None) -> Site | None:
         """The site of the term's kind on the problem's side, nearest to its level; None without one."""
         if place is None or not term.sites:
             return None
@@ -29,7 +29,7 @@ class Phraser:
         ]
         return max(near, key=lambda site: (site.level == place.level, self.rng.random()), default=None)
 
-    def number(self, term: Term, site: Site | None, wish: str = "") -> str:
+    def number(self, term: FindingTerm, site: Site | None, wish: str = "") -> str:
         """The grammatical number: `mass`, `one` or `many`.
 
         Both sides ask for the plural of a count noun; `wish` is the number that the words around ask for.
@@ -45,7 +45,7 @@ class Phraser:
 
     def mention(
         self,
-        term: Term,
+        term: FindingTerm,
         status: str,
         site: Site | None = None,
         *,
@@ -56,7 +56,7 @@ class Phraser:
         extra: tuple[str, ...] = (),
         attributive: bool = False,
         details: dict[str, str] | None = None,
-    ) -> Mention:
+    ) -> NounPhrase:
         """A noun phrase and its fact.
 
         `adorned` allows extent and look; `trend` is the column of a change since the last study;
@@ -81,9 +81,9 @@ class Phraser:
         fact.words = word if term.kind != "count" or self.rng.random() < 0.7 else term.words
         noun = self.knowledge.wording["capitals"].get(word, word)
         chosen = (self.rng.choice(extra),) if extra else ()
-        return Mention(fact, noun, number, (*before, *place), after, chosen)
+        return NounPhrase(fact, noun, number, (*before, *place), after, chosen)
 
-    def _other_words(self, term: Term) -> Term:
+    def _other_words(self, term: FindingTerm) -> FindingTerm:
         """The finding's words in the impression, perhaps abbreviated or reworded."""
         wording = self.knowledge.wording
         draw = self.rng.random()
@@ -103,7 +103,7 @@ class Phraser:
         fact.attributes[trend] = word
         return [word]
 
-    def _details(self, term: Term, adorned: bool, changed: bool) -> dict[str, str]:
+    def _details(self, term: FindingTerm, adorned: bool, changed: bool) -> dict[str, str]:
         """Extent and look by column; fewer beside a word of change, and none that repeats it."""
         groups = self.knowledge.details.get(term.details, {})
         always = term.details in self.knowledge.wording["always_detailed"]

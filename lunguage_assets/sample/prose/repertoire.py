@@ -12,29 +12,29 @@ from functools import cache
 from typing import Any
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.sample.knowledge import Hedge, Site, Term, knowledge
+from lunguage_assets.sample.knowledge import FindingTerm, HedgingPhrase, Site, knowledge
 from lunguage_assets.sample.planning import Episode, StudyPlan
-from lunguage_assets.sample.prose.language import Mention, capitalised, fill
+from lunguage_assets.sample.prose.language import NounPhrase, capitalised, fill
 from lunguage_assets.sample.prose.phrasing import EXTENT, LOOK, Phraser
-from lunguage_assets.sample.records import Fact, Sentence
+from lunguage_assets.sample.records import Fact, PrintedSentence
 
 
 @dataclass(slots=True)
-class Desk:
+class Dictation:
     """The report's claims so far: `claims` maps canonical names to their status."""
 
     plan: StudyPlan
     phraser: Phraser
     claims: dict[str, str] = field(default_factory=dict)
 
-    def take(self, sentence: Sentence) -> Sentence:
+    def take(self, sentence: PrintedSentence) -> PrintedSentence:
         """Remember the sentence's claims; the first one of a finding stands."""
         for fact in sentence.facts:
             self.claims.setdefault(fact.term.canonical, fact.status)
         return sentence
 
 
-def overlap(one: Term, other: Term) -> bool:
+def overlap(one: FindingTerm, other: FindingTerm) -> bool:
     """Whether both name the same finding, or one's words contain the other's."""
     return one.canonical == other.canonical or one.words in other.words or other.words in one.words
 
@@ -54,13 +54,17 @@ class Repertoire:
     `sign` and `main` (diagnosis) stay the same through the report once they are chosen.
     """
 
-    def __init__(self, desk: Desk, episode: Episode) -> None:
-        self.desk, self.episode, self.disorder = desk, episode, episode.disorder
-        self.phraser, self.rng, self.knowledge = desk.phraser, desk.phraser.rng, desk.phraser.knowledge
-        self.sign: Term | None = None
+    def __init__(self, dictation: Dictation, episode: Episode) -> None:
+        self.dictation, self.episode, self.disorder = dictation, episode, episode.disorder
+        self.phraser, self.rng, self.knowledge = (
+            dictation.phraser,
+            dictation.phraser.rng,
+            dictation.phraser.knowledge,
+        )
+        self.sign: FindingTerm | None = None
         self.sign_number = ""
         self.sign_fact: Fact | None = None
-        self.main: Term | None = None
+        self.main: FindingTerm | None = None
         self.details: dict[str, dict[str, str]] = {}
         self.variant_due = episode.variant is not None
 
@@ -73,16 +77,23 @@ class Repertoire:
     def sentence(
         self,
         template: str,
-        mentions: Mapping[str, Mention],
+        mentions: Mapping[str, NounPhrase],
         headline: bool,
         words: Mapping[str, str] | None = None,
-    ) -> Sentence:
+    ) -> PrintedSentence:
         text, facts = fill(template, mentions, words or {}, headline)
-        return Sentence(capitalised(text) + ".", facts, self.disorder.order)
+        return PrintedSentence(capitalised(text) + ".", facts, self.disorder.order)
 
     def mention(
-        self, term: Term, status: str, site: Site | None, *, adorned: bool, headline: bool, **manner: Any
-    ) -> Mention:
+        self,
+        term: FindingTerm,
+        status: str,
+        site: Site | None,
+        *,
+        adorned: bool,
+        headline: bool,
+        **manner: Any,
+    ) -> NounPhrase:
         """A noun phrase; a finding keeps the adjectives of its first full mention, or goes without."""
         known = self.details.get(term.canonical)
         if known is None:
@@ -101,18 +112,18 @@ class Repertoire:
 
     # -- the sign
 
-    def signs(self, wish: str) -> list[Term]:
+    def signs(self, wish: str) -> list[FindingTerm]:
         """Signs that can stand in a grammatical number ('' any, 'one' or mass, 'many')."""
         if self.sign is not None:
             return [self.sign] if not wish or (self.sign_number == "many") == (wish == "many") else []
         terms = [self.knowledge.terms[words] for words in self.disorder.signs]
-        free = [term for term in terms if self.desk.claims.get(term.canonical, "dp") == "dp"]
+        free = [term for term in terms if self.dictation.claims.get(term.canonical, "dp") == "dp"]
         return [term for term in free if not wish or (self._number(term, wish) == "many") == (wish == "many")]
 
-    def _number(self, term: Term, wish: str) -> str:
+    def _number(self, term: FindingTerm, wish: str) -> str:
         return self.phraser.number(term, self.phraser.fitting_site(term, self.episode.place), wish)
 
-    def show_sign(self, headline: bool, wish: str = "", trend: str | None = None) -> Mention:
+    def show_sign(self, headline: bool, wish: str = "", trend: str | None = None) -> NounPhrase:
         """A mention of the problem's sign, full the first time, plainer afterwards.
 
         `trend` replaces the problem's own.
@@ -136,19 +147,19 @@ class Repertoire:
     def diagnosis(
         self,
         status: str,
-        avoid: Collection[Term] = (),
+        avoid: Collection[FindingTerm] = (),
         settled: bool = False,
         grave: bool = False,
         number: str = "",
-    ) -> Term:
+    ) -> FindingTerm:
         """A diagnosis that may have this status.
 
         The planned variant comes first, then the main one again, or a new one by weight. It overlaps with
         nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out plurals.
         """
 
-        def free(term: Term) -> bool:
-            claims = self.desk.claims
+        def free(term: FindingTerm) -> bool:
+            claims = self.dictation.claims
             if number == "one" and term.kind == "plural":
                 return False
             if claims.get(term.canonical, status) != status or (
@@ -191,7 +202,7 @@ class Repertoire:
 
     def name(
         self,
-        term: Term,
+        term: FindingTerm,
         status: str,
         headline: bool,
         *,
@@ -199,7 +210,7 @@ class Repertoire:
         number: str = "",
         plain: bool = False,
         bare: bool = False,
-    ) -> Mention:
+    ) -> NounPhrase:
         """A mention of a diagnosis.
 
         Beside a finding of the same place, the place is recorded and not repeated.
@@ -226,6 +237,6 @@ class Repertoire:
             mention.fact.inherited = beside.location if beside is not None and shares else ""
         return mention
 
-    def wish(self, hedge: Hedge) -> str:
+    def wish(self, hedge: HedgingPhrase) -> str:
         """The number that a hedge's verb form asks of its subject."""
         return "many" if hedge.plural else "one" if hedge.singular else ""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import random
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -62,14 +63,11 @@ class SampleSummary:
 
     reports: int
     patients: int
-    rows: int
     findings: int
     tentative: int
     history: int
     images: int
-    terms: int
-    contradictions: int
-    phrases: dict[str, int]
+    phrases: int
 
 
 def synthetic_studies(reports: int, seed: int, prose: Prose = "plain") -> Iterator[Study]:
@@ -99,13 +97,53 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "p
             f"A sample of {reports} reports was asked for; a sample has at least one. Ask for 1 or more."
         )
     refuse_to_replace(out)
+    known = _knowledge_of(prose)
+    counts: Counter[str] = Counter()
+    phrases, patients, written = set[str](), set[int](), 0
+    with made_beside(out) as folder, ExitStack() as files:
+
+        def table(name: str, columns: Sequence[str]) -> Callable[[Iterable[Sequence[object]]], None]:
+            handle = files.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
+            writer = csv.writer(handle, lineterminator="\n")
+            writer.writerow(columns)
+            return writer.writerows
+
+        write_findings = table(FINDINGS_FILE, LUNGUAGE_COLUMNS)
+        write_images = table(METADATA_FILE, METADATA_COLUMNS)
+        table(VOCABULARY_FILE, VOCABULARY_COLUMNS)(vocabulary_rows(known))
+        for study in synthetic_studies(reports, seed, prose):
+            rows = finding_rows(
+                study, written, stream(seed, "cells", study.number) if prose == "plain" else None
+            )
+            images = image_rows(study, seed, known)
+            write_findings(rows)
+            write_images(images)
+            written += len(rows)
+            patients.add(study.subject)
+            counts["images"] += len(images)
+            for fact in study.facts:
+                past = fact.section == "hist"
+                counts["history" if past else "findings"] += 1
+                counts["tentative"] += fact.status.startswith("t") and not past
+                phrases.update(fact.hedges)
+        (folder / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    return SampleSummary(
+        reports, len(patients), counts["findings"], counts["tentative"], counts["history"], counts["images"],
+        len(phrases),
+    )  # fmt: skip
+
+
+@contextmanager
+def made_beside(out: Path) -> Iterator[Path]:
+    """A folder whose content takes its place in `out` once all is written, and replaces what is there."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
-        made = Path(folder)
-        summary = _write(made, reports, seed, prose)
-        for name in FILES:
-            (made / name).replace(out / name)
-    return summary
+        yield Path(folder)
+        for path in sorted(Path(folder).iterdir()):
+            target = out / path.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            path.replace(target)
 
 
 def refuse_to_replace(out: Path, names: Sequence[str] = FILES) -> None:
@@ -117,51 +155,6 @@ def refuse_to_replace(out: Path, names: Sequence[str] = FILES) -> None:
             f"{out} holds a delivery that is not declared synthetic; "
             "a sample would replace it. Name another folder."
         )
-
-
-def _write(folder: Path, reports: int, seed: int, prose: Prose) -> SampleSummary:
-    known = _knowledge_of(prose)
-    counts: Counter[str] = Counter()
-    phrases: Counter[str] = Counter()
-    patients = set()
-    terms = vocabulary_rows(known)
-    with ExitStack() as files:
-
-        def table(name: str, columns: Sequence[str]) -> Callable[[Iterable[Sequence[object]]], None]:
-            handle = files.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
-            writer = csv.writer(handle, lineterminator="\n")
-            writer.writerow(columns)
-            return writer.writerows
-
-        write_findings, write_images = (
-            table(FINDINGS_FILE, LUNGUAGE_COLUMNS),
-            table(METADATA_FILE, METADATA_COLUMNS),
-        )
-        table(VOCABULARY_FILE, VOCABULARY_COLUMNS)(terms)
-        for study in synthetic_studies(reports, seed, prose):
-            untidy = stream(seed, "cells", study.number) if prose == "plain" else None
-            rows = finding_rows(study, counts["rows"], untidy)
-            write_findings(rows)
-            pictures = image_rows(study, seed, known)
-            write_images(pictures)
-            patients.add(study.subject)
-            counts["rows"] += len(rows)
-            counts["images"] += len(pictures)
-            counts["contradictions"] += bool(study.contradiction)
-            _count(study, counts, phrases)
-    (folder / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
-    return SampleSummary(
-        reports, len(patients), counts["rows"], counts["findings"], counts["tentative"], counts["history"],
-        counts["images"], len(terms), counts["contradictions"], dict(sorted(phrases.items())),
-    )  # fmt: skip
-
-
-def _count(study: Study, counts: Counter[str], phrases: Counter[str]) -> None:
-    for fact in study.facts:
-        past = fact.section == "hist"
-        counts["history" if past else "findings"] += 1
-        counts["tentative"] += fact.status.startswith("t") and not past
-        phrases.update(fact.hedges)
 
 
 def finding_rows(study: Study, first: int, rng: random.Random | None) -> list[list[object]]:

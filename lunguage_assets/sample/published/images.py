@@ -8,19 +8,10 @@ from lunguage_assets.sample.knowledge import Knowledge
 from lunguage_assets.sample.records import Study
 
 METADATA_COLUMNS = (
-    "dicom_id",
-    "subject_id",
-    "study_id",
-    "PerformedProcedureStepDescription",
-    "ViewPosition",
-    "Rows",
-    "Columns",
-    "StudyDate",
-    "StudyTime",
-    "ProcedureCodeSequence_CodeMeaning",
-    "ViewCodeSequence_CodeMeaning",
+    "dicom_id", "subject_id", "study_id", "PerformedProcedureStepDescription", "ViewPosition", "Rows",
+    "Columns", "StudyDate", "StudyTime", "ProcedureCodeSequence_CodeMeaning", "ViewCodeSequence_CodeMeaning",
     "PatientOrientationCodeSequence_CodeMeaning",
-)
+)  # fmt: skip
 
 
 def image_rows(study: Study, seed: int, knowledge: Knowledge) -> list[list[str]]:

@@ -9,10 +9,10 @@ import re
 
 from lunguage_assets.sample.knowledge import Knowledge
 from lunguage_assets.sample.raw.styles import split_term
-from lunguage_assets.sample.records import Fact, Sentence
+from lunguage_assets.sample.records import Fact, PrintedSentence
 
 
-def anchor(sentence: Sentence, known: Knowledge) -> None:
+def anchor(sentence: PrintedSentence, known: Knowledge) -> None:
     """Split names that hold an attribute, take the printed form of every name, drop what is not printed."""
     for fact in sentence.facts:
         _split(fact, known)

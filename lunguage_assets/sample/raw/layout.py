@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lunguage_assets.sample.planning import StudyPlan
 from lunguage_assets.sample.raw.styles import Layout, layout_data
-from lunguage_assets.sample.records import Sentence
+from lunguage_assets.sample.records import PrintedSentence
 
 
 @dataclass(slots=True)
@@ -16,11 +16,11 @@ class Page:
     """A report's text and the sections that stand in it, sentences as printed but for broken lines."""
 
     text: str
-    sections: dict[str, list[Sentence]]
+    sections: dict[str, list[PrintedSentence]]
 
 
 def laid_out(
-    plan: StudyPlan, layout: Layout, sections: dict[str, list[Sentence]], rng: random.Random
+    plan: StudyPlan, layout: Layout, sections: dict[str, list[PrintedSentence]], rng: random.Random
 ) -> Page:
     """The report's text in a layout; plain text keeps its findings only."""
     if layout.capitals:
@@ -41,7 +41,7 @@ def laid_out(
 
 
 def _surrounded(
-    blocks: list[str], sections: dict[str, list[Sentence]], layout: Layout, rng: random.Random
+    blocks: list[str], sections: dict[str, list[PrintedSentence]], layout: Layout, rng: random.Random
 ) -> list[str]:
     """The report; now and then a wet read stands before it, a notification or an addendum behind it."""
     data = layout_data()
@@ -57,7 +57,7 @@ def _surrounded(
 
 
 def _preface(
-    plan: StudyPlan, sections: dict[str, list[Sentence]], rng: random.Random
+    plan: StudyPlan, sections: dict[str, list[PrintedSentence]], rng: random.Random
 ) -> list[tuple[str, str]]:
     """Examination, history, technique and comparison: some of them, as heading and text."""
     data, title = layout_data(), plan.situation.title
@@ -77,7 +77,7 @@ def fitting(entries: list[tuple[str, list[str]]], title: str) -> list[str]:
     return next(texts for words, texts in entries if words in title)
 
 
-def _findings(sentences: list[Sentence], layout: Layout, rng: random.Random) -> str:
+def _findings(sentences: list[PrintedSentence], layout: Layout, rng: random.Random) -> str:
     if layout.organs:
         return _block("find", "\n".join(_by_organ(sentences)), layout, rng)
     if not layout.label:
@@ -89,7 +89,7 @@ def _findings(sentences: list[Sentence], layout: Layout, rng: random.Random) -> 
     return _block("find", "\n\n".join(_running(paragraph) for paragraph in paragraphs), layout, rng)
 
 
-def _by_organ(sentences: list[Sentence]) -> list[str]:
+def _by_organ(sentences: list[PrintedSentence]) -> list[str]:
     lines, rest = [], list(sentences)
     for label, highest in layout_data()["organs"]:
         under = [sentence for sentence in rest if sentence.order <= highest]
@@ -99,7 +99,7 @@ def _by_organ(sentences: list[Sentence]) -> list[str]:
     return lines
 
 
-def _points(sentences: list[Sentence], rng: random.Random) -> str:
+def _points(sentences: list[PrintedSentence], rng: random.Random) -> str:
     mark = rng.choice(layout_data()["numbers"])
     if len(sentences) == 1 or not mark:
         return _running(sentences)
@@ -117,7 +117,7 @@ def _block(name: str, text: str, layout: Layout, rng: random.Random) -> str:
     return _wrapped(f"{heading}:{chr(10) if long else between}{text}", layout)
 
 
-def _running(sentences: list[Sentence]) -> str:
+def _running(sentences: list[PrintedSentence]) -> str:
     return " ".join(sentence.text for sentence in sentences)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.sample.knowledge import Disorder, Knowledge, Site, Term, knowledge, statement
+from lunguage_assets.sample.knowledge import Disorder, FindingTerm, Knowledge, Site, knowledge, statement
 from lunguage_assets.sample.knowledge import terms_of as read_terms
 from lunguage_assets.sample.knowledge import yaml_of as read_yaml
 
@@ -103,7 +103,7 @@ def _unprinted(text: str) -> bool:
     return any(mark in text for mark in ("location=", "morphology=", "measurement=", "|dp] is mild"))
 
 
-def split_term(term: Term, known: Knowledge) -> tuple[Term, str, str] | None:
+def split_term(term: FindingTerm, known: Knowledge) -> tuple[FindingTerm, str, str] | None:
     """The term of the bare noun, the modifier and its column, where the name has a modifier in front."""
     for modifier, column in known.wording["modifiers"].items():
         rest = term.words.removeprefix(f"{modifier} ")

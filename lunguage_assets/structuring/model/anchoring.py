@@ -148,7 +148,7 @@ class _Anchoring:
         sentence = self.report.sentences[position]
         before = len(self.faults), self.claims
         location = self._values(number, "location", _listed(claim.get("places")), span, sentence)
-        ent = Value(span.of(sentence.text), span)
+        ent = span.value(sentence.text)
         one = Kept(number, position, ent, "", cat, status, location, {}, {})
         if any(other.same_place(one) for other in self.kept):
             del self.faults[before[0] :]
@@ -222,7 +222,7 @@ class _Anchoring:
             if any(value.span == span for value in values):
                 self._refuse(number, column, words, "duplicate", sentence)
                 continue
-            values.append(Value(span.of(sentence.text), span))
+            values.append(span.value(sentence.text))
         return tuple(values)
 
     def _references(self) -> None:

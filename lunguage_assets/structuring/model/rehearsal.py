@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from lunguage_assets.judges.asking.budget import expected_tokens, letters, tokens_at_most
-from lunguage_assets.judges.asking.engine import Settled
-from lunguage_assets.judges.asking.recording import Parse
-from lunguage_assets.judges.estimating.rehearsal import ANSWER_LETTERS_PER_TOKEN, Tally
+from lunguage_assets.judges.asking.round import Parse, Settled
+from lunguage_assets.judges.estimating.rehearsal import ANSWER_LETTERS_PER_TOKEN, Tally, recorded_answers
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.requests import ModelBinding, Request
@@ -80,33 +79,22 @@ class _RehearsalAsker:
         self.key, self.binding, self.tally, self._recorded = key, binding, tally, recorded
         self.opinions: dict[str, str] = {}
 
-    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
+    def ask(
+        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
+    ) -> list[Settled[T]]:
         keys = [request_key(self.binding, request) for request in requests]
-        known = self._known(list(dict.fromkeys(keys)))
+        known = recorded_answers(self._recorded, self.binding, list(dict.fromkeys(keys)))
         asked = dict(zip(keys, requests, strict=True))
         self.tally.questions += len(asked)
         self.tally.hits += len(known.keys() & asked.keys())
         said = {key: known[key] if key in known else self._made_up(request) for key, request in asked.items()}
         return [Settled(key, parse(text) if (text := said[key]) is not None else None, 1) for key in keys]
 
-    ask = ask_patiently
-
     def interrupt(self) -> None:
         """Nothing is under way."""
 
     def close(self) -> None:
         """Nothing is open."""
-
-    def _known(self, keys: Sequence[str]) -> dict[str, str | None]:
-        """Recorded answers by key, None for those that cannot be used."""
-        if self._recorded is None:
-            return {}
-        entries = self._recorded.answers(keys)
-        adoptable = self._recorded.answers_of(
-            self.binding.aliases, [key for key in keys if key not in entries]
-        )
-        answered: dict[str, str | None] = {attempt.key: attempt.answer for attempt in adoptable}
-        return answered | {key: entry.answer if entry.valid else None for key, entry in entries.items()}
 
     def _made_up(self, request: Request) -> str | None:
         """The stand-in's opinion; of a second question, whose answer nobody can guess, the size alone."""

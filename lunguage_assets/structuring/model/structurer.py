@@ -60,7 +60,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         """One answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask` and `Asker.ask_patiently`; what was answered is in the ledger.
+            LunguageError: see `Asker.ask`; what was answered is in the ledger.
         """
         answers = [_without_asking(report) for report in reports]
         open_ = [place for place, answer in enumerate(answers) if answer is None]
@@ -83,7 +83,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         if not asked:
             return []
         requests = [structuring_request(prompt, self._mode) for prompt in prompts]
-        settled = self._asker.ask_patiently(requests, parse_answer)
+        settled = self._asker.ask(requests, parse_answer, may_wait=True)
         return [
             _Asked(
                 one.report,

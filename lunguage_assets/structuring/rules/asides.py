@@ -4,18 +4,6 @@
 
 from __future__ import annotations
 
-from lunguage_assets.structuring.rules.lexicon import (
-    ADVICE,
-    AIM,
-    BREAK,
-    COMMA,
-    CONDITION,
-    COPULA,
-    EXAM,
-    FINDING,
-    SOMEBODY_ELSE,
-    SOURCE,
-)
 from lunguage_assets.structuring.rules.tagging import Unit
 
 RECOMMENDATION, IF, OTHER_PERSON = "recommendation", "condition", "somebody else"
@@ -24,14 +12,14 @@ RECOMMENDATION, IF, OTHER_PERSON = "recommendation", "condition", "somebody else
 def mark_asides(units: list[Unit]) -> None:
     """Mark the units that are advice, a condition, or about somebody else."""
     for at, unit in enumerate(units):
-        if unit.kind == SOMEBODY_ELSE:
+        if unit.kind == "somebody else":
             _mark(units, at, len(units), OTHER_PERSON)
             return
-        if unit.kind == ADVICE:
+        if unit.kind == "advice":
             _mark(units, _begin_of_advice(units, at), _end(units, at), RECOMMENDATION)
-        elif unit.kind == AIM:
+        elif unit.kind == "aim":
             _mark(units, _begin_of_aim(units, at), _end(units, at), RECOMMENDATION)
-        elif unit.kind == CONDITION:
+        elif unit.kind == "condition":
             _mark(units, at, _end_of_condition(units, at), IF)
 
 
@@ -45,9 +33,9 @@ def _begin_of_advice(units: list[Unit], at: int) -> int:
     begin = at
     for place in range(at - 1, -1, -1):
         kind = units[place].kind
-        if kind in (FINDING, BREAK, COMMA) and not units[place].aside:
+        if kind in ("finding", "break", "comma") and not units[place].aside:
             break
-        if kind in (EXAM, SOURCE):
+        if kind in ("exam", "source"):
             begin = place
     return begin
 
@@ -55,7 +43,7 @@ def _begin_of_advice(units: list[Unit], at: int) -> int:
 def _begin_of_aim(units: list[Unit], at: int) -> int:
     """Where "... a CT to exclude" begins: at the examination, when it stands before the aim."""
     for place in range(at - 1, max(-1, at - 4), -1):
-        if units[place].kind in (EXAM, SOURCE):
+        if units[place].kind in ("exam", "source"):
             return place
     return at
 
@@ -63,7 +51,7 @@ def _begin_of_aim(units: list[Unit], at: int) -> int:
 def _end(units: list[Unit], at: int) -> int:
     """The unit behind the clause."""
     for place in range(at + 1, len(units)):
-        if units[place].kind == BREAK and units[place].form != "that":
+        if units[place].kind == "break" and units[place].form != "that":
             return place
     return len(units)
 
@@ -71,11 +59,11 @@ def _end(units: list[Unit], at: int) -> int:
 def _end_of_condition(units: list[Unit], at: int) -> int:
     """A condition that opens the sentence ends at its comma, any other one with the clause."""
     end = _end(units, at)
-    if at == 0 or units[at - 1].kind == BREAK:
+    if at == 0 or units[at - 1].kind == "break":
         for place in range(at + 1, end):
-            if units[place].kind == COMMA:
+            if units[place].kind == "comma":
                 return place
         for place in range(at + 1, end):
-            if units[place].kind == COPULA and place + 1 < end and units[place + 1].kind == ADVICE:
+            if units[place].kind == "copula" and place + 1 < end and units[place + 1].kind == "advice":
                 return end
     return end

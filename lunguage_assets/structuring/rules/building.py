@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import pandas as pd
@@ -12,8 +12,7 @@ from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
-from lunguage_assets.structuring.rules import lexicon as kinds
-from lunguage_assets.structuring.rules.lexicon import Lexicon, Term
+from lunguage_assets.structuring.rules.lexicon import Kind, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.word_files import (
     AttributeFile,
     FindingFile,
@@ -27,12 +26,9 @@ from lunguage_assets.structuring.rules.word_files import (
 from lunguage_assets.tables import ATTRIBUTES, CATEGORIES
 
 _FILES = ("attributes", "devices", "findings", "places", "scope", "words")
-_COMMAS = (",", "(", ")", "[", "]", "-", "–", "—")
-_STOPS = (";", ".", "//")
-_ANDS = ("and", "&", "+", "/")
 
 
-def build_lexicon(terms: pd.DataFrame | None = None) -> tuple[Lexicon, str]:
+def build_lexicon(terms: pd.DataFrame | None = None) -> tuple[ReportLexicon, str]:
     """The bundled words, widened by a delivered vocabulary (a `tables.TERMS` frame), and the hash of both.
 
     Raises:
@@ -42,22 +38,24 @@ def build_lexicon(terms: pd.DataFrame | None = None) -> tuple[Lexicon, str]:
 
 
 @lru_cache(maxsize=1)
-def _bundled() -> tuple[Lexicon, str]:
+def _bundled() -> tuple[ReportLexicon, str]:
     return _build(None)
 
 
-def _build(terms: pd.DataFrame | None) -> tuple[Lexicon, str]:
+def _build(terms: pd.DataFrame | None) -> tuple[ReportLexicon, str]:
     """What is added later replaces what was added before, so the order is the order of precedence."""
-    lexicon = Lexicon(read_words(word_file("words"), SpellingFile).spellings)
+    lexicon = ReportLexicon(read_words(word_file("words"), SpellingFile).spellings)
     scope = read_words(word_file("scope"), ScopeFile)
-    _add_grammar(lexicon, scope)
-    _add_attributes(lexicon, read_words(word_file("attributes"), AttributeFile))
-    _add_places(lexicon, read_words(word_file("places"), PlaceFile))
-    _add_hedges(lexicon, scope)
-    _add_denials(lexicon, scope)
-    _add_asides(lexicon, scope)
-    for file in ("findings", "devices"):
-        _add_findings(lexicon, read_words(word_file(file), FindingFile).root, file)
+    for spellings, sense in (
+        *_grammar(scope), *_attributes(), *_places(), *_hedges(), *_open_and_denied(scope), *_asides(scope),
+    ):  # fmt: skip
+        for spelling in spellings:
+            lexicon.add(spelling, sense)
+    for spelling in scope.question:  # most of them mean the same in a report
+        lexicon.add(spelling, Sense("question"), widen=True)
+    for spellings, sense in (*_findings("findings"), *_findings("devices")):
+        for spelling in spellings:
+            lexicon.add(spelling, sense)
     return lexicon, content_hash() if terms is None else content_hash(_widen(lexicon, terms))
 
 
@@ -68,74 +66,81 @@ def content_hash(*more: bytes) -> str:
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
-def _add_grammar(lexicon: Lexicon, scope: ScopeFile) -> None:
-    for kind, spellings in (
-        (kinds.PREPOSITION, scope.prepositions), (kinds.ARTICLE, scope.articles), (kinds.SEEN, scope.seen),
-        (kinds.LINK, scope.links), (kinds.WITH, scope.with_), (kinds.COPULA, scope.copulas),
-        (kinds.BREAK, scope.breaks), (kinds.COMMA, _COMMAS), (kinds.BREAK, _STOPS), (kinds.COPULA, [":"]),
-        (kinds.AND, _ANDS),
-    ):  # fmt: skip
-        _add_all(lexicon, spellings, Term(kind))
+_Meant = tuple[Iterable[str], Sense]
+"""Spellings, and what all of them mean."""
 
 
-def _add_attributes(lexicon: Lexicon, attributes: AttributeFile) -> None:
-    for group, kind in (
-        (attributes.words, kinds.WORD), (attributes.abnormal, kinds.ABNORMAL),
-        (attributes.normal, kinds.NORMAL),
-    ):  # fmt: skip
+def _grammar(scope: ScopeFile) -> Iterator[_Meant]:
+    yield scope.prepositions, Sense("preposition")
+    yield scope.articles, Sense("article")
+    yield scope.seen, Sense("seen")
+    yield scope.links, Sense("link")
+    yield scope.with_, Sense("with")
+    yield (*scope.copulas, ":"), Sense("copula")
+    yield (*scope.breaks, ";", ".", "//"), Sense("break")
+    yield (",", "(", ")", "[", "]", "-", "–", "—"), Sense("comma")
+    yield ("and", "&", "+", "/"), Sense("and")
+
+
+def _attributes() -> Iterator[_Meant]:
+    file = read_words(word_file("attributes"), AttributeFile)
+    groups: tuple[tuple[Kind, Spellings], ...] = (
+        ("word", file.words), ("abnormal", file.abnormal), ("normal", file.normal),
+    )  # fmt: skip
+    for kind, group in groups:
         for column, spellings in group.items():
             _check_code(column, ATTRIBUTES, "attributes", kind)
-            _add_all(lexicon, spellings, Term(kind, code=column))
+            yield spellings, Sense(kind, code=column)
 
 
-def _add_places(lexicon: Lexicon, places: PlaceFile) -> None:
-    _add_all(lexicon, places.details, Term(kinds.PLACE))
-    for name, spellings in places.anatomy.items():
-        _add_all(lexicon, [name, *spellings], Term(kinds.ANATOMY, name))
-    for name, spellings in places.normal.items():
-        _add_all(lexicon, spellings, Term(kinds.ANATOMY, name, kinds.NORMAL))
+def _places() -> Iterator[_Meant]:
+    file = read_words(word_file("places"), PlaceFile)
+    yield file.details, Sense("place")
+    for name, spellings in file.anatomy.items():
+        yield (name, *spellings), Sense("anatomy", name)
+    for name, spellings in file.normal.items():
+        yield spellings, Sense("anatomy", name, "normal")
 
 
-def _add_hedges(lexicon: Lexicon, scope: ScopeFile) -> None:
+def _hedges() -> Iterator[_Meant]:
     for hedge in (known for known in bundled_lexicon().hedges if known.structured):
         if hedge.side == "left":
-            lexicon.add(hedge.phrase, Term(kinds.OPEN_AFTER))
+            yield (hedge.phrase,), Sense("open after")
         elif hedge.side != "list":
-            lexicon.add(hedge.phrase, Term(kinds.OPEN, "list" if " " in hedge.phrase else "near"))
-    _add_all(lexicon, scope.open.near, Term(kinds.OPEN, "near"))
-    _add_all(lexicon, scope.open.list_, Term(kinds.OPEN, "list"))
-    _add_all(lexicon, scope.open.after, Term(kinds.OPEN_AFTER))
-    _add_all(lexicon, scope.open.alternatives, Term(kinds.ALTERNATIVE))
+            yield (hedge.phrase,), Sense("open", "list" if " " in hedge.phrase else "near")
 
 
-def _add_denials(lexicon: Lexicon, scope: ScopeFile) -> None:
-    _add_all(lexicon, scope.denied.before, Term(kinds.DENY, "list", "d"))
-    _add_all(lexicon, scope.denied.near, Term(kinds.DENY, "near", "d"))
-    _add_all(lexicon, scope.denied.after, Term(kinds.DENY_AFTER, code="d"))
-    _add_all(lexicon, scope.denied.ended, Term(kinds.ENDED, code="d"))
-    _add_all(lexicon, scope.doubted.before, Term(kinds.DENY, "list", "t"))
-    _add_all(lexicon, scope.doubted.after, Term(kinds.DENY_AFTER, code="t"))
+def _open_and_denied(scope: ScopeFile) -> Iterator[_Meant]:
+    yield scope.open.near, Sense("open", "near")
+    yield scope.open.list_, Sense("open", "list")
+    yield scope.open.after, Sense("open after")
+    yield scope.open.alternatives, Sense("alternative")
+    yield scope.denied.before, Sense("deny", "list", "d")
+    yield scope.denied.near, Sense("deny", "near", "d")
+    yield scope.denied.after, Sense("deny after", code="d")
+    yield scope.denied.ended, Sense("ended", code="d")
+    yield scope.doubted.before, Sense("deny", "list", "t")
+    yield scope.doubted.after, Sense("deny after", code="t")
 
 
-def _add_asides(lexicon: Lexicon, scope: ScopeFile) -> None:
-    for kind, spellings in (
-        (kinds.CONDITION, scope.conditions), (kinds.PAST, scope.past), (kinds.SOURCE, scope.source),
-        (kinds.SOMEBODY_ELSE, scope.somebody_else), (kinds.EXAM, scope.advice.exams),
-        (kinds.AIM, scope.advice.aims), (kinds.ADVICE, scope.advice.verbs),
-    ):  # fmt: skip
-        _add_all(lexicon, spellings, Term(kind))
-    for spelling in scope.question:  # most of them mean the same in a report
-        lexicon.add(spelling, Term(kinds.QUESTION), widen=True)
+def _asides(scope: ScopeFile) -> Iterator[_Meant]:
+    yield scope.conditions, Sense("condition")
+    yield scope.past, Sense("past")
+    yield scope.source, Sense("source")
+    yield scope.somebody_else, Sense("somebody else")
+    yield scope.advice.exams, Sense("exam")
+    yield scope.advice.aims, Sense("aim")
+    yield scope.advice.verbs, Sense("advice")
 
 
-def _add_findings(lexicon: Lexicon, by_category: dict[str, Spellings], file: str) -> None:
-    for category, by_name in by_category.items():
+def _findings(file: str) -> Iterator[_Meant]:
+    for category, by_name in read_words(word_file(file), FindingFile).root.items():
         _check_code(category, CATEGORIES, file, category)
         for name, spellings in by_name.items():
-            _add_all(lexicon, [name, *spellings], Term(kinds.FINDING, name, category))
+            yield (name, *spellings), Sense("finding", name, category)
 
 
-def _widen(lexicon: Lexicon, terms: pd.DataFrame) -> bytes:
+def _widen(lexicon: ReportLexicon, terms: pd.DataFrame) -> bytes:
     """Add a delivered vocabulary's spellings that the bundled words lack; its text, for the hash."""
     columns = {published: column for column, published in ATTRIBUTES.items()}
     cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
@@ -146,18 +151,13 @@ def _widen(lexicon: Lexicon, terms: pd.DataFrame) -> bytes:
         column = columns.get(group, group)
         if code is not None:
             lexicon.add_literal(
-                spelling, Term(kinds.FINDING, " ".join((name or spelling).lower().split()), code)
+                spelling, Sense("finding", " ".join((name or spelling).lower().split()), code)
             )
         elif group == "location":
-            lexicon.add_literal(spelling, Term(kinds.PLACE))
+            lexicon.add_literal(spelling, Sense("place"))
         elif column in ATTRIBUTES:
-            lexicon.add_literal(spelling, Term(kinds.WORD, code=column))
+            lexicon.add_literal(spelling, Sense("word", code=column))
     return repr(rows).encode("utf-8", "surrogatepass")
-
-
-def _add_all(lexicon: Lexicon, spellings: Iterable[str], term: Term) -> None:
-    for spelling in spellings:
-        lexicon.add(spelling, term)
 
 
 def _check_code(found: str, expected: Iterable[str], file: str, place: str) -> None:

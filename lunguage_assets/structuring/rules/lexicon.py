@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms
 
 VERSION = "3"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""
 
-FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL = "finding", "anatomy", "place", "word", "abnormal", "normal"
-DENY, DENY_AFTER, ENDED = "deny", "deny after", "ended"
-OPEN, OPEN_AFTER, ALTERNATIVE = "open", "open after", "alternative"
-BREAK, COPULA, SEEN, LINK, PREPOSITION, WITH = "break", "copula", "seen", "link", "preposition", "with"
-PAST, SOURCE, ADVICE, AIM, EXAM, CONDITION = "past", "source", "advice", "aim", "exam", "condition"
-SOMEBODY_ELSE, ARTICLE, AND, COMMA, OTHER = "somebody else", "article", "and", "comma", "other"
-QUESTION = "question"
+Kind = Literal[
+    "finding", "anatomy", "place", "word", "abnormal", "normal", "deny", "deny after", "ended", "open",
+    "open after", "alternative", "break", "copula", "seen", "link", "preposition", "with", "past", "source",
+    "advice", "aim", "exam", "condition", "somebody else", "article", "and", "comma", "question", "other",
+]  # fmt: skip
+"""What a spelling is for the rules; `other` is an unknown word."""
 
 _TOKEN = re.compile(
     r"and/or|//|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d{1,2}(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
@@ -33,14 +33,14 @@ _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """What a spelling means: `kind` is one of this module's constants.
+class Sense:
+    """What a spelling means.
 
     `name` is the canonical name of a finding or a part of the body, or the reach of a denial or hedge;
     `code` the category of a finding or the column of an attribute.
     """
 
-    kind: str
+    kind: Kind
     name: str = ""
     code: str = ""
 
@@ -54,54 +54,44 @@ class Token:
     end: int
 
 
-class Lexicon:
+class ReportLexicon:
     """All spellings as one tree of words; the longest spelling at a place wins."""
 
     def __init__(self, words: Mapping[str, list[str]]) -> None:
         self._singulars = Singulars(built_in_forms())
-        self._forms: dict[str, str] = {}
-        self._spellings: dict[str, str] = {}
-        for form, spellings in words.items():
-            for spelling in spellings:
-                self._spellings[spelling.lower()] = form.lower()
+        self._spellings = {
+            spelling.lower(): form.lower() for form, spellings in words.items() for spelling in spellings
+        }
+        self._form = lru_cache(maxsize=200_000)(self._form_of)
         self._tree: dict[str | None, Any] = {}
 
     def tokens(self, text: str) -> list[Token]:
         """The words of a text; hyphens split, other signs are words of their own."""
-        known = self._forms
-        found = []
-        for match in _TOKEN.finditer(text.lower() if len(text.lower()) == len(text) else text):
-            word = match.group()
-            form = known.get(word)
-            if form is None:
-                form = known[word] = self._form(word)
-            found.append(Token(form, match.start(), match.end()))
-        return found
+        lower = text.lower()
+        found = _TOKEN.finditer(lower if len(lower) == len(text) else text)
+        return [Token(self._form(word.group()), *word.span()) for word in found]
 
-    def _form(self, word: str) -> str:
+    def _form_of(self, word: str) -> str:
         word = word.replace("’", "'").rstrip(".") or word
-        form = self._spellings.get(word)
-        if form is None:
-            form = self._singulars.of_word(word)
-            form = self._spellings.get(form, form)
-        if len(self._forms) > 200_000:
-            self._forms.clear()
-        return form
+        if word in self._spellings:
+            return self._spellings[word]
+        form = self._singulars.of_word(word)
+        return self._spellings.get(form, form)
 
-    def add(self, spelling: str, term: Term, *, widen: bool = False) -> None:
+    def add(self, spelling: str, sense: Sense, *, widen: bool = False) -> None:
         """Add every alternative of a spelling; `widen`: only where nothing is known yet."""
         for one in alternatives(spelling):
-            self.add_literal(one, term, widen=widen)
+            self.add_literal(one, sense, widen=widen)
 
-    def add_literal(self, spelling: str, term: Term, *, widen: bool = True) -> None:
+    def add_literal(self, spelling: str, sense: Sense, *, widen: bool = True) -> None:
         """Add a spelling in which brackets mean nothing; one without words is left out."""
         branch = self._tree
         for token in self.tokens(spelling):
             branch = branch.setdefault(token.form, {})
         if branch is not self._tree and not (widen and None in branch):
-            branch[None] = term
+            branch[None] = sense
 
-    def match(self, tokens: list[Token], start: int) -> tuple[Term | None, int]:
+    def match(self, tokens: list[Token], start: int) -> tuple[Sense | None, int]:
         """The longest known spelling that begins at a token, and the token behind it."""
         branch, found, end = self._tree, None, start + 1
         for place in range(start, len(tokens)):
@@ -109,9 +99,9 @@ class Lexicon:
             if following is None:
                 break
             branch = following
-            term = branch.get(None)
-            if term is not None:
-                found, end = term, place + 1
+            sense = branch.get(None)
+            if sense is not None:
+                found, end = sense, place + 1
         return found, end
 
 

@@ -6,29 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lunguage_assets.structuring.rules.lexicon import (
-    ABNORMAL,
-    ALTERNATIVE,
-    ANATOMY,
-    AND,
-    BREAK,
-    COMMA,
-    COPULA,
-    FINDING,
-    LINK,
-    NORMAL,
-    OPEN,
-    OTHER,
-    PAST,
-    PLACE,
-    PREPOSITION,
-    WITH,
-    WORD,
-)
+from lunguage_assets.structuring.rules.lexicon import Kind
 from lunguage_assets.structuring.rules.tagging import Unit
 
 _Step = tuple[list[Unit], list[Unit]]
-_CONTENT = frozenset({FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL})
+_CONTENT: frozenset[Kind] = frozenset({"finding", "anatomy", "place", "word", "abnormal", "normal"})
 _COURSE_OF = {
     "increased": "worsened",
     "decreased": "improved",
@@ -36,8 +18,8 @@ _COURSE_OF = {
     "diminished": "improved",
 }
 """Of a finding, "has increased" is its course; of a part of the body, its size."""
-_JOINS = frozenset({AND, COMMA, ALTERNATIVE})
-_PLACES = frozenset({ANATOMY, PLACE, PREPOSITION})
+_JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
+_PLACES: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
 _LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
 """Prepositions that are a part of the place: "5 cm above the carina"."""
 _ANYWHERE = frozenset(
@@ -73,13 +55,13 @@ class Draft:
 
     @property
     def is_finding(self) -> bool:
-        return self.unit.kind == FINDING
+        return self.unit.kind == "finding"
 
     @property
     def described(self) -> bool:
         """Whether something is said of a part of the body, so that it is a row of its own."""
-        return self.unit.code == NORMAL or any(
-            w.kind in (NORMAL, ABNORMAL) or w.code in _COURSES for w in self.words
+        return self.unit.code == "normal" or any(
+            w.kind in ("normal", "abnormal") or w.code in _COURSES for w in self.words
         )
 
 
@@ -97,7 +79,7 @@ class Phrases:
             for unit in between:
                 if unit.aside:
                     self._begin_clause()
-                elif unit.kind == BREAK:
+                elif unit.kind == "break":
                     self._break(unit)
             if chunk:
                 after = steps[number + 1] if number + 1 < len(steps) else ([], [])
@@ -138,15 +120,15 @@ class Phrases:
     def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
         kinds = {unit.kind for unit in between}
         self._tightly = any(unit.form == "/" for unit in between)
-        heads = any(unit.kind == ANATOMY for unit in chunk)
+        heads = any(unit.kind == "anatomy" for unit in chunk)
         if self._is_what_broke(chunk, between):
             self._last[-1].places = self._last[-1].places + chunk
             self._role = "place"
-        elif any(unit.kind == FINDING for unit in chunk):
+        elif any(unit.kind == "finding" for unit in chunk):
             self._finding(chunk, kinds)
-        elif heads or (any(unit.kind == PLACE for unit in chunk) and not self._is_said(chunk, kinds)):
+        elif heads or (any(unit.kind == "place" for unit in chunk) and not self._is_said(chunk, kinds)):
             self._place([*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after)
-        elif not heads and COPULA not in kinds and kinds & _JOINS and _goes_on(after):
+        elif not heads and "copula" not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         else:
             if self._role == "place" and kinds <= _JOINS and kinds and _place_follows(after):
@@ -158,27 +140,27 @@ class Phrases:
     def _is_what_broke(self, chunk: list[Unit], between: list[Unit]) -> bool:
         """Whether a device is the place of the fracture before it ("fracture of the pacemaker lead")."""
         of = bool(between) and all(unit.form in ("of", "in", "the") for unit in between)
-        found = [unit for unit in chunk if unit.kind == FINDING]
-        broken = bool(self._last) and self._last[-1].unit.term.name == "fracture"
+        found = [unit for unit in chunk if unit.kind == "finding"]
+        broken = bool(self._last) and self._last[-1].unit.sense.name == "fracture"
         return of and broken and bool(found) and all(unit.code == _DEVICE for unit in found)
 
-    def _finding(self, chunk: list[Unit], kinds: set[str]) -> None:
+    def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
         drafts: list[Draft] = []
         places: list[Unit] = []
         held, self._held = self._held, []
         words = list(held)
         for unit in chunk:
-            if unit.kind == FINDING:
+            if unit.kind == "finding":
                 if drafts and (drafts[-1].unit.code == _DEVICE) != (unit.code == _DEVICE):
                     device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != _DEVICE)
-                    if broken.term.name == "fracture":
+                    if broken.sense.name == "fracture":
                         places = [*drafts[-1].places, *places, device]
                         drafts[-1] = Draft(broken, places, [*drafts[-1].words, *words])
                         places, words = [], []
                         continue
                 drafts.append(Draft(unit, places, words))
                 places, words = [], []
-            elif unit.kind in (ANATOMY, PLACE):
+            elif unit.kind in ("anatomy", "place"):
                 places.append(unit)
             else:
                 if drafts:
@@ -197,20 +179,20 @@ class Phrases:
             for draft in drafts:
                 if not self._labelled:
                     draft.places = draft.places or self._topic
-                elif draft.unit.term.name in _ANYWHERE:
+                elif draft.unit.sense.name in _ANYWHERE:
                     draft.organ = self._topic
             self._subjects = []
-        if self._last and kinds & {LINK, OPEN} and not kinds & {AND, ALTERNATIVE, WITH}:
+        if self._last and kinds & {"link", "open"} and not kinds & {"and", "alternative", "with"}:
             for draft in drafts:
                 draft.links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
         elif self._last and kinds and kinds <= _JOINS and self._last[-1].links:
             for draft in drafts:
                 draft.links = self._last[-1].links
         joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
-        if joined and (ALTERNATIVE in kinds or self._tightly):
+        if joined and ("alternative" in kinds or self._tightly):
             for draft in drafts:
                 draft.places = draft.places or self._last[-1].places
-        if ALTERNATIVE in kinds and joined:
+        if "alternative" in kinds and joined:
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
         else:
             self._alternatives = []
@@ -219,12 +201,12 @@ class Phrases:
         self._subjects, self._described = [], []
         self._role = "finding"
 
-    def _place(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+    def _place(self, chunk: list[Unit], kinds: set[Kind], after: _Step) -> None:
         places = [unit for unit in chunk if unit.kind in _PLACES]
         words = [unit for unit in chunk if unit.kind not in _PLACES]
         if chunk[-1] in words and self._last:  # "effusion on the left increased"
             chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)
-        if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
+        if "preposition" in kinds and self._last and self._role in ("finding", "place", "words"):
             for target in self._alternatives or self._last[-1:]:
                 if self._role == "place" and kinds & _JOINS and target.groups:
                     target.groups.append(_with_side(places, target.groups[-1]))
@@ -240,9 +222,9 @@ class Phrases:
             for target in self._alternatives or self._last[-1:]:
                 target.groups.append(_with_side(places, target.groups[-1] if target.groups else []))
             return
-        heads = [unit for unit in places if unit.kind == ANATOMY]
+        heads = [unit for unit in places if unit.kind == "anatomy"]
         held, self._held = self._held, []
-        if not heads and AND in kinds and joined and words and self._is_other_side(places, after):
+        if not heads and "and" in kinds and joined and words and self._is_other_side(places, after):
             other = Draft(self._last[-1].unit, places, held + words)
             self.drafts.append(other)
             self._last = [*self._last, other]
@@ -252,7 +234,7 @@ class Phrases:
             self._role = "side"
             self._held = held + words
             return
-        if PREPOSITION in kinds and self._subjects and self._role == "subject":
+        if "preposition" in kinds and self._subjects and self._role == "subject":
             self._subjects[-1].places = self._subjects[-1].places + places
             return
         head = heads[-1]
@@ -266,7 +248,7 @@ class Phrases:
             self._described = [*self._described, subject] if kinds <= _JOINS else [subject]
             self._subjects = []
         elif self._described and kinds and kinds <= _JOINS and _leads(self._described[-1]):
-            subject.words = [w for w in self._described[-1].words if w.kind == NORMAL or w.code in _COURSES]
+            subject.words = [w for w in self._described[-1].words if w.kind == "normal" or w.code in _COURSES]
             self._subjects = [subject]
             self._described = [*self._described, subject]
         else:
@@ -279,16 +261,16 @@ class Phrases:
         here = {unit.form for unit in places}
         there = {unit.form for unit in self._last[-1].places} if self._last else set()
         apart = here <= _SIDES and bool(there & _SIDES) and not here & there
-        return self._role == "finding" and apart and not any(unit.kind == FINDING for unit in after[1])
+        return self._role == "finding" and apart and not any(unit.kind == "finding" for unit in after[1])
 
-    def _is_said(self, chunk: list[Unit], kinds: set[str]) -> bool:
+    def _is_said(self, chunk: list[Unit], kinds: set[Kind]) -> bool:
         """Whether words and a place are said of what was named ("the lungs are clear bilaterally")."""
-        return COPULA in kinds and chunk[0].kind != PLACE and bool(self._subjects or self._last)
+        return "copula" in kinds and chunk[0].kind != "place" and bool(self._subjects or self._last)
 
-    def _words(self, chunk: list[Unit], kinds: set[str]) -> None:
-        words = [unit for unit in chunk if unit.kind != PLACE]
-        places = [unit for unit in chunk if unit.kind == PLACE]
-        if not self._subjects and not self._described and any(w.kind == NORMAL for w in words):
+    def _words(self, chunk: list[Unit], kinds: set[Kind]) -> None:
+        words = [unit for unit in chunk if unit.kind != "place"]
+        places = [unit for unit in chunk if unit.kind == "place"]
+        if not self._subjects and not self._described and any(w.kind == "normal" for w in words):
             self._subject_again()
         if self._subjects and self._role in ("subject", "words"):
             self._say(self._subjects, words, places)
@@ -297,14 +279,14 @@ class Phrases:
             self._role = "words"
         elif self._described and self._role in ("subject", "words"):
             self._say(self._described, words, places)
-        elif self._last and (COPULA in kinds or self._role in ("finding", "place", "words")):
-            self._say(self._last if COPULA in kinds else self._last[-1:], words, places)
+        elif self._last and ("copula" in kinds or self._role in ("finding", "place", "words")):
+            self._say(self._last if "copula" in kinds else self._last[-1:], words, places)
         else:
             self._held = self._held + words
 
     def _subject_again(self) -> None:
         """ "The lungs are hyperinflated but clear": what was the place of a finding is now the subject."""
-        heads = [unit for unit in self._topic if unit.kind == ANATOMY]
+        heads = [unit for unit in self._topic if unit.kind == "anatomy"]
         if heads:
             subject = Draft(heads[-1], [unit for unit in self._topic if unit is not heads[-1]], [])
             self.drafts.append(subject)
@@ -327,7 +309,11 @@ def _steps(units: list[Unit]) -> Iterator[_Step]:
     for unit in units:
         if unit.kind in _CONTENT and not unit.aside:
             chunk.append(unit)
-        elif unit.kind not in (OTHER, PAST) or unit.aside or any(known.kind == FINDING for known in chunk):
+        elif (
+            unit.kind not in ("other", "past")
+            or unit.aside
+            or any(known.kind == "finding" for known in chunk)
+        ):
             if chunk:
                 yield between, chunk
                 between, chunk = [], []
@@ -345,20 +331,20 @@ def _with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
 
 def _is_subject(after: _Step) -> bool:
     """Whether a verb follows directly."""
-    return bool(after[0]) and after[0][0].kind == COPULA
+    return bool(after[0]) and after[0][0].kind == "copula"
 
 
 def _is_label(places: list[Unit], after: _Step) -> bool:
     """Whether organs are a sub-heading ("PLEURA: ..."), which is no place; a side is one."""
     between = after[0]
     headed = bool(between) and between[0].form == ":"
-    return headed and all(unit.kind == ANATOMY and unit.form not in _SIDES for unit in places)
+    return headed and all(unit.kind == "anatomy" and unit.form not in _SIDES for unit in places)
 
 
 def _place_follows(after: _Step) -> bool:
     """Whether the words have a place of their own ("moderate on the right and small on the left")."""
     between, chunk = after
-    return any(unit.kind == PREPOSITION for unit in between) and all(unit.kind == PLACE for unit in chunk)
+    return any(unit.kind == "preposition" for unit in between) and all(unit.kind == "place" for unit in chunk)
 
 
 def _goes_on(after: _Step) -> bool:
@@ -366,10 +352,10 @@ def _goes_on(after: _Step) -> bool:
     between, chunk = after
     return (
         bool(between)
-        and all(unit.kind in (AND, COMMA) for unit in between)
+        and all(unit.kind in ("and", "comma") for unit in between)
         and len(chunk) > 1
-        and chunk[0].kind in (WORD, ABNORMAL)
-        and any(unit.kind in (ANATOMY, FINDING) for unit in chunk)
+        and chunk[0].kind in ("word", "abnormal")
+        and any(unit.kind in ("anatomy", "finding") for unit in chunk)
     )
 
 
@@ -377,7 +363,7 @@ def _take_place_of_evidence(draft: Draft) -> None:
     """What explains a finding is where the finding is, unless it is a state of the whole heart or lung."""
     if not draft.groups:
         draft.places = draft.places or draft.organ
-    if draft.places or draft.groups or draft.unit.term.name in _EVERYWHERE or draft.unit.denied:
+    if draft.places or draft.groups or draft.unit.sense.name in _EVERYWHERE or draft.unit.denied:
         return
     for other in draft.links:
         if other.places or other.groups:
@@ -386,10 +372,10 @@ def _take_place_of_evidence(draft: Draft) -> None:
 
 
 def _says(words: list[Unit]) -> bool:
-    return any(word.kind in (NORMAL, ABNORMAL) for word in words)
+    return any(word.kind in ("normal", "abnormal") for word in words)
 
 
 def _leads(draft: Draft) -> bool:
     """Whether a part of the body is described by the words before it ("normal heart size and ...")."""
-    said = [w for w in draft.words if w.kind == NORMAL or w.code in _COURSES]
+    said = [w for w in draft.words if w.kind == "normal" or w.code in _COURSES]
     return bool(said) and said[0].begin < draft.unit.begin

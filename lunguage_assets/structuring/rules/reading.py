@@ -8,13 +8,7 @@ from types import MappingProxyType
 from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
 from lunguage_assets.structuring.rules.asides import mark_asides
 from lunguage_assets.structuring.rules.context import settle
-from lunguage_assets.structuring.rules.lexicon import (
-    ABNORMAL,
-    ENDED,
-    NORMAL,
-    OTHER,
-    Lexicon,
-)
+from lunguage_assets.structuring.rules.lexicon import ReportLexicon
 from lunguage_assets.structuring.rules.phrases import Draft, Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import Unit, tagged
@@ -46,7 +40,7 @@ _LONG = 8
 """Words from which on a sentence without one known word is in another language."""
 
 
-def read_sentence(text: str, section: SectionCode, lexicon: Lexicon) -> SentenceReading:
+def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> SentenceReading:
     """What a sentence says. Never raises on any text."""
     if section == "other":
         return SentenceReading("nothing stated", reason="section")
@@ -56,7 +50,7 @@ def read_sentence(text: str, section: SectionCode, lexicon: Lexicon) -> Sentence
     if not words:
         return SentenceReading("unreadable", reason="no words")
     units = tagged(text, lexicon, request=section == "hist")
-    if len(words) >= _LONG and sum(u.kind != OTHER for u in units if u.begin < u.end) <= len(words) // 8:
+    if len(words) >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= len(words) // 8:
         return SentenceReading("unreadable", reason="language")
     settle(units, text, lexicon)
     mark_asides(units)
@@ -109,7 +103,7 @@ def _mention(
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
     return Mention(
         unit.value(text),
-        unit.term.name,
+        unit.sense.name,
         unit.code if draft.is_finding else ANATOMY_CATEGORY,
         _status(draft),
         _joined(places, text),
@@ -121,15 +115,15 @@ def _mention(
 
 def _is_told(draft: Draft, word: Unit) -> bool:
     """Whether a word of a mention is an attribute; "normal" beside "enlarged" is none."""
-    if word.kind != NORMAL:
+    if word.kind != "normal":
         return True
     if draft.is_finding:
         return word.form in _OF_FRACTURE
-    return draft.unit.term.name in _SIZED and _status(draft)[1] == "n"
+    return draft.unit.sense.name in _SIZED and _status(draft)[1] == "n"
 
 
 def _is_normal(draft: Draft) -> bool:
-    return not draft.unit.denied and {w.kind for w in draft.words} & {NORMAL, ABNORMAL} == {NORMAL}
+    return not draft.unit.denied and {w.kind for w in draft.words} & {"normal", "abnormal"} == {"normal"}
 
 
 def _told(word: Unit, text: str) -> Value:
@@ -137,26 +131,25 @@ def _told(word: Unit, text: str) -> Value:
     earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
     if earlier is None:
         return word.value(text)
-    span = Span(earlier.end(), word.end)
-    return Value(span.of(text), span)
+    return Span(earlier.end(), word.end).value(text)
 
 
 def _column_of(past: Unit, category: str) -> str:
     """Where the words go that make a finding past: a device that is gone was removed, not improved."""
-    if past.kind != ENDED:
+    if past.kind != "ended":
         return "past_hx"
     return "placement" if category == _DEVICE else "improved"
 
 
 def _status(draft: Draft) -> str:
     unit = draft.unit
-    if draft.is_finding and not (unit.term.name in _STRUCTURES and _is_normal(draft)):
+    if draft.is_finding and not (unit.sense.name in _STRUCTURES and _is_normal(draft)):
         if unit.denied:
             return ("t" if unit.denied == "t" or unit.open else "d") + "n"
         return "tp" if unit.open else "dp"
-    wrong = [w for w in draft.words if w.kind == ABNORMAL and not w.denied]
-    wrong += [w for w in draft.words if w.kind == NORMAL and w.denied]
-    said = wrong or [w for w in draft.words if w.kind in (NORMAL, ABNORMAL)]
+    wrong = [w for w in draft.words if w.kind == "abnormal" and not w.denied]
+    wrong += [w for w in draft.words if w.kind == "normal" and w.denied]
+    said = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
     worse = any(w.code == "worsened" for w in draft.words)
     certainty = "t" if any(w.open or w.denied == "t" for w in said) else "d"
     return certainty + ("p" if wrong or (worse and not said) else "n")
@@ -168,8 +161,7 @@ def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
     for unit in sorted(set(places), key=lambda known: known.begin):
         apart = not values or _DISTANCE.match(values[-1].words)
         if not apart and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
-            span = Span(values[-1].span.begin, unit.end)
-            values[-1] = Value(span.of(text), span)
+            values[-1] = Span(values[-1].span.begin, unit.end).value(text)
         else:
             values.append(unit.value(text))
     return tuple(values)

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-from lunguage_assets.structuring.rules.lexicon import (
-    ABNORMAL,
-    ALTERNATIVE,
-    ANATOMY,
-    AND,
-    BREAK,
-    COMMA,
-    COPULA,
-    DENY,
-    DENY_AFTER,
-    ENDED,
-    FINDING,
-    LINK,
-    NORMAL,
-    OPEN,
-    OPEN_AFTER,
-    OTHER,
-    PAST,
-    PLACE,
-    PREPOSITION,
-    SEEN,
-    SOURCE,
-    WITH,
-    WORD,
-)
+from lunguage_assets.structuring.rules.lexicon import Kind
 from lunguage_assets.structuring.rules.tagging import Unit
 
-_STATED = frozenset({FINDING, ABNORMAL, NORMAL})
-_JOINS = frozenset({AND, COMMA, ALTERNATIVE})
-_ENDS_OF_ITEM = frozenset({FINDING, AND, COMMA, ALTERNATIVE, BREAK, COPULA})
-_ENDS_OF_HEDGE = frozenset({BREAK, COMMA, SEEN, PREPOSITION, AND})
+_STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
+_JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
+_ENDS_OF_ITEM: frozenset[Kind] = frozenset({"finding", "and", "comma", "alternative", "break", "copula"})
+_ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
 _PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
 _MODALS = frozenset({"may", "might", "could", "would"})
 _COMPLAINT = "PATIENT INFO."
@@ -53,16 +29,16 @@ def mark_scopes(units: list[Unit]) -> None:
     for at, unit in enumerate(units):
         if unit.aside:
             continue
-        if unit.kind == OPEN:
+        if unit.kind == "open":
             _open(units, at)
-        elif unit.kind == OPEN_AFTER:
+        elif unit.kind == "open after":
             for place in _list_before(units, at, of_hedge=True) or _next(units, at):
                 units[place].open = units[place].open or not units[place].denied
-        elif unit.kind == ALTERNATIVE:
+        elif unit.kind == "alternative":
             _alternatives(units, at)
-        elif unit.kind == PAST:
+        elif unit.kind == "past":
             _past(units, at)
-        elif unit.kind == SOURCE or unit.code == "other_source":
+        elif unit.kind == "source" or unit.code == "other_source":
             _earlier(units, at)
 
 
@@ -70,17 +46,17 @@ def _deny_forward(units: list[Unit]) -> None:
     scope: Unit | None = None
     seen = False
     for at, unit in enumerate(units):
-        if unit.aside or unit.kind in (BREAK, ENDED) or (unit.kind == DENY_AFTER and scope is None):
+        if unit.aside or unit.kind in ("break", "ended") or (unit.kind == "deny after" and scope is None):
             scope = None
-        elif unit.kind == DENY:
+        elif unit.kind == "deny":
             scope, seen = unit, False
         elif scope is not None:
             if unit.kind in _STATED:
                 unit.denied = scope.code
-                seen = seen or unit.kind == FINDING or scope.term.name == "near"
-            elif unit.kind in (OPEN, OPEN_AFTER, LINK):
+                seen = seen or unit.kind == "finding" or scope.sense.name == "near"
+            elif unit.kind in ("open", "open after", "link"):
                 unit.denied = scope.code
-            elif seen and unit.kind in (COMMA, AND, WITH) and _statement_follows(units, at, scope):
+            elif seen and unit.kind in ("comma", "and", "with") and _statement_follows(units, at, scope):
                 scope = None
 
 
@@ -88,18 +64,18 @@ def _deny_backward(units: list[Unit]) -> None:
     for at, unit in enumerate(units):
         if unit.aside:
             continue
-        if unit.kind == DENY_AFTER or (unit.kind == DENY and _answers(units, at)):
+        if unit.kind == "deny after" or (unit.kind == "deny" and _answers(units, at)):
             _deny(units, _list_before(units, at), unit.code)
-        elif unit.kind == ENDED:
+        elif unit.kind == "ended":
             _end(units, at)
 
 
 def _next(units: list[Unit], at: int) -> list[int]:
     """The finding that follows with nothing but its own words between ("minimal, if any, edema")."""
     for place in range(at + 1, len(units)):
-        if units[place].kind == FINDING:
+        if units[place].kind == "finding":
             return [place]
-        if units[place].kind not in (WORD, PLACE, ANATOMY, ABNORMAL, OTHER, COMMA):
+        if units[place].kind not in ("word", "place", "anatomy", "abnormal", "other", "comma"):
             break
     return []
 
@@ -107,40 +83,40 @@ def _next(units: list[Unit], at: int) -> list[int]:
 def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
     """Whether a list of what is denied ends at this joint, because something else is stated behind it."""
     first = at + 1
-    while first < len(units) and units[first].kind in _JOINS | {WITH}:
-        if units[first].kind == ALTERNATIVE:
+    while first < len(units) and units[first].kind in _JOINS | {"with"}:
+        if units[first].kind == "alternative":
             return False
         first += 1
     if first >= len(units):
         return True
-    if units[first].kind in (DENY, BREAK, OPEN, PAST):
+    if units[first].kind in ("deny", "break", "open", "past"):
         return True
     anatomy = False
     for place in range(first, len(units)):
         unit = units[place]
-        if unit.kind == NORMAL or (unit.kind == COPULA and anatomy):
+        if unit.kind == "normal" or (unit.kind == "copula" and anatomy):
             return True
-        if unit.kind == ABNORMAL and (anatomy or _anatomy_first(units, place + 1)):
+        if unit.kind == "abnormal" and (anatomy or _anatomy_first(units, place + 1)):
             return True
         if unit.kind in _ENDS_OF_ITEM:
             break
-        anatomy = anatomy or unit.kind == ANATOMY
-    if scope.term.name == "near" and units[at].kind != COMMA:
+        anatomy = anatomy or unit.kind == "anatomy"
+    if scope.sense.name == "near" and units[at].kind != "comma":
         return True
-    if scope.kind == OPEN and units[at].kind == AND:
+    if scope.kind == "open" and units[at].kind == "and":
         return False
-    while first < len(units) - 1 and units[first].kind == PLACE:
+    while first < len(units) - 1 and units[first].kind == "place":
         first += 1
-    own = units[first].kind in (WORD, ABNORMAL) and units[first].code in _OWN_STATEMENT
+    own = units[first].kind in ("word", "abnormal") and units[first].code in _OWN_STATEMENT
     return own and not _alternative_ahead(units, first)
 
 
 def _anatomy_first(units: list[Unit], place: int) -> bool:
     """Whether a part of the body comes before the next finding or joint."""
     for unit in units[place:]:
-        if unit.kind == ANATOMY:
+        if unit.kind == "anatomy":
             return True
-        if unit.kind == FINDING or unit.kind in _JOINS:
+        if unit.kind == "finding" or unit.kind in _JOINS:
             return False
     return False
 
@@ -148,9 +124,9 @@ def _anatomy_first(units: list[Unit], place: int) -> bool:
 def _alternative_ahead(units: list[Unit], place: int) -> bool:
     """Whether the list goes on to an "or"."""
     for unit in units[place:]:
-        if unit.kind == ALTERNATIVE:
+        if unit.kind == "alternative":
             return True
-        if unit.kind in (BREAK, COPULA, DENY, WITH, OPEN):
+        if unit.kind in ("break", "copula", "deny", "with", "open"):
             return False
     return False
 
@@ -166,7 +142,7 @@ def _open(units: list[Unit], at: int) -> None:
         return
     following = units[at + 1] if at + 1 < len(units) else None
     ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
-    said = at > 0 and units[at - 1].kind == COPULA and units[at].form in _PREDICATES
+    said = at > 0 and units[at - 1].kind == "copula" and units[at].form in _PREDICATES
     if ends or said or units[at].form in _MODALS:
         before = _list_before(units, at, of_hedge=True)
         for place in before[:1] if units[at].form == "?" else before:
@@ -175,17 +151,21 @@ def _open(units: list[Unit], at: int) -> None:
 
 def _list_after(units: list[Unit], at: int) -> list[int]:
     """The findings and predicates behind a hedge: the first one, and what is joined to it."""
-    reach = units[at].term.name
+    reach = units[at].sense.name
     found: list[int] = []
     for place in range(at + 1, len(units)):
         unit = units[place]
-        if unit.aside or unit.kind in (BREAK, ENDED, DENY_AFTER) or (found and unit.kind in (DENY, WITH)):
+        if (
+            unit.aside
+            or unit.kind in ("break", "ended", "deny after")
+            or (found and unit.kind in ("deny", "with"))
+        ):
             break
-        if unit.kind == COPULA and found:
+        if unit.kind == "copula" and found:
             break
-        if unit.kind in (FINDING, ABNORMAL):
+        if unit.kind in ("finding", "abnormal"):
             found.append(place)
-        elif unit.kind in (COMMA, AND):
+        elif unit.kind in ("comma", "and"):
             if not found and not _joins_words(units, place):
                 break
             if not found or units[place - 1].kind in _JOINS:
@@ -194,7 +174,7 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
                 break
             if _statement_follows(units, place, units[at]):
                 break
-        elif unit.kind == OPEN and found:
+        elif unit.kind == "open" and found:
             break
     return found
 
@@ -204,7 +184,9 @@ def _joins_words(units: list[Unit], at: int) -> bool:
     if units[at].form == "/":
         return True
     around = units[at - 1], units[min(at + 1, len(units) - 1)]
-    return units[at].kind == AND and any(all(unit.kind == kind for unit in around) for kind in (PLACE, WORD))
+    return units[at].kind == "and" and any(
+        all(unit.kind == kind for unit in around) for kind in ("place", "word")
+    )
 
 
 def _list_before(
@@ -219,28 +201,28 @@ def _list_before(
     joined, listed = True, of_alternatives and units[at].form == "or"
     for place in range(at - 1, -1, -1):
         unit = units[place]
-        if unit.aside or unit.kind in (BREAK, DENY, DENY_AFTER, OPEN, ENDED, WITH):
+        if unit.aside or unit.kind in ("break", "deny", "deny after", "open", "ended", "with"):
             break
-        if unit.kind == FINDING:
-            if not joined or (found and of_alternatives and unit.term.name in _SIGNS):
+        if unit.kind == "finding":
+            if not joined or (found and of_alternatives and unit.sense.name in _SIGNS):
                 break
             found.append(place)
             joined = False
-        elif unit.form == "either" or (of_hedge and unit.kind == AND and units[place - 1].kind == COMMA):
+        elif unit.form == "either" or (of_hedge and unit.kind == "and" and units[place - 1].kind == "comma"):
             break
-        elif unit.kind in (AND, ALTERNATIVE):
+        elif unit.kind in ("and", "alternative"):
             joined = listed = True
-        elif unit.kind == COMMA:
+        elif unit.kind == "comma":
             joined = joined or (listed and bool(found))
-        elif unit.kind in (COPULA, LINK, SEEN) and found:
+        elif unit.kind in ("copula", "link", "seen") and found:
             break
     return found
 
 
 def _answers(units: list[Unit], at: int) -> bool:
     """Whether a denial is the whole answer to a heading: "effusion: no"."""
-    last = at + 1 == len(units) or units[at + 1].kind == BREAK
-    return last and at > 0 and units[at - 1].kind == COPULA
+    last = at + 1 == len(units) or units[at + 1].kind == "break"
+    return last and at > 0 and units[at - 1].kind == "copula"
 
 
 def _deny(units: list[Unit], places: list[int], how: str) -> None:
@@ -253,10 +235,10 @@ def _end(units: list[Unit], at: int) -> None:
     before = [] if units[at].before else _list_before(units, at)
     if not before:
         for place in range(at + 1, len(units)):
-            if units[place].kind == FINDING:
+            if units[place].kind == "finding":
                 before = [place]
                 break
-            if units[place].kind in (BREAK, COMMA, COPULA):
+            if units[place].kind in ("break", "comma", "copula"):
                 break
     _deny(units, before, "d")
     for place in before:
@@ -283,8 +265,8 @@ def _unchanged(units: list[Unit], at: int) -> bool:
     """Whether it is a change that is denied: "no change in A or B" states both."""
     for unit in reversed(units[:at]):
         if unit.code == "no_change":
-            return unit.negative
-        if unit.kind in (FINDING, BREAK, COPULA, OPEN):
+            return unit.form in ("no", "not", "without")
+        if unit.kind in ("finding", "break", "copula", "open"):
             return False
     return False
 
@@ -292,11 +274,11 @@ def _unchanged(units: list[Unit], at: int) -> bool:
 def _alternative_states(units: list[Unit], at: int) -> None:
     """ "Normal or mildly enlarged": both are left open."""
     around = [
-        next((u for u in side if u.kind not in (WORD, OTHER)), None)
+        next((u for u in side if u.kind not in ("word", "other")), None)
         for side in (reversed(units[:at]), units[at + 1 :])
     ]
     kinds_around = {unit.kind for unit in around if unit is not None}
-    if kinds_around == {NORMAL, ABNORMAL}:
+    if kinds_around == {"normal", "abnormal"}:
         for unit in around:
             if unit is not None and not unit.denied:
                 unit.open = True
@@ -307,9 +289,9 @@ def _nearest(units: list[Unit], at: int, step: int) -> int | None:
     place = at + step
     while 0 <= place < len(units):
         kind = units[place].kind
-        if kind == FINDING:
+        if kind == "finding":
             return None if units[place].aside else place
-        if kind not in (WORD, PLACE, ANATOMY, OTHER, ABNORMAL, PREPOSITION, COMMA, OPEN):
+        if kind not in ("word", "place", "anatomy", "other", "abnormal", "preposition", "comma", "open"):
             return None
         place += step
     return None
@@ -318,25 +300,25 @@ def _nearest(units: list[Unit], at: int, step: int) -> int | None:
 def _earlier(units: list[Unit], at: int) -> None:
     """ "Was seen on an earlier film": the clause is about then."""
     clause = _clause(units, at)
-    if any(unit.form in _THEN for unit in clause if unit.kind == COPULA):
+    if any(unit.form in _THEN for unit in clause if unit.kind == "copula"):
         for unit in clause:
-            if unit.kind == FINDING and unit.past is None and not unit.denied:
+            if unit.kind == "finding" and unit.past is None and not unit.denied:
                 unit.past = units[at]
 
 
 def _clause(units: list[Unit], at: int) -> list[Unit]:
     """The units between the breaks around one."""
-    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == BREAK), 0)
-    end = next((n for n in range(at + 1, len(units)) if units[n].kind == BREAK), len(units))
+    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == "break"), 0)
+    end = next((n for n in range(at + 1, len(units)) if units[n].kind == "break"), len(units))
     return units[begin:end]
 
 
 def _past(units: list[Unit], at: int) -> None:
     for place in range(at + 1, len(units)):
         unit = units[place]
-        if unit.kind in (BREAK, COPULA, WITH, OPEN, DENY):
+        if unit.kind in ("break", "copula", "with", "open", "deny"):
             break
-        if unit.kind == FINDING:
+        if unit.kind == "finding":
             if unit.code == _COMPLAINT and place > at + 1:
                 break
             unit.past = units[at]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import pandas as pd
 
+from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.structuring.contract import (
     Mention,
     SectionCode,
@@ -17,44 +19,35 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.structuring.rules import reading
 from lunguage_assets.structuring.rules.building import build_lexicon
-from lunguage_assets.structuring.rules.lexicon import VERSION, Lexicon
+from lunguage_assets.structuring.rules.lexicon import VERSION
 
-KEY = "rules"
 _REMEMBERED = 1 << 16
 
 
 def identity_of(content: str) -> str:
     """Identity of the offline structurer with words of this hash (`building.content_hash`)."""
-    return f"{KEY}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
+    return f"{RULES}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
 
 
 class RuleStructurer:
-    """Deterministic and free. Implements `contract.Structurer`.
+    """Deterministic and free, with the bundled words, widened by a delivered vocabulary (a `tables.TERMS`
+    frame). Implements `contract.Structurer`.
 
-    Sentences are remembered: real reports repeat them.
+    Sentences are remembered: real reports repeat them. Raises `ConfigurationError` for a file of
+    `resources/structuring/` that cannot be read.
     """
 
-    def __init__(self, lexicon: Lexicon, content: str) -> None:
-        self._lexicon = lexicon
-        self._identity = identity_of(content)
-        self._read = lru_cache(maxsize=_REMEMBERED)(self._uncached)
+    key = RULES
 
-    @classmethod
-    def bundled(cls, terms: pd.DataFrame | None = None) -> RuleStructurer:
-        """With the bundled words, widened by a delivered vocabulary (a `tables.TERMS` frame).
+    def __init__(self, terms: pd.DataFrame | None = None) -> None:
+        lexicon, content = build_lexicon(terms)
+        self.identity = identity_of(content)
 
-        Raises:
-            ConfigurationError: a file of `resources/structuring/` that cannot be read.
-        """
-        return cls(*build_lexicon(terms))
+        @lru_cache(maxsize=_REMEMBERED)
+        def read(text: str, section: SectionCode) -> SentenceReading:
+            return reading.read_sentence(text, section, lexicon)
 
-    @property
-    def key(self) -> str:
-        return KEY
-
-    @property
-    def identity(self) -> str:
-        return self._identity
+        self._read = read
 
     def read_sentence(self, text: str, section: SectionCode) -> SentenceReading:
         """What one sentence says; spans count from its beginning."""
@@ -63,9 +56,6 @@ class RuleStructurer:
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""
         return [self._report(report) for report in reports]
-
-    def _uncached(self, text: str, section: SectionCode) -> SentenceReading:
-        return reading.read_sentence(text, section, self._lexicon)
 
     def _report(self, report: SectionedReport) -> StructuredReport:
         readings = tuple(self._read(sentence.text, sentence.section) for sentence in report.sentences)
@@ -77,15 +67,5 @@ class RuleStructurer:
 
 def _moved(mention: Mention, by: int) -> Mention:
     """The same mention with references that count from the report's first mention."""
-    if by == 0 or not (mention.evidence or mention.associate):
-        return mention
-    return Mention(
-        mention.ent,
-        mention.normed_ent,
-        mention.cat,
-        mention.status,
-        mention.location,
-        mention.attributes,
-        tuple(place + by for place in mention.evidence),
-        tuple(place + by for place in mention.associate),
-    )
+    evidence, associate = (tuple(n + by for n in those) for those in (mention.evidence, mention.associate))
+    return replace(mention, evidence=evidence, associate=associate) if evidence or associate else mention

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import re
 
-from lunguage_assets.structuring.contract import Span as Place
-from lunguage_assets.structuring.contract import Value
-from lunguage_assets.structuring.rules.lexicon import (
-    AIM,
-    ARTICLE,
-    COPULA,
-    DENY,
-    ENDED,
-    NORMAL,
-    OPEN,
-    OTHER,
-    PAST,
-    PLACE,
-    PREPOSITION,
-    QUESTION,
-    WORD,
-    Lexicon,
-    Term,
-    Token,
-)
+from lunguage_assets.structuring.contract import Span, Value
+from lunguage_assets.structuring.rules.lexicon import ReportLexicon, Sense, Token
 
-_UNKNOWN = Term(OTHER)
-_SIZE = Term(WORD, code="measurement")
-_LEVEL = Term(PLACE)
-_DISTANCE = Term(PREPOSITION)
+_UNKNOWN = Sense("other")
+_SIZE = Sense("word", code="measurement")
+_LEVEL = Sense("place")
+_DISTANCE = Sense("preposition")
 _FROM, _ABOUT = frozenset({"above", "below"}), frozenset({"approximately", "about"})
 _LOOSE = frozenset({"of", "in", "from", "since", "than", "compared"})
 """Last words of a spelling that only lead on to the finding."""
-_IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
+_IN_REQUEST, _IN_REPORT = Sense("open", "list"), Sense("aim")
 _UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
 _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
 """Of "the lungs are clear of", which states two things."""
-_DENIED, _DOUBTED = Term(DENY, "list", "d"), Term(DENY, "list", "t")
-_NORMAL = Term(NORMAL, code="morphology")
+_DENIED, _DOUBTED = Sense("deny", "list", "d"), Sense("deny", "list", "t")
+_NORMAL = Sense("normal", code="morphology")
 _AUXILIARY = frozenset({"has", "have", "is", "are", "was", "were", "been", "now", "since"})
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
@@ -52,29 +34,23 @@ class Unit:
     it is not about the patient now.
     """
 
-    __slots__ = ("aside", "before", "begin", "code", "denied", "end", "form", "kind", "open", "past", "term")
+    __slots__ = ("aside", "before", "begin", "code", "denied", "end", "form", "kind", "open", "past", "sense")
 
-    def __init__(self, term: Term, form: str, begin: int, end: int) -> None:
-        self.term, self.kind, self.code = term, term.kind, term.code
+    def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
+        self.become(sense)
         self.form, self.begin, self.end = form, begin, end
         self.denied = self.aside = ""
         self.open = self.before = False
         self.past: Unit | None = None
 
-    @property
-    def negative(self) -> bool:
-        """Whether it begins with a denial: "no change in"."""
-        return self.form in ("no", "not", "without")
-
-    def become(self, term: Term) -> None:
-        """Mean something else."""
-        self.term, self.kind, self.code = term, term.kind, term.code
+    def become(self, sense: Sense) -> None:
+        self.sense, self.kind, self.code = sense, sense.kind, sense.code
 
     def value(self, text: str) -> Value:
-        return Value(text[self.begin : self.end], Place(self.begin, self.end))
+        return Span(self.begin, self.end).value(text)
 
 
-def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
+def tagged(text: str, lexicon: ReportLexicon, *, request: bool) -> list[Unit]:
     """The units of a sentence; articles are left out. `request`: a sentence of the history."""
     tokens = lexicon.tokens(text)
     units: list[Unit] = []
@@ -85,7 +61,7 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
             unit, end = _by_form(tokens, place, units)
         else:
             unit = _in_context(known, tokens, place, end, units, request=request)
-        if unit.kind != ARTICLE:
+        if unit.kind != "article":
             units.append(unit)
         place = end
     return units
@@ -96,7 +72,7 @@ def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, 
     unknown.
     """
     token = tokens[place]
-    if token.form == "than" and any(one.kind == OPEN and one.form == "more" for one in units):
+    if token.form == "than" and any(one.kind == "open" and one.form == "more" for one in units):
         return Unit(_DOUBTED, token.form, token.begin, token.end), place + 1  # "more likely edema than ..."
     if _LEVEL_OF_BONE.fullmatch(token.form):
         return Unit(_LEVEL, token.form, token.begin, token.end), place + 1
@@ -110,27 +86,27 @@ def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, 
 
 
 def _in_context(
-    term: Term, tokens: list[Token], place: int, end: int, units: list[Unit], *, request: bool
+    sense: Sense, tokens: list[Token], place: int, end: int, units: list[Unit], *, request: bool
 ) -> Unit:
     """A known spelling, where its meaning depends on what stands before it or on the section."""
     token, final = tokens[place], tokens[end - 1]
-    if term.kind == QUESTION:
-        term = _IN_REQUEST if request else _IN_REPORT
-    elif term.kind == PAST and token.form == "known" and end == place + 1 and not request:
-        term = _UNKNOWN  # "known emphysema" of findings is emphysema now
-    elif term.kind == DENY and token.form == "free" and units and units[-1].kind == COPULA:
+    if sense.kind == "question":
+        sense = _IN_REQUEST if request else _IN_REPORT
+    elif sense.kind == "past" and token.form == "known" and end == place + 1 and not request:
+        sense = _UNKNOWN  # "known emphysema" of findings is emphysema now
+    elif sense.kind == "deny" and token.form == "free" and units and units[-1].kind == "copula":
         units.append(Unit(_NORMAL, token.form, token.begin, token.end))
-    elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
-        term = _DENIED
-    elif token.form == "raised" and any(one.kind == OPEN for one in units):
-        term = _UNKNOWN  # "the possibility of pneumonia is raised"
+    elif sense.kind == "preposition" and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
+        sense = _DENIED
+    elif token.form == "raised" and any(one.kind == "open" for one in units):
+        sense = _UNKNOWN  # "the possibility of pneumonia is raised"
     elif token.form == "old" and place and tokens[place - 1].form in _AGE:
-        term = _UNKNOWN
-    unit = Unit(term, token.form, token.begin, final.end)
+        sense = _UNKNOWN
+    unit = Unit(sense, token.form, token.begin, final.end)
     unit.before = final.form == "of"
-    if term.kind == ENDED:
+    if sense.kind == "ended":
         unit.begin = _begin_of_end(tokens, place, end)
-    if term.kind in (WORD, ENDED) and end - 1 > place and final.form in _LOOSE:
+    if sense.kind in ("word", "ended") and end - 1 > place and final.form in _LOOSE:
         unit.end = tokens[end - 2].end
     return unit
 

@@ -8,7 +8,7 @@ from lunguage_assets.structuring.contract import SectionedReport, Sentence
 from lunguage_assets.structuring.text.sections import Section, sections
 from lunguage_assets.structuring.text.sentences import line_width, sentences
 from lunguage_assets.structuring.text.views import views_in_text
-from lunguage_assets.structuring.text.words import CuttingWords, cutting_words
+from lunguage_assets.structuring.text.words import Languages, cutting_words
 
 VERSION = "2"
 """Raise it with every change of rules that cuts a report otherwise; `identity` carries it."""
@@ -41,7 +41,7 @@ def sectioned(study_id: str, text: str) -> SectionedReport:
         if section.introduces and not section.heading.lower().startswith(("compar", "prior", "date"))
     ]
     told = (sentence for sentence in found if sentence.section in ("find", "impr"))
-    if not _english(text[:_LANGUAGE_LENGTH], cutting_words()):
+    if not _english(text[:_LANGUAGE_LENGTH], cutting_words().file.languages):
         notes = (*notes, "not-english")
     views = views_in_text(introduction, (section.heading for section in cut if section.heading), told)
     return SectionedReport(study_id, text, found, views, notes)
@@ -58,12 +58,12 @@ def _numbered(text: str, cut: tuple[Section, ...]) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-def _english(text: str, words: CuttingWords) -> bool:
+def _english(text: str, words: Languages) -> bool:
     """Whether the text may be English: few words are enough for doubt about none, many for none about it."""
     spoken = _WORD.findall(text.lower())
     letters = "".join(spoken)
     if len(letters) > 20 and len(_LATIN.findall(letters)) < len(letters) / 2:
         return False
     english = sum(word in words.english for word in spoken)
-    other = sum(word in words.other_languages for word in spoken)
+    other = sum(word in words.other and word not in words.english for word in spoken)
     return other < _ENOUGH_WORDS or other <= english

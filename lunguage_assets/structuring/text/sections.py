@@ -38,25 +38,20 @@ class _Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Text under one heading, before it is decided what it counts as."""
+class Section:
+    """Characters `begin` to `end` of the report, behind their heading, which is given as written."""
 
     begin: int
     end: int
     heading: str
     kind: HeadingKind
+    code: SectionCode = "other"
+    """What its sentences count as."""
 
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Characters `begin` to `end` of the report, behind their heading, which is given as written."""
-
-    code: SectionCode
-    heading: str
-    begin: int
-    end: int
-    introduces: bool = False
-    """Whether it says how the film was taken: examination, technique, a title."""
+    @property
+    def introduces(self) -> bool:
+        """Whether it says how the film was taken: examination, technique, a title."""
+        return self.kind in ("introduction", "title")
 
 
 def sections(text: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
@@ -180,21 +175,21 @@ def _is_title(line: str, words: CuttingWords) -> bool:
         word = token.group().lower()
         if word[0].isdigit() or word in ("/", "xxxx"):
             continue
-        if word not in words.exam_words:
+        if word not in words.file.exam_words:
             return False
-        named, has_noun = named + 1, has_noun or word in words.exam_nouns
+        named, has_noun = named + 1, has_noun or word in words.file.exam_nouns
     return has_noun and named >= 2 and not line.rstrip().endswith(".")
 
 
-def _parts(text: str, headings: Sequence[_Heading]) -> Iterator[_Part]:
+def _parts(text: str, headings: Sequence[_Heading]) -> Iterator[Section]:
     first = headings[0].begin if headings else len(text)
-    yield _Part(0, first, "", "title")
+    yield Section(0, first, "", "title")
     for number, heading in enumerate(headings):
         end = headings[number + 1].begin if number + 1 < len(headings) else len(text)
-        yield _Part(heading.end, end, heading.words, heading.kind)
+        yield Section(heading.end, end, heading.words, heading.kind)
 
 
-def _reports(headings: Sequence[_Heading], parts: Sequence[_Part]) -> int:
+def _reports(headings: Sequence[_Heading], parts: Sequence[Section]) -> int:
     """How many reports stand in the text: an examination begins again after findings or impression."""
     reports, concluded, begun_again = 1, False, False
     filled = {part.begin for part in parts}
@@ -210,18 +205,18 @@ def _reports(headings: Sequence[_Heading], parts: Sequence[_Part]) -> int:
     return reports
 
 
-def _with_findings(text: str, part: _Part) -> Iterator[_Part]:
+def _with_findings(text: str, part: Section) -> Iterator[Section]:
     """The part, and what stands behind its first blank line as findings, where no heading names them."""
     if part.kind in _OPEN_TO_FINDINGS:
         for blank in _BLANK_LINE.finditer(text, part.begin, part.end):
             if _BEGINS_ANEW.match(text, blank.end()) and text[part.begin : blank.start()].strip():
                 yield replace(part, end=blank.start())
-                yield _Part(blank.end(), part.end, "", "find")
+                yield Section(blank.end(), part.end, "", "find")
                 return
     yield part
 
 
-def _decided(parts: Sequence[_Part], notes: list[str]) -> Iterator[Section]:
+def _decided(parts: Sequence[Section], notes: list[str]) -> Iterator[Section]:
     named = any(part.kind == "find" for part in parts)
     if any(part.kind == "find" and not part.heading for part in parts):
         notes.append("findings-without-heading")
@@ -231,11 +226,12 @@ def _decided(parts: Sequence[_Part], notes: list[str]) -> Iterator[Section]:
     inside: SectionCode = "other"
     for part in parts:
         code: SectionCode = "other"
-        introduces = part.kind in ("introduction", "title")
-        if part.kind in ("hist", "find", "impr"):
-            code = "hist" if part.kind == "hist" else "find" if part.kind == "find" else "impr"
+        if part.kind == "hist" or part.kind == "find" or part.kind == "impr":
+            code = part.kind
         elif part.kind == "title":
-            code = inside if named and _is_exam(part) else "other" if named else "find"
+            # behind findings, what follows the title of an examination is findings of it
+            exam = part.heading and _is_title(part.heading, cutting_words())
+            code = "find" if not named else inside if exam else "other"
             if code == "other" and "text-before-headings" not in notes:
                 notes.append("text-before-headings")
         elif part.kind == "preliminary":
@@ -243,9 +239,4 @@ def _decided(parts: Sequence[_Part], notes: list[str]) -> Iterator[Section]:
             if stated and "preliminary-superseded" not in notes:
                 notes.append("preliminary-superseded")
         inside = code if code in ("find", "impr") else "other"
-        yield Section(code, part.heading, part.begin, part.end, introduces)
-
-
-def _is_exam(part: _Part) -> bool:
-    """Whether a title names an examination: behind findings, what follows is findings of it."""
-    return bool(part.heading) and _is_title(part.heading, cutting_words())
+        yield replace(part, code=code)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from lunguage_assets.structuring.contract import Span
-from lunguage_assets.structuring.text.words import CuttingWords, cutting_words
+from lunguage_assets.structuring.text.words import WordsFile, cutting_words
 
 _STOP = re.compile(
     r"""
@@ -53,7 +53,7 @@ def sentences(text: str, begin: int, end: int, width: int) -> Iterator[Span]:
     Args:
         width: the report's `line_width`.
     """
-    words = cutting_words()
+    words = cutting_words().file
     cuts = [begin, *_cuts(text, begin, end, max(width, _USUAL_WIDTH), words), end]
     for first, last in pairwise(cuts):
         enumeration = _ENUMERATION.match(text, first, last)
@@ -65,7 +65,7 @@ def sentences(text: str, begin: int, end: int, width: int) -> Iterator[Span]:
             yield Span(content, content + len(piece))
 
 
-def _cuts(text: str, begin: int, end: int, width: int, words: CuttingWords) -> Iterator[int]:
+def _cuts(text: str, begin: int, end: int, width: int, words: WordsFile) -> Iterator[int]:
     starts = [begin]
     for match in _STOP.finditer(text, begin, end):
         kind, at = match.lastgroup, match.start()
@@ -86,7 +86,7 @@ def _cuts(text: str, begin: int, end: int, width: int, words: CuttingWords) -> I
             starts.append(at)
 
 
-def _next_of_list(text: str, match: re.Match[str], starts: list[int], words: CuttingWords) -> bool:
+def _next_of_list(text: str, match: re.Match[str], starts: list[int], words: WordsFile) -> bool:
     """Whether a number inside a line numbers the next statement: one more than the last statement's."""
     if _last_word(text, match.start()).lower() in words.counted:
         return False
@@ -103,7 +103,7 @@ def _last_word(text: str, at: int) -> str:
     return found.group() if found else ""
 
 
-def _ends(text: str, start: int, match: re.Match[str], end: int, words: CuttingWords) -> bool:
+def _ends(text: str, start: int, match: re.Match[str], end: int, words: WordsFile) -> bool:
     """Whether a full stop, or what stands for it, ends the sentence that began at `start`."""
     at, behind = match.start(), match.end()
     follows = text[behind : behind + 80].lstrip()
@@ -124,16 +124,16 @@ def _ends(text: str, start: int, match: re.Match[str], end: int, words: CuttingW
     if _DOTTED.search(last):
         return False
     last = last.rpartition(".")[2]
-    glued = last[-1:].islower() and len(last) > 1 and last.lower() not in words.inside
+    glued = last[-1:].islower() and len(last) > 1 and last.lower() not in words.abbreviations.inside
     return glued or last[-1:] in (")", "_", "X") or (last[-1:].isdigit() and following.isupper())
 
 
-def _abbreviated(word: str, written: str, before: str, following: str, words: CuttingWords) -> bool:
-    if word in words.inside:
+def _abbreviated(word: str, written: str, before: str, following: str, words: WordsFile) -> bool:
+    if word in words.abbreviations.inside:
         return True
-    if word in words.before_number and following.isdigit():
+    if word in words.abbreviations.before_number and following.isdigit():
         return True
-    if word in words.before_capital or _DOTTED.search(word):
+    if word in words.abbreviations.before_capital or _DOTTED.search(word):
         return following.islower() or following.isdigit() or following in ",;"
     return len(word) == 1 and written.isupper() and following.isupper() and _initial(before)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,23 +20,27 @@ HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "prelimin
 _TOKEN = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
 
 
-class _Abbreviations(BaseModel):
+class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    inside: list[str]
-    before_capital: list[str]
-    before_number: list[str]
+
+class Abbreviations(_Entry):
+    """Words whose full stop may end no sentence: never, before a capital, before a number."""
+
+    inside: frozenset[str]
+    before_capital: frozenset[str]
+    before_number: frozenset[str]
 
 
-class _Languages(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Languages(_Entry):
+    """Common words of English, and of other languages."""
 
-    english: list[str]
-    other: list[str]
+    english: frozenset[str]
+    other: frozenset[str]
 
 
-class _Headings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Headings(_Entry):
+    """Headings by their kind."""
 
     hist: list[str] = Field(min_length=1)
     find: list[str] = Field(min_length=1)
@@ -47,38 +51,29 @@ class _Headings(BaseModel):
     title: list[str]
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class WordsFile(_Entry):
+    """The content of the file; words are compared in lower case, with single blanks."""
 
-    headings: _Headings
+    headings: Headings
     sign_offs: list[str] = Field(min_length=1)
-    exam_words: list[str]
-    exam_nouns: list[str]
-    abbreviations: _Abbreviations
-    counted: list[str]
-    languages: _Languages
+    exam_words: frozenset[str]
+    exam_nouns: frozenset[str]
+    abbreviations: Abbreviations
+    counted: frozenset[str]
+    languages: Languages
 
 
 @dataclass(frozen=True, slots=True)
 class CuttingWords:
-    """Words as they are compared: lower case, single blanks.
-
-    `headings` gives the kind of a heading's words; `longest_heading` is its largest number of words.
+    """The file, made ready: `headings` gives the kind of a heading's words, `longest_heading` is its largest
+    number of words, `identity` changes with every word.
     """
 
+    file: WordsFile
     headings: Mapping[str, HeadingKind]
     longest_heading: int
     sign_off: re.Pattern[str]
-    exam_words: frozenset[str]
-    exam_nouns: frozenset[str]
-    inside: frozenset[str]
-    before_capital: frozenset[str]
-    before_number: frozenset[str]
-    counted: frozenset[str]
-    english: frozenset[str]
-    other_languages: frozenset[str]
     identity: str
-    """Changes with every word."""
 
 
 def spoken(text: str) -> Iterator[re.Match[str]]:
@@ -100,35 +95,20 @@ def cutting_words() -> CuttingWords:
     """
     file = resource("structuring", "sections.yaml")
     remedy = 'Correct these words of sections; words such as "no" need quotes.'
-    content = read_as(file, _File, remedy)
+    content = read_as(file, WordsFile, remedy)
     headings = _kinds(content.headings)
     return CuttingWords(
-        headings=MappingProxyType(headings),
-        longest_heading=max(len(heading.split()) for heading in headings),
-        sign_off=_sign_off(content.sign_offs),
-        exam_words=frozenset(content.exam_words),
-        exam_nouns=frozenset(content.exam_nouns),
-        inside=frozenset(content.abbreviations.inside),
-        before_capital=frozenset(content.abbreviations.before_capital),
-        before_number=frozenset(content.abbreviations.before_number),
-        counted=frozenset(content.counted),
-        english=frozenset(content.languages.english),
-        other_languages=frozenset(content.languages.other) - frozenset(content.languages.english),
-        identity=hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest(),
+        content,
+        MappingProxyType(headings),
+        max(len(heading.split()) for heading in headings),
+        _sign_off(content.sign_offs),
+        hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest(),
     )
 
 
-def _kinds(headings: _Headings) -> dict[str, HeadingKind]:
+def _kinds(headings: Headings) -> dict[str, HeadingKind]:
     kinds: dict[str, HeadingKind] = {}
-    listed: dict[HeadingKind, list[str]] = {
-        "hist": headings.hist,
-        "find": headings.find,
-        "impr": headings.impr,
-        "introduction": headings.introduction,
-        "aside": headings.aside,
-        "preliminary": headings.preliminary,
-        "title": headings.title,
-    }
+    listed: Any = headings.model_dump()  # the fields are the kinds
     for kind, phrases in listed.items():
         for phrase in phrases:
             words = normal(token.group() for token in spoken(phrase))

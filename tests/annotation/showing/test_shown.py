@@ -19,7 +19,7 @@ from rich.console import Console
 
 import lunguage_assets
 from lunguage_assets.annotation.showing.document import SCHEMA, json_document
-from lunguage_assets.annotation.showing.page import Asked, read_page
+from lunguage_assets.annotation.showing.page import ReportForm, read_page
 from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.annotation.showing.terminal import print_report
 from lunguage_assets.release.explain.marks import ReadSentence, ReadSpan, pieces
@@ -99,7 +99,7 @@ def test_brackets_of_a_report_are_no_markup() -> None:
 
 def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded() -> None:
     reports = shown_reports(lunguage_assets.read(HOSTILE))
-    for page in (read_page(reports), read_page(reports, Asked(HOSTILE, '"><script>'))):
+    for page in (read_page(reports), read_page(reports, ReportForm(HOSTILE, '"><script>'))):
         tags = _parsed(page)
         assert not {"script", "img", "link", "iframe", "object"} & set(tags.names)
         assert not [
@@ -127,7 +127,7 @@ def test_no_script_of_a_report_runs(tmp_path: Path) -> None:
     """In the text, beside a finding, in its words and in the reasons that a reader can open."""
     text = HEDGED.replace("pneumonia", f"pneumonia {SCRIPT}").replace("Cough", SCRIPT)
     reports = shown_reports(lunguage_assets.read(text))
-    require_harmless(read_page(reports, Asked(text, SCRIPT, SCRIPT)), tmp_path)
+    require_harmless(read_page(reports, ReportForm(text, SCRIPT, SCRIPT)), tmp_path)
     assert reports[0].by_id
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from commands import lunguage
 from read_reports import HEDGED
 
 from lunguage_assets.cli.main import commands
@@ -73,8 +74,7 @@ def test_what_is_no_report_is_one_line_with_a_remedy(
 
 
 def test_an_error_is_one_line_and_no_success(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "lunguage_assets.cli.main", "read", str(tmp_path / "none.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = lunguage(tmp_path, "read", tmp_path / "none.txt")
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("lunguage: ")

@@ -63,55 +63,22 @@ def test_a_second_run_has_nothing_to_do_and_does_nothing(home: Path, five: Path)
     assert {name for name, content in contents(home).items() if before.get(name) != content} == set()
 
 
-def test_a_changed_setting_is_named_before_what_it_makes_again(home: Path, five: Path) -> None:
-    (home / "settings.toml").write_text("[implicit]\nmode = 'paper'\n")
-    done = lunguage(home, "run", "--data", five, "--batch", "first")
-    assert done.returncode == 0, done.stderr
-    begun = [line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")]
-    assert begun == [
-        "expand (panel x first), merge settings changed",
-        "release (panel), merge settings changed",
-    ]
-    released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
-    assert set(released["mode"]) == {"paper"}
-
-
-def test_the_release_goes_where_it_is_wanted(home: Path, five: Path, tmp_path: Path) -> None:
-    done = lunguage(home, "run", "--data", five, "--batch", "first", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path / "out") in done.stdout
-    assert contents(tmp_path / "out" / "release") == contents(home / "release")
-
-
-def test_running_again_from_the_start_changes_no_byte(home: Path, five: Path) -> None:
-    before = {part: contents(home / part) for part in ("tables", "release")}
-    done = lunguage(home, "run", "--data", five, "--batch", "first", "--rebuild-ranking")
-    assert done.returncode == 0, done.stderr
-    assert {part: contents(home / part) for part in before} == before
-
-
-def test_a_study_that_comes_again_is_taken_from_the_later_batch(
+def test_running_again_from_the_start_changes_no_byte_and_the_release_goes_where_it_is_wanted(
     home: Path, five: Path, tmp_path: Path
 ) -> None:
-    again = tmp_path / "again"
-    shutil.copytree(five, again)
-    rows = pd.read_csv(five / "Lunguage.csv", dtype=str, keep_default_na=False)
-    study = rows["study_id"].iloc[0]
-    rows[rows["study_id"] == study].rename(
-        columns=lambda name: "" if name.startswith("Unnamed") else name
-    ).to_csv(again / "Lunguage.csv", index=False)
-    done = lunguage(home, "run", "--data", again, "--batch", "second")
+    before = {part: contents(home / part) for part in ("tables", "release")}
+    into = ("run", "--data", five, "--batch", "first", "--out", tmp_path / "out")
+    done = lunguage(home, *into, "--rebuild-ranking")
     assert done.returncode == 0, done.stderr
-    summary = json.loads((rows_of(home) / "summary.json").read_text())
-    assert summary["batches"] == ["first", "second"]
-    assert (summary["studies_superseded"], summary["reports"]) == (1, 5)
-    released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
-    assert set(released.loc[released["study_id"] == study, "report_batch"]) == {"second"}
-    assert released["finding_id"].is_unique
+    assert str(tmp_path / "out") in done.stdout
+    assert {part: contents(home / part) for part in before} == before
+    assert contents(tmp_path / "out" / "release") == before["release"]
+    again = lunguage(home, *into)
+    assert again.stdout.startswith("Everything is current: nothing to do.")
 
 
-def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
-    tmp_path: Path, five: Path
+def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_that_comes_again_count(
+    home: Path, tmp_path: Path, five: Path
 ) -> None:
     delivery = tmp_path / "messy"
     shutil.copytree(five, delivery)
@@ -132,7 +99,6 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     (delivery / "Lunguage.csv").write_bytes(b"\xef\xbb\xbf" + (text + broken).encode())
     (delivery / "Lunguage_vocab.csv").unlink()
     (delivery / "mimic-cxr-2.0.0-metadata.csv").unlink()
-    home = tmp_path / "home"
     done = lunguage(home, "run", "--data", delivery)
     assert done.returncode == 0, "a warning does not fail the run"
     assert "warns" in done.stdout
@@ -143,9 +109,14 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     )
     assert rejected["remedy"].str.len().min() > 0
     assert set(rejected["file"]) == {"Lunguage.csv"}
-    rows = json.loads((rows_of(home) / "summary.json").read_text())["rows"]
-    assert rows["rejected"] == 5
-    assert rows["rows_in"] == len(frame) + 1
+    summary = json.loads((rows_of(home) / "summary.json").read_text())
+    assert summary["rows"]["rejected"] == 5
+    assert summary["rows"]["rows_in"] == len(frame) + 1
+    assert summary["batches"] == ["first", "messy"]
+    assert (summary["studies_superseded"], summary["reports"]) == (5, 5)
+    released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
+    assert set(released["report_batch"]) == {"messy"}, "the later batch"
+    assert released["finding_id"].is_unique
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
         noted = {row[0] for row in client.execute("SELECT DISTINCT reason FROM intake_notes").fetchall()}
     assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
@@ -267,12 +238,16 @@ def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path, five: Pat
     assert "Run `lunguage run` first" in refused(lunguage(tmp_path / "home", "analyse"))
 
 
-def test_as_published_is_noted_in_the_settings_shown_and_makes_stale_what_was_made_otherwise(
+def test_as_published_is_noted_in_the_settings_shown_and_named_before_what_it_makes_again(
     home: Path, five: Path
 ) -> None:
     (home / "settings.toml").write_text('[implicit]\nencoder = "lexical"\n')
     done = lunguage(home, "run", "--data", five, "--batch", "first", "--as-published")
     assert done.returncode == 0, done.stderr
+    begun = [line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")]
+    assert [line.split(", ")[0] for line in begun][-2:] == ["refit (panel x first)", "release (panel)"]
+    assert all(line.endswith(" settings changed") for line in begun)
+    assert "merge settings changed" in begun[-2]
     assert "mode = paper" in done.stdout
     assert "not as published: implicit.encoder = lexical (published: sentence)" in done.stdout
     assert "the prompts this package's own" in done.stdout

@@ -7,7 +7,7 @@ from delivered_rows import Deliver, as_csv, noted, row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.findings.references import Reference, parse_references
+from lunguage_assets.corpus.findings.references import WrittenReference, parse_references
 
 STUDY = "s50000001"
 
@@ -25,16 +25,16 @@ def evidence(
 
 def test_the_list_is_read_token_by_token() -> None:
     assert parse_references("opacity, idx3, left effusion, IDX 11, haze") == [
-        Reference(("opacity",), 3),
-        Reference(("left effusion",), 11),
-        Reference(("haze",), None),
+        WrittenReference(("opacity",), 3),
+        WrittenReference(("left effusion",), 11),
+        WrittenReference(("haze",), None),
     ]
     assert parse_references("a, b, idx1, c, d") == [
-        Reference(("a", "b"), 1),
-        Reference(("c",), None),
-        Reference(("d",), None),
+        WrittenReference(("a", "b"), 1),
+        WrittenReference(("c",), None),
+        WrittenReference(("d",), None),
     ]
-    assert parse_references(" ,idx4, nan, ,") == [Reference((), 4)]
+    assert parse_references(" ,idx4, nan, ,") == [WrittenReference((), 4)]
 
 
 def test_the_same_section_comes_first_because_numbers_repeat_across_sections(deliver: Deliver) -> None:
@@ -141,7 +141,7 @@ def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | N
 
 
 def test_a_number_beyond_all_measure_is_no_rows() -> None:
-    assert parse_references("opacity, idx" + "9" * 5000) == [Reference(("opacity",), -1)]
+    assert parse_references("opacity, idx" + "9" * 5000) == [WrittenReference(("opacity",), -1)]
 
 
 def test_one_wording_at_one_place_with_two_canonical_names_is_noted(deliver: Deliver) -> None:

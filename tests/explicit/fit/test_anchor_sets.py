@@ -14,14 +14,14 @@ from profiles import examples
 from scipy.special import expit, logit
 
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
+from lunguage_assets.explicit.fit.anchors import chosen_anchors, published_anchors
+from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.fit.readers import (
     ReaderSpread,
+    ratings_of,
     reader_means,
     reader_range,
     spread_between,
-    spread_of_ratings,
 )
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -61,7 +61,7 @@ def p_of(phrase: str, choice: str) -> float:
 def test_the_published_set_is_the_default_and_what_was_used_before() -> None:
     chosen = chosen_anchors("")
     assert chosen.name == "published"
-    assert chosen.anchors == load_anchors() == chosen_anchors("published").anchors
+    assert chosen.anchors == published_anchors() == chosen_anchors("published").anchors
     assert "2511.04506" in chosen.source
 
 
@@ -83,7 +83,7 @@ def test_ratings_of_the_home_are_taken_unless_a_set_is_named(tmp_path: Path) -> 
     path = ratings(tmp_path, ("a", "may be", "1", 40), ("b", "may be", "1", 60), ("a", "likely", "1", 80))
     assert chosen_anchors("", path, tmp_path).name == "ratings"
     assert chosen_anchors("", path, tmp_path).is_own
-    assert chosen_anchors("published", path, tmp_path).anchors == load_anchors()
+    assert chosen_anchors("published", path, tmp_path).anchors == published_anchors()
     assert chosen_anchors("anchor_ratings.csv", None, tmp_path).name == "ratings"
 
 
@@ -105,10 +105,10 @@ def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) ->
 
 def test_readers_that_agree_have_no_spread_and_one_reader_alone_tells_nothing(tmp_path: Path) -> None:
     agreed = [(rater, "may be", str(n), 50) for rater in "abc" for n in range(3)]
-    spread = spread_of_ratings(ratings(tmp_path, *agreed))
-    assert spread is not None
-    assert (spread.sd, spread.df) == (0.0, 2.0)
-    assert spread_of_ratings(ratings(tmp_path, ("a", "may be", "1", 50), ("a", "may be", "2", 60))) is None
+    spread = chosen_anchors("", ratings(tmp_path, *agreed)).spread
+    assert (spread.sd, spread.df, spread.source) == (0.0, 2.0, "3 raters in anchor_ratings.csv")
+    alone = ratings(tmp_path, ("a", "may be", "1", 50), ("a", "may be", "2", 60))
+    assert chosen_anchors("", alone).spread == chosen_anchors("published").spread
 
 
 def test_without_ratings_per_rater_the_spread_is_the_stated_one_of_clinicians() -> None:
@@ -153,8 +153,6 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
 
 
 def test_a_rater_who_says_0_or_100_is_not_infinitely_certain(tmp_path: Path) -> None:
-    from lunguage_assets.explicit.fit.readers import ratings_of
-
     means = reader_means(ratings_of(ratings(tmp_path, ("a", "May  be", "1", 0), ("b", "may be", "1", 100))))
     assert means["may be"]["a"] == pytest.approx(-means["may be"]["b"])
     assert math.isfinite(means["may be"]["a"])

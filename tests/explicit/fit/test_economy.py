@@ -16,12 +16,13 @@ from scipy.stats import norm
 from simulation import ASSUMED, SimulatedCorpus, simulated_corpus
 from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings, own_vocabulary
 
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.economy import choose_round, fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fits import STOPS, Fits
 from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior, posterior_of_a_panel
-from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
@@ -238,7 +239,9 @@ def test_a_judge_that_always_answers_sentence_1_leaves_findings_near_the_middle(
 def fitted(
     findings: pd.DataFrame, stick: tuple[pd.DataFrame, pd.DataFrame], panel: Sequence[Judge] = PANEL
 ) -> pd.DataFrame:
-    frame = fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, panel, load_anchors(), ECONOMY)
+    frame = fit_pairs(
+        findings, hedge_phrases(findings, PANEL[0]), *stick, panel, published_anchors(), ECONOMY
+    ).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     return frame
 
@@ -311,7 +314,7 @@ def test_a_vocabulary_of_two_phrases_ranks_and_fits(fit: str) -> None:
     anchors = [Anchor("if any", 0.2, 0.18, 0.22), Anchor("likely", 0.8, 0.78, 0.82)]
     frame = fit_pairs(
         findings, hedge_phrases(findings, PANEL[0]), vocabulary, ranking, PANEL, anchors, options
-    )
+    ).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     assert set(frame["stop"]) <= {"stable rank", "no opponent left"}
     assert frame["p"].iloc[0] > frame["p"].iloc[1]

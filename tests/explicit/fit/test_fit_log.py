@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings
 
-from lunguage_assets.explicit.fit.fitting import FitTables, fit_pairs, fit_with_log
-from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.fit.fitting import FitTables, fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
@@ -42,7 +41,9 @@ def fit(
     settings: ExplicitSettings = PUBLISHED,
     panel: Sequence[Judge] = PANEL,
 ) -> FitTables:
-    return fit_with_log(findings, hedge_phrases(findings, PANEL[0]), *stick, panel, load_anchors(), settings)
+    return fit_pairs(
+        findings, hedge_phrases(findings, PANEL[0]), *stick, panel, published_anchors(), settings
+    )
 
 
 @pytest.mark.parametrize("settings", [PUBLISHED, ECONOMY])
@@ -141,12 +142,8 @@ def test_fitting_in_chunks_changes_nothing(
 ) -> None:
     findings = invented_findings(20)
     hedges = hedge_phrases(findings, PANEL[0])
-    whole_log: list[pa.Table] = []
-    chunk_logs: list[pa.Table] = []
-    whole = fit_pairs(findings, hedges, *stick, PANEL, load_anchors(), settings, keep_log=whole_log.append)
-    parts = fit_pairs(
-        findings, hedges, *stick, PANEL, load_anchors(), settings, keep_log=chunk_logs.append, at_once=at_once
-    )
-    pd.testing.assert_frame_equal(parts, whole, check_exact=True)
-    assert len(chunk_logs) > len(whole_log) == 1
-    assert pa.concat_tables(chunk_logs).equals(whole_log[0])
+    arguments = (findings, hedges, *stick, PANEL, published_anchors(), settings)
+    whole, parts = fit_pairs(*arguments), fit_pairs(*arguments, at_once=at_once)
+    assert whole.log["sentence_key"].nunique() > at_once
+    pd.testing.assert_frame_equal(parts.probabilities, whole.probabilities, check_exact=True)
+    pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)

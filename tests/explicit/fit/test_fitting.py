@@ -16,16 +16,12 @@ from tentative_findings import ScriptedJudge, finding, findings_frame, invented_
 
 from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fitting import (
-    EXAMPLES_DRAWN_FROM,
-    STOPS,
-    Reference,
-    fit_pairs,
-    fit_sentences,
-)
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors
-from lunguage_assets.explicit.fit.reference import draw_probability
+from lunguage_assets.explicit.fit.fits import STOPS
+from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate
+from lunguage_assets.explicit.fit.reference import EXAMPLES_DRAWN_FROM, Reference, draw_probability
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -217,7 +213,7 @@ def fitted(
 ) -> pd.DataFrame:
     findings = findings_frame(rows)
     hedges = hedge_phrases(findings, PANEL[0])
-    frame = fit_pairs(findings, hedges, *stick, panel, load_anchors(), PUBLISHED)
+    frame = fit_pairs(findings, hedges, *stick, panel, published_anchors(), PUBLISHED).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     return frame
 
@@ -319,7 +315,7 @@ def test_with_a_fixed_position_the_finding_is_shown_first(stick: tuple[pd.DataFr
     judge = ScriptedJudge(lambda question: "sentence_2")
     findings = findings_frame([finding(0)])
     options = ExplicitSettings(ruler="published", position="fixed")
-    fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], load_anchors(), options)
+    fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], published_anchors(), options)
     assert {question.sentence_1 for question in judge.compared} == {"Possible <finding>."}
 
 
@@ -351,13 +347,13 @@ def test_more_certain_hedges_get_higher_probabilities(stick: tuple[pd.DataFrame,
 def test_hedges_of_another_batch_are_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     findings, other = findings_frame([finding(0)]), findings_frame([finding(1, study_id="s59999999")])
     with pytest.raises(MethodError, match="not the same"):
-        fit_pairs(findings, hedge_phrases(other, PANEL[0]), *stick, PANEL, load_anchors(), PUBLISHED)
+        fit_pairs(findings, hedge_phrases(other, PANEL[0]), *stick, PANEL, published_anchors(), PUBLISHED)
 
 
 def test_an_empty_panel_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     findings = findings_frame([finding(0)])
     with pytest.raises(MethodError, match="no judge"):
-        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [], load_anchors(), PUBLISHED)
+        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [], published_anchors(), PUBLISHED)
 
 
 def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
@@ -494,7 +490,13 @@ def test_an_anchor_without_any_valid_match_is_found_before_any_judge_is_asked(
     own.loc[own["phrase"] == "less likely", "n_matches"] = 0
     with pytest.raises(MethodError, match="'less likely'"):
         fit_pairs(
-            findings, hedge_phrases(findings, PANEL[0]), stick[0], own, [judge], load_anchors(), PUBLISHED
+            findings,
+            hedge_phrases(findings, PANEL[0]),
+            stick[0],
+            own,
+            [judge],
+            published_anchors(),
+            PUBLISHED,
         )
     assert judge.calls == 0
 
@@ -506,7 +508,13 @@ def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(
     broken.loc[broken["phrase"] == "most likely", "mu"] = np.nan
     with pytest.raises(MethodError, match="'most likely' have places that are not numbers"):
         fit_pairs(
-            findings, hedge_phrases(findings, PANEL[0]), stick[0], broken, [judge], load_anchors(), PUBLISHED
+            findings,
+            hedge_phrases(findings, PANEL[0]),
+            stick[0],
+            broken,
+            [judge],
+            published_anchors(),
+            PUBLISHED,
         )
     assert judge.calls == 0
 
@@ -515,7 +523,7 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
     stick: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     frame = fitted([finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(20)], stick)
-    line = calibrate(stick[1], load_anchors())
+    line = calibrate(stick[1], published_anchors())
     assert frame["p"].to_numpy() == pytest.approx(
         1 / (1 + np.exp(-line.alpha * (frame["mu"].to_numpy() - line.mu_half))), abs=1e-12
     )

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from lunguage_assets.errors import InputError, MethodError
-from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, load_anchors, probability
+from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors, published_anchors
+from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability
 from lunguage_assets.judges.rules.published import published_ranking
 
 PUBLISHED = pd.DataFrame(
@@ -31,13 +32,14 @@ def ranking(mu: dict[str, float], mu_sd: float = 0.0) -> pd.DataFrame:
 
 def line(mu_sd: float = 0.0, width: float = 0.0) -> Calibration:
     anchors = [
-        Anchor(a.phrase, a.probability, a.probability - width, a.probability + width) for a in load_anchors()
+        Anchor(a.phrase, a.probability, a.probability - width, a.probability + width)
+        for a in published_anchors()
     ]
     return calibrate(PUBLISHED.assign(mu_sd=mu_sd), anchors)
 
 
 def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
-    calibration = calibrate(PUBLISHED, load_anchors())
+    calibration = calibrate(PUBLISHED, published_anchors())
     assert round(calibration.alpha, 3) == 0.089
     assert round(calibration.mu_half, 2) == 24.89
 
@@ -46,13 +48,13 @@ def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
     ("mu", "p"), [(7.0716, 0.170), (43.4369, 0.839), (24.889, 0.5), (48.58, 0.892), (0.41, 0.102)]
 )
 def test_published_places_have_their_published_probabilities(mu: float, p: float) -> None:
-    assert probability(mu, 0.0, calibrate(PUBLISHED, load_anchors()))[0] == pytest.approx(p, abs=1e-3)
+    assert probability(mu, 0.0, calibrate(PUBLISHED, published_anchors()))[0] == pytest.approx(p, abs=1e-3)
 
 
 def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
-    for anchor in load_anchors():
+    for anchor in published_anchors():
         mu = dict(zip(PUBLISHED["phrase"], PUBLISHED["mu"], strict=True))[anchor.phrase]
-        _, low, high = probability(mu, 0.0, calibrate(PUBLISHED, load_anchors()))
+        _, low, high = probability(mu, 0.0, calibrate(PUBLISHED, published_anchors()))
         assert (low, high) == (pytest.approx(anchor.low, abs=2e-3), pytest.approx(anchor.high, abs=2e-3))
 
 
@@ -92,13 +94,13 @@ def test_an_interval_around_another_centre_still_contains_p(mu: float, centre: f
 @pytest.mark.parametrize("place", [math.nan, math.inf])
 def test_an_anchor_without_a_place_is_an_error(place: float) -> None:
     with pytest.raises(MethodError, match="not numbers"):
-        calibrate(ranking({"less likely": 7.0, "most likely": place}), load_anchors())
+        calibrate(ranking({"less likely": 7.0, "most likely": place}), published_anchors())
 
 
 def test_the_ranking_uncertainty_is_that_of_the_neighbouring_phrases() -> None:
     steps = PUBLISHED.assign(mu_sd=np.where(PUBLISHED["mu"] > 25.0, 3.0, 0.0))
     steps.loc[steps["phrase"].isin(["most likely", "less likely"]), "mu_sd"] = 0.0
-    anchors = [Anchor(a.phrase, a.probability, a.probability, a.probability) for a in load_anchors()]
+    anchors = [Anchor(a.phrase, a.probability, a.probability, a.probability) for a in published_anchors()]
     p, low, _ = probability([20.0, 35.0], 0.0, calibrate(steps, anchors))
     assert low[0] == pytest.approx(p[0])
     assert low[1] < p[1] - 0.05
@@ -146,7 +148,7 @@ def test_missing_equal_or_inverted_anchors_are_an_error_with_the_remedy(
     mu: dict[str, float], problem: str
 ) -> None:
     with pytest.raises(MethodError, match=problem) as caught:
-        calibrate(ranking(mu), load_anchors())
+        calibrate(ranking(mu), published_anchors())
     assert 'ruler = "published"' in str(caught.value)
     assert "ratings" in str(caught.value)
 
@@ -166,7 +168,7 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_p
     values = [10, 20, 15, 25, 30]
     rows = [f"r{i},Less  Likely,Invented sentence {i}.,{value}" for i, value in enumerate(values)]
     rows += [f"r{i},most likely,Invented sentence {i}.,{value}" for i, value in enumerate([80, 90, 85])]
-    low, high = load_anchors(ratings_file(tmp_path, rows))
+    low, high = anchors_from_ratings(ratings_file(tmp_path, rows))
     margin = 1.959964 * np.std(values, ddof=1) / math.sqrt(5) / 100
     assert (low.phrase, low.probability) == ("less likely", pytest.approx(0.20))
     assert (low.low, low.high) == (pytest.approx(0.20 - margin), pytest.approx(0.20 + margin))
@@ -174,15 +176,17 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_p
 
 
 def test_a_single_or_extreme_rating_keeps_the_interval_inside_0_and_1(tmp_path: Path) -> None:
-    anchors = load_anchors(
+    anchors = anchors_from_ratings(
         ratings_file(tmp_path, ["r,less likely,s,2", "r,most likely,s,95", "q,most likely,s,100"])
     )
     assert all(0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0 for anchor in anchors)
 
 
 def test_without_a_ratings_file_the_published_anchors_are_used(tmp_path: Path) -> None:
-    assert load_anchors(tmp_path / "none.csv") == load_anchors(None) == load_anchors()
-    assert [(anchor.phrase, anchor.probability, anchor.low, anchor.high) for anchor in load_anchors()] == [
+    assert chosen_anchors("", tmp_path / "none.csv").anchors == published_anchors()
+    assert [
+        (anchor.phrase, anchor.probability, anchor.low, anchor.high) for anchor in published_anchors()
+    ] == [
         ("less likely", 0.170, 0.156, 0.185),
         ("most likely", 0.839, 0.818, 0.860),
     ]
@@ -201,4 +205,4 @@ def test_without_a_ratings_file_the_published_anchors_are_used(tmp_path: Path) -
 ])  # fmt: skip
 def test_a_wrong_ratings_file_is_refused(tmp_path: Path, rows: list[str], header: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        load_anchors(ratings_file(tmp_path, rows, header))
+        anchors_from_ratings(ratings_file(tmp_path, rows, header))

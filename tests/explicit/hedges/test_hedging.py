@@ -12,7 +12,6 @@ from tentative_findings import ScriptedJudge, finding, findings_frame
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import (
-    REVIEW_COLUMNS,
     hedge_phrases,
     load_corrections,
     review_queue,
@@ -205,7 +204,9 @@ def test_the_review_queue_suggests_the_phrases_of_the_findings_own_clause() -> N
         *rows,
     )
     queue = review_queue(frame)
-    assert queue.columns.tolist() == list(REVIEW_COLUMNS)
+    assert queue.columns.tolist() == [
+        *("finding_id", "study_id", "finding", "sentence", "phrases", "review_reason", "suggested_correction")
+    ]
     assert queue["phrases"].tolist() == ["likely;cannot be excluded"]
     assert queue["suggested_correction"].tolist() == ["cannot be excluded"]
 

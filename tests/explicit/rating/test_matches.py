@@ -66,9 +66,9 @@ def test_every_judge_is_asked_about_the_same_sentence_pairs() -> None:
 def test_the_position_is_a_coin_by_default_and_fixed_as_published_on_request(
     corpus_vocabulary: pd.DataFrame,
 ) -> None:
-    swapped = schedule(corpus_vocabulary, SETTINGS).swapped
+    swapped = schedule(corpus_vocabulary, SETTINGS)["swapped"]
     assert 0.47 < sum(swapped) / len(swapped) < 0.53
-    assert not any(schedule(corpus_vocabulary, ExplicitSettings(position="fixed")).swapped)
+    assert not any(schedule(corpus_vocabulary, ExplicitSettings(position="fixed"))["swapped"])
 
 
 def test_the_winner_is_the_phrase_whose_sentence_was_chosen_wherever_it_was_shown() -> None:
@@ -105,10 +105,10 @@ def test_an_added_sentence_changes_a_draw_only_by_being_drawn(kept: list[int], a
         {"likely": [f"likely <finding> {i}." for i in [*kept, added]], "may": ["may <finding>."]}
     )
     before, after = schedule(few, SETTINGS), schedule(more, SETTINGS)
-    assert before.match_id == after.match_id
+    assert before["match_id"] == after["match_id"]
     assert all(
         new in (old, f"likely <finding> {added}.")
-        for old, new in zip(before.sentence_a, after.sentence_a, strict=True)
+        for old, new in zip(before["sentence_a"], after["sentence_a"], strict=True)
     )
 
 
@@ -117,12 +117,12 @@ def test_draws_depend_on_the_seed_and_spread_over_the_examples() -> None:
         {"likely": [f"likely <finding> {i}." for i in range(5)], "may": ["may <finding>."]}
     )
     many = ExplicitSettings(repetitions=1000)
-    drawn = pd.Series(schedule(vocabulary, many).sentence_a).value_counts()
+    drawn = pd.Series(schedule(vocabulary, many)["sentence_a"]).value_counts()
     assert len(drawn) == 5
     assert drawn.min() > 150
     assert (
-        schedule(vocabulary, many).sentence_a
-        != schedule(vocabulary, many.model_copy(update={"seed": 1})).sentence_a
+        schedule(vocabulary, many)["sentence_a"]
+        != schedule(vocabulary, many.model_copy(update={"seed": 1}))["sentence_a"]
     )
 
 
@@ -153,5 +153,5 @@ def test_match_ids_are_unique_for_phrases_that_read_alike() -> None:
     vocabulary = own_vocabulary(
         {phrase: [f"{phrase} <finding>."] for phrase in ("a", "a b", "b", "b c", "a b c")}
     )
-    ids = schedule(vocabulary, SETTINGS).match_id
+    ids = schedule(vocabulary, SETTINGS)["match_id"]
     assert len(set(ids)) == len(ids) == 10 * len(list(combinations(range(5), 2)))

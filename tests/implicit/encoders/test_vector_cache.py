@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from multiprocessing.pool import Pool, ThreadPool
 from pathlib import Path
 
 import numpy as np
@@ -191,8 +192,14 @@ def _encode(folder: Path, start: int) -> bytes:
     return vectors.tobytes()
 
 
-def test_processes_that_encode_at_once_agree_on_what_is_kept(tmp_path: Path) -> None:
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
+@pytest.mark.parametrize(
+    "workers",
+    [ThreadPool, pytest.param(multiprocessing.get_context("spawn").Pool, marks=pytest.mark.lengthy)],
+)
+def test_threads_and_processes_that_encode_at_once_agree_on_what_is_kept(
+    workers: Callable[[int], Pool], tmp_path: Path
+) -> None:
+    with workers(3) as pool:
         pool.starmap(_encode, [(tmp_path, start) for start in (0, 50, 100, 0, 100, 50)])
     inner = Encoder()
     last = kept(tmp_path, inner).encode([f"phrase {number}" for number in range(300)])

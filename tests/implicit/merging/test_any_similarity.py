@@ -12,9 +12,9 @@ from invented_reports import Said, blacklist, deduplicated, frames, mixed, said
 from profiles import examples
 
 from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.candidates import linearised
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, complete_link, deduplicate
 from lunguage_assets.implicit.merging.distinctions import marks
-from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.rows import claim_preference, read_rows
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS
@@ -63,7 +63,7 @@ def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
     ]
 
 
-@examples(60)
+@examples(40)
 @given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from([0.9, 0.97, 1.0]))
 def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     rows: list[Said], encoder: AnyCosines, history: str, threshold: float
@@ -90,7 +90,7 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
         assert not {"upper", "lower"} <= sides
 
 
-@examples(60)
+@examples(40)
 @given(reports, any_cosines, own_lists)
 def test_whatever_the_similarities_a_users_own_lists_are_kept(
     rows: list[Said], encoder: AnyCosines, listed: Blacklist
@@ -104,7 +104,7 @@ def test_whatever_the_similarities_a_users_own_lists_are_kept(
 UNITED = (*ATTRIBUTES, "evidence", "associate")
 
 
-@examples(60)
+@examples(40)
 @given(reports, any_cosines, st.sampled_from(["exclude", "keep"]))
 def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_place(
     rows: list[Said], encoder: AnyCosines, history: str
@@ -131,7 +131,7 @@ def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_pl
         assert not any(own in tokens for own, tokens in zip(frame.index, frame[column], strict=True))
 
 
-@examples(60)
+@examples(40)
 @given(reports, any_cosines)
 def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encoder: AnyCosines) -> None:
     frame = deduplicated(rows, embedder=encoder, history="keep")
@@ -143,7 +143,7 @@ def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encode
         assert min(group, key=claim_preference) is group[0]
 
 
-@examples(60)
+@examples(40)
 @given(reports, any_cosines, st.integers(0, 1000))
 def test_merging_does_not_depend_on_the_order_of_the_rows(
     rows: list[Said], encoder: AnyCosines, seed: int
@@ -155,7 +155,7 @@ def test_merging_does_not_depend_on_the_order_of_the_rows(
     pd.testing.assert_frame_equal(one, other)
 
 
-@examples(60)
+@examples(40)
 @given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from(["method", "paper"]))
 def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
     rows: list[Said], encoder: AnyCosines, history: str, mode: str
@@ -175,7 +175,7 @@ pair_lists = st.lists(
 )
 
 
-@examples(300)
+@examples(150)
 @given(pair_lists, st.randoms(use_true_random=False))
 def test_complete_links_are_complete_and_cannot_grow(
     pairs: list[tuple[int, int, float]], dice: object

@@ -77,7 +77,7 @@ def test_mode_paper_raises_nothing() -> None:
     assert set(outcome.rows["p_source"]) == {"fitted"}
 
 
-@examples(30)
+@examples(20)
 @given(st.lists(st.floats(0.01, 0.99), min_size=2, max_size=5))
 def test_alternatives_sum_to_one_or_more_inside_their_intervals(places: list[float]) -> None:
     names = ["nodule", "scar", "mass", "cough", "fever"]

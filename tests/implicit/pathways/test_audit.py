@@ -110,7 +110,7 @@ def test_few_mentions_give_no_strength() -> None:
 
 
 @given(reported)
-@examples(30)
+@examples(15)
 def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(rows: list[Said]) -> None:
     result = run(rows).rows
     whole = auditor().counts(result)

@@ -146,7 +146,7 @@ time_lines = st.lists(st.lists(findings, max_size=4), min_size=1, max_size=5)
 
 
 @given(time_lines, time_lines)
-@examples(25)
+@examples(15)
 def test_every_open_statement_is_there_once_and_parts_may_be_cut_anywhere(
     first: list[list[Said]], second: list[list[Said]]
 ) -> None:

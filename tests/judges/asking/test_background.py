@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import multiprocessing
 import os
 import threading
@@ -40,7 +39,6 @@ def test_all_work_is_in_one_loop_until_the_last_holder_lets_go() -> None:
     one.close(nothing)
     assert two.run(here()) is loop, "another still holds it"
     del two
-    gc.collect()
     assert soon(loop.is_closed)
     again = three.run(here())
     assert again is not loop

@@ -17,6 +17,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.round import Asking
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -34,7 +35,7 @@ WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
 
 def ask_all(ledger: Ledger, model: FakeModel, budget: Budget, count: int = 100) -> None:
     limiter = Limiter(Limits(in_flight=4, backoff_s=0.001))
-    asyncio.run(ask(questions(count), model, ledger, limiter, budget, read_label, judge="one", price=PRICE))
+    asyncio.run(ask(questions(count), model, Asking("one", ledger, limiter, budget, PRICE), read_label))
 
 
 def recorded(ledger: Ledger, hours: float, cost_usd: float) -> None:
@@ -78,10 +79,9 @@ def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(l
 
 def test_without_a_price_a_daily_budget_refuses_before_any_call(ledger: Ledger) -> None:
     model = FakeModel(answer=lambda *_: reply("sentence_1"))
+    asking = Asking("one", ledger, Limiter(), Budget(None, 5.0))
     with pytest.raises(BudgetExceeded, match="no price"):
-        asyncio.run(
-            ask(questions(3), model, ledger, Limiter(Limits()), Budget(None, 5.0), read_label, judge="one")
-        )
+        asyncio.run(ask(questions(3), model, asking, read_label))
     assert model.calls == 0
 
 

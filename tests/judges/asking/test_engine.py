@@ -5,9 +5,7 @@ asks nothing.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,16 +14,18 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import child_process
 import pyarrow.parquet as pq
 import pytest
 from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
+from forked import forked
+from resumable_run import ask_all
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, ask
+from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Settled
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
@@ -50,10 +50,9 @@ def asked(
         if options.pop("fake_time", False)
         else Limiter(limits)
     )
-    budget, parse = options.pop("budget", None), options.pop("parse", read_label)
-    return asyncio.run(
-        ask(requests, model, ledger, limiter, budget, parse, judge="one", **{"price": PRICE, **options})
-    )
+    parse = options.pop("parse", read_label)
+    asking = Asking("one", ledger, limiter, **{"price": PRICE, **options})
+    return asyncio.run(ask(requests, model, asking, parse))
 
 
 def values(settled: Sequence[Settled[str]]) -> list[str | None]:
@@ -104,12 +103,12 @@ def test_nothing_to_ask_asks_nothing(ledger: Ledger) -> None:
 def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid_answers_recorded_once(
     ledger: Ledger, tmp_path: Path
 ) -> None:
-    requests = questions(1500)
+    requests = questions(400)
     clean = asked(requests, FakeModel(), Ledger.open(tmp_path / "clean.sqlite"))
     troubled = FakeModel(0.2)
     assert asked(requests, troubled, ledger) == clean
     row = counts(ledger)
-    assert troubled.calls > 1700
+    assert troubled.calls > 450
     assert (row["attempts"], row["valid"], row["failures"]) == (
         troubled.calls,
         troubled.replies,
@@ -216,8 +215,8 @@ def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are
 @pytest.mark.parametrize(("kind", "most"), [("authentication", 16), ("overloaded", 80)])
 def test_a_judge_that_fails_altogether_is_stopped_soon(ledger: Ledger, kind: FailureKind, most: int) -> None:
     model = FakeModel(answer=always(ProviderFailure(kind)))
-    with pytest.raises(JudgeIncomplete, match="1000 of 1000"):
-        asked(questions(1000), model, ledger, limits={"breaker_failures": 20, "breaker_probes": 3})
+    with pytest.raises(JudgeIncomplete, match="200 of 200"):
+        asked(questions(200), model, ledger, limits={"breaker_failures": 20, "breaker_probes": 3})
     assert 0 < model.calls <= most
 
 
@@ -332,24 +331,6 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
     assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
-def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
-    moving, one_call = Time(), estimated_input_tokens(question(1).prompt) + 10
-    limiter = Limiter(Limits(tokens_per_minute=2.0 * one_call), clock=moving.clock, sleep=moving.sleep)
-    silent = FakeModel(
-        answer=lambda request, occurrence: reply(
-            label(request), input_tokens=0, output_tokens=0, metered=False
-        )
-    )
-    started = moving.now
-
-    async def one_after_the_other() -> None:
-        for request in questions(5):
-            await ask([request], silent, ledger, limiter, None, read_label, judge="one")
-
-    asyncio.run(one_after_the_other())
-    assert moving.now - started >= 119
-
-
 def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,7 +402,7 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
 def test_a_budget_is_kept_with_many_calls_in_flight_and_failures(ledger: Ledger) -> None:
     budget, model = Budget(COST * 50), FakeModel(0.2, latency=0.001)
     with pytest.raises(BudgetExceeded):
-        asked(questions(500), model, ledger, budget=budget)
+        asked(questions(200), model, ledger, budget=budget)
     assert counts(ledger)["cost_usd"] <= budget.spent_usd <= budget.ceiling_usd
     assert budget.spent_usd > budget.ceiling_usd - WORST - COST
 
@@ -457,8 +438,8 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     model = FakeModel(latency=0.05)
 
     async def interrupted() -> None:
-        limiter = Limiter(Limits(in_flight=8))
-        task = asyncio.create_task(ask(questions(500), model, ledger, limiter, None, read_label, judge="one"))
+        asking = Asking("one", ledger, Limiter(Limits(in_flight=8)))
+        task = asyncio.create_task(ask(questions(500), model, asking, read_label))
         await asyncio.sleep(0.12)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -469,35 +450,33 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     assert counts(ledger)["valid"] == model.calls
 
 
-def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
+def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
     tmp_path: Path,
 ) -> None:
-    place, log, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 32
-    command = child_process.program("resumable_run.py", str(place), str(log), str(in_flight), "0.02")
-    process = subprocess.Popen(command, env=child_process.environment())
+    place, log, count, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 600, 32
+    run = forked(ask_all, place, log, count, in_flight)
     try:
         deadline = time.monotonic() + 40
-        while not (log.exists() and log.stat().st_size > 65 * 700) and time.monotonic() < deadline:
+        while not (log.exists() and log.stat().st_size > 65 * 200) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert process.poll() is None, "it should still be running"
+        assert run.process.is_alive(), "it should still be running"
     finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        run.signal(signal.SIGKILL)
     sent = Counter(log.read_text().split())
-    assert 700 <= sent.total() < 2000
+    assert 200 <= sent.total() < count
     ledger = Ledger.open(place)
     before = ledger.answers(list(sent))
     unanswered = sent.total() - counts(ledger)["attempts"]
     assert 0 <= unanswered <= in_flight
     resumed = FakeModel(0.1)
-    settled = asked(questions(2000), resumed, ledger)
-    assert values(settled) == [label(request) for request in questions(2000)]
+    settled = asked(questions(count), resumed, ledger)
+    assert values(settled) == [label(request) for request in questions(count)]
     assert not set(resumed.sent) & set(before)
-    assert counts(ledger)["valid"] == 2000
+    assert counts(ledger)["valid"] == count
     assert unanswered <= counts(ledger)["lost"] <= in_flight, "claimed, and perhaps not sent yet"
     assert counts(ledger)["attempts"] == sent.total() - unanswered + counts(ledger)["lost"] + resumed.calls
     replay = FakeModel()
-    assert asked(questions(2000), replay, ledger) == settled
+    assert asked(questions(count), replay, ledger) == settled
     assert replay.calls == 0
 
 

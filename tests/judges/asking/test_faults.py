@@ -7,21 +7,19 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-import os
 import signal
-import subprocess
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import child_process
 import pytest
+from forked import forked
 from loopback import WRONG_MODEL, Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
-from sdk_run import IN_FLIGHT, judge_of, pairs
+from sdk_run import IN_FLIGHT, ask_all, judge_of, pairs
 
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
@@ -79,14 +77,14 @@ def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(
     server.plan(*[Act("wrong_model")] * 200)
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     with pytest.raises(WrongModel, match=WRONG_MODEL):
-        judge_of(wire, server.url, ledger).compare(pairs(100))
+        judge_of(wire, server.url, ledger).compare(pairs(40))
     found = totals(ledger)
     assert 0 < len(server.calls) <= IN_FLIGHT
     assert (found["attempts"], found["valid"], found["invalid"]) == (len(server.calls), 0, len(server.calls))
     asked = len(server.calls)
-    answers = judge_of(wire, server.url, ledger, aliases=(WRONG_MODEL,)).compare(pairs(100))
-    assert len(answers) == 100
-    assert len(server.calls) == 100, f"the {asked} answers that are paid for count once the name is listed"
+    answers = judge_of(wire, server.url, ledger, aliases=(WRONG_MODEL,)).compare(pairs(40))
+    assert len(answers) == 40
+    assert len(server.calls) == 40, f"the {asked} answers that are paid for count once the name is listed"
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -155,28 +153,25 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
 
 
 def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
+    place, count = tmp_path / "ledger.sqlite", 150
     with LoopbackServer(latency=0.02) as server:
-        process = subprocess.Popen(
-            child_process.program("sdk_run.py", str(place), server.url), env=child_process.environment()
-        )
+        run = forked(ask_all, place, server.url, count)
         try:
             deadline = time.monotonic() + 90
-            while server.answered < 150 and time.monotonic() < deadline:
+            while server.answered < 60 and time.monotonic() < deadline:
                 time.sleep(0.005)
         finally:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+            run.signal(signal.SIGKILL)
         time.sleep(0.2)  # what was on its way arrives
         paid, ledger = server.answered, Ledger.open(place)
         kept = totals(ledger)["valid"]
-        assert 150 <= paid < 400
+        assert 60 <= paid < count
         assert 0 <= paid - kept <= IN_FLIGHT
-        answers = judge_of("openai", server.url, ledger).compare(pairs(400))
-        assert server.answered == paid + 400 - kept
+        answers = judge_of("openai", server.url, ledger).compare(pairs(count))
+        assert server.answered == paid + count - kept
         assert paid - kept <= totals(ledger)["lost"] <= IN_FLIGHT
-    assert [answer.answer for answer in answers] == clean(400)
-    assert totals(ledger)["valid"] == 400
+    assert [answer.answer for answer in answers] == clean(count)
+    assert totals(ledger)["valid"] == count
 
 
 def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_else(

@@ -1,5 +1,5 @@
-"""No more calls than a judge's limits allow, no hammering of a service that fails, and no waiting longer than
-needed.
+"""No more calls in flight than a judge's limits allow, no hammering of a service that fails, and no waiting
+longer than needed. Rates by the minute are kept to where a call is claimed: `ledger/test_claims.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 from fake_model import Time
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.judges.asking.limiter import Limiter
@@ -39,76 +39,19 @@ def failure(kind: FailureKind = "overloaded", retry_after: float | None = None) 
     return ProviderFailure(kind, 529, retry_after)
 
 
-async def start_times(
-    limiter: Limiter, time: Time, amounts: list[int], used: list[int] | None = None
-) -> list[float]:
-    """When each call starts, all wanting to at once, each ending at once."""
-    starts: list[float] = []
-
-    async def call(number: int) -> None:
-        slot = await limiter.acquire(amounts[number], never)
-        assert slot is not None
-        starts.append(time.now)
-        slot.succeeded(used[number] if used is not None else amounts[number])
-
-    await asyncio.gather(*(call(number) for number in range(len(amounts))))
-    return starts
-
-
-def most_in_a_minute(starts: list[float], amounts: list[int]) -> int:
-    return max(sum(a for s, a in zip(starts, amounts, strict=True) if t <= s < t + 60) for t in starts)
-
-
-@settings(deadline=None)
-@given(st.integers(1, 12), st.integers(1, 30))
-def test_no_minute_has_more_requests_than_allowed_and_no_time_is_wasted(limit: int, count: int) -> None:
-    starts = run(lambda limiter, time: start_times(limiter, time, [0] * count), requests_per_minute=limit)
-    assert most_in_a_minute(starts, [1] * count) <= limit
-    assert starts[-1] - starts[0] <= 60 * ((count - 1) // limit) + 1e-6
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=20))
-def test_no_minute_has_more_tokens_than_allowed(amounts: list[int]) -> None:
-    starts = run(lambda limiter, time: start_times(limiter, time, amounts), tokens_per_minute=100)
-    assert most_in_a_minute(starts, amounts) <= 100
-
-
-def test_tokens_that_were_estimated_and_not_used_are_given_back() -> None:
-    starts = run(
-        lambda limiter, time: start_times(limiter, time, [90] * 10, [10] * 10), tokens_per_minute=100
-    )
-    assert starts[1] == starts[0]
-    wasteful = run(
-        lambda limiter, time: start_times(limiter, time, [90] * 10, [90] * 10), tokens_per_minute=100
-    )
-    assert wasteful[1] - wasteful[0] == pytest.approx(60)
-
-
-def test_tokens_that_were_used_beyond_the_estimate_count() -> None:
-    starts = run(lambda limiter, time: start_times(limiter, time, [10, 10], [100, 10]), tokens_per_minute=100)
-    assert starts[1] - starts[0] == pytest.approx(60)
-
-
-def test_a_request_larger_than_the_whole_limit_goes_alone_instead_of_waiting_for_ever() -> None:
-    starts = run(lambda limiter, time: start_times(limiter, time, [10, 500, 10]), tokens_per_minute=100)
-    assert starts[1] - starts[0] == pytest.approx(60)
-    assert starts[2] - starts[1] == pytest.approx(60)
-
-
 def test_never_more_calls_are_in_flight_than_allowed_and_all_of_them_are_used() -> None:
     async def work(limiter: Limiter, time: Time) -> int:
         active = most = 0
 
         async def call() -> None:
             nonlocal active, most
-            slot = await limiter.acquire(1, never)
+            slot = await limiter.acquire(never)
             assert slot is not None
             active += 1
             most = max(most, active)
             await asyncio.sleep(0)
             active -= 1
-            slot.succeeded(1)
+            slot.succeeded()
 
         await asyncio.gather(*(call() for _ in range(40)))
         return most
@@ -118,28 +61,40 @@ def test_never_more_calls_are_in_flight_than_allowed_and_all_of_them_are_used() 
 
 def test_a_call_that_is_cancelled_gives_its_place_back() -> None:
     async def work(limiter: Limiter, time: Time) -> bool:
-        first = await limiter.acquire(1, never)
+        first = await limiter.acquire(never)
         assert first is not None
-        waiting = asyncio.create_task(limiter.acquire(1, never))
+        waiting = asyncio.create_task(limiter.acquire(never))
         await asyncio.sleep(0)
         waiting.cancel()
         first.lost()
         first.lost()
-        return await asyncio.wait_for(limiter.acquire(1, never), 1) is not None
+        return await asyncio.wait_for(limiter.acquire(never), 1) is not None
 
     assert run(work, in_flight=1)
 
 
 def test_a_stopped_run_gets_no_leave_and_does_not_wait_out_the_minute() -> None:
     async def work(limiter: Limiter, time: Time) -> float:
-        first = await limiter.acquire(1, never)
+        first = await limiter.acquire(never)
         assert first is not None
-        first.succeeded(1)
+        first.put_off(60.0)
         begun = time.now
-        assert await limiter.acquire(1, lambda: time.now > begun + 2) is None
+        assert await limiter.acquire(lambda: time.now > begun + 2) is None
         return time.now - begun
 
-    assert run(work, requests_per_minute=1) < 3
+    assert run(work) < 3
+
+
+def test_a_call_that_is_put_off_holds_up_those_behind_it_and_gives_its_place_back() -> None:
+    async def work(limiter: Limiter, time: Time) -> float:
+        begun = time.now
+        for wait_s in (5.0, 1.0, 0.0):
+            leave = await limiter.acquire(never)
+            assert leave is not None
+            leave.put_off(wait_s)
+        return time.now - begun
+
+    assert run(work, in_flight=1) == pytest.approx(6.0)
 
 
 # --- back-off
@@ -166,14 +121,14 @@ def test_backoff_fills_the_whole_range_so_that_requests_do_not_return_together()
 def test_retry_after_is_waited_for_and_holds_for_the_whole_judge() -> None:
     async def work(limiter: Limiter, time: Time) -> float:
         refused = failure("rate_limited", retry_after=17.0)
-        slot = await limiter.acquire(1, never)
+        slot = await limiter.acquire(never)
         assert slot is not None
         slot.failed(refused)
         wait = limiter.backoff("key", 1, refused)
         assert wait is not None
         assert 17.0 <= wait <= 18.0
         begun = time.now
-        assert await limiter.acquire(1, never) is not None
+        assert await limiter.acquire(never) is not None
         return time.now - begun
 
     assert run(work) == pytest.approx(17.0)
@@ -182,12 +137,12 @@ def test_retry_after_is_waited_for_and_holds_for_the_whole_judge() -> None:
 def test_a_service_that_asks_for_hours_is_given_up_and_blocks_nobody() -> None:
     async def work(limiter: Limiter, time: Time) -> float:
         refused = failure("rate_limited", retry_after=7200.0)
-        slot = await limiter.acquire(1, never)
+        slot = await limiter.acquire(never)
         assert slot is not None
         slot.failed(refused)
         assert limiter.backoff("key", 1, refused) is None
         begun = time.now
-        assert await limiter.acquire(1, never) is not None
+        assert await limiter.acquire(never) is not None
         return time.now - begun
 
     assert run(work) == 0.0
@@ -208,7 +163,7 @@ def test_a_request_is_given_up_after_its_failures() -> None:
 
 async def fail(limiter: Limiter, times: int = 1) -> None:
     for _ in range(times):
-        slot = await limiter.acquire(1, never)
+        slot = await limiter.acquire(never)
         assert slot is not None
         slot.failed(failure())
 
@@ -217,16 +172,16 @@ def test_after_failures_in_a_row_nothing_is_sent_for_a_while_then_one_probe_deci
     async def work(limiter: Limiter, time: Time) -> None:
         await fail(limiter, 3)
         begun = time.now
-        probe = await limiter.acquire(1, never)
+        probe = await limiter.acquire(never)
         assert time.now - begun == pytest.approx(10.0)
         assert (
-            await limiter.acquire(1, lambda: time.now > begun + 20) is None
+            await limiter.acquire(lambda: time.now > begun + 20) is None
         )  # while the probe is out, no other call is
         assert probe is not None
-        probe.succeeded(1)
+        probe.succeeded()
         now = time.now
         for _ in range(5):
-            assert await limiter.acquire(1, never) is not None
+            assert await limiter.acquire(never) is not None
         assert time.now == now
 
     run(work, breaker_failures=3, breaker_pause_s=10.0)
@@ -246,12 +201,12 @@ def test_every_failed_probe_doubles_the_pause_and_the_last_one_breaks_the_judge_
         limiter.begin()
         assert not limiter.broken
         begun = time.now
-        probe = await limiter.acquire(1, never)
+        probe = await limiter.acquire(never)
         assert time.now == begun
-        assert await limiter.acquire(1, lambda: time.now > begun + 5) is None
+        assert await limiter.acquire(lambda: time.now > begun + 5) is None
         assert probe is not None
-        probe.succeeded(1)
-        assert await limiter.acquire(1, never) is not None
+        probe.succeeded()
+        assert await limiter.acquire(never) is not None
 
     run(work, breaker_failures=3, breaker_pause_s=10.0, breaker_probes=3)
 
@@ -261,9 +216,9 @@ def test_failures_between_successes_do_not_open_the_circuit() -> None:
         begun = time.now
         for _ in range(20):
             await fail(limiter, 2)
-            slot = await limiter.acquire(1, never)
+            slot = await limiter.acquire(never)
             assert slot is not None
-            slot.succeeded(1)
+            slot.succeeded()
         return time.now - begun
 
     assert run(work, breaker_failures=3) == 0.0
@@ -272,23 +227,25 @@ def test_failures_between_successes_do_not_open_the_circuit() -> None:
 def test_a_probe_that_is_lost_lets_another_one_go() -> None:
     async def work(limiter: Limiter, time: Time) -> bool:
         await fail(limiter, 3)
-        probe = await limiter.acquire(1, never)
+        probe = await limiter.acquire(never)
         assert probe is not None
         probe.lost()
         begun = time.now
-        return await limiter.acquire(1, lambda: time.now > begun + 5) is not None
+        return await limiter.acquire(lambda: time.now > begun + 5) is not None
 
     assert run(work, breaker_failures=3)
 
 
-def test_limits_hold_from_one_event_loop_to_the_next() -> None:
+def test_pauses_hold_from_one_event_loop_to_the_next() -> None:
     time = Time()
-    limiter = Limiter(Limits(requests_per_minute=2), clock=time.clock, sleep=time.sleep)
+    limiter = Limiter(clock=time.clock, sleep=time.sleep)
 
-    async def round_of_two() -> float:
+    async def one_call() -> float:
         limiter.begin()
         begun = time.now
-        await start_times(limiter, time, [1, 1])
+        leave = await limiter.acquire(never)
+        assert leave is not None
+        leave.put_off(60.0)
         return time.now - begun
 
-    assert [asyncio.run(round_of_two()) for _ in range(2)] == [0.0, pytest.approx(60.0)]
+    assert [asyncio.run(one_call()) for _ in range(2)] == [0.0, pytest.approx(60.0)]

@@ -39,9 +39,8 @@ def test_a_later_report_of_a_round_replaces_the_earlier_and_rounds_add_up() -> N
         meter.note(report(1, settled))
     meter.note(report(2, 10, hits=10))
     meter.note(report(2, 30, hits=10))
-    (standing,) = meter.standings()
-    assert (standing.rounds, standing.questions, standing.settled, standing.hits, standing.calls) == (
-        2,
+    (standing,) = meter.totals()
+    assert (standing.questions, standing.settled, standing.hits, standing.calls) == (
         200,
         130,
         10,
@@ -49,7 +48,6 @@ def test_a_later_report_of_a_round_replaces_the_earlier_and_rounds_add_up() -> N
     )
     assert standing.input_tokens == 60_000
     assert standing.cost_usd == pytest.approx(0.12)
-    assert standing.open == 70
 
 
 def test_rate_and_time_left_count_asked_answers_not_those_from_the_ledger() -> None:
@@ -58,7 +56,7 @@ def test_rate_and_time_left_count_asked_answers_not_those_from_the_ledger() -> N
     meter.note(report(1, 50, hits=50))
     clock.now = 10.0
     meter.note(report(1, 60, hits=50))
-    (standing,) = meter.standings()
+    (standing,) = meter.totals()
     assert standing.rate == pytest.approx(1.0)
     assert standing.left_s == pytest.approx(40.0)
 
@@ -70,14 +68,14 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
     for second in range(1, 301):
         clock.now = float(second)
         meter.note(report(1, min(second, 200) if second <= 200 else 200 + 5 * (second - 200), questions=1000))
-    assert meter.standings()[0].rate == pytest.approx(5.0, rel=0.05)
+    assert meter.totals()[0].rate == pytest.approx(5.0, rel=0.05)
 
 
 def test_nothing_is_known_of_the_time_left_before_the_first_answer() -> None:
     meter = Meter(Clock())
     meter.note(report(1, 0))
-    assert meter.standings()[0].left_s is None
-    assert "left" not in meter.standings()[0].line()
+    assert meter.totals()[0].left_s is None
+    assert "left" not in meter.totals()[0].line()
 
 
 def test_judges_report_from_many_threads_and_nothing_is_lost() -> None:
@@ -92,7 +90,7 @@ def test_judges_report_from_many_threads_and_nothing_is_lost() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert {standing.judge: standing.settled for standing in meter.standings()} == dict.fromkeys(
+    assert {standing.judge: standing.settled for standing in meter.totals()} == dict.fromkeys(
         ("gemini", "gpt", "claude", "medgemma"), 100
     )
 
@@ -116,7 +114,7 @@ def test_the_display_has_a_line_per_judge_with_answers_calls_tokens_and_dollars(
     meter = Meter(Clock())
     meter.note(report(1, 60, hits=10))
     meter.note(report(2, 5, judge="claude"))
-    table = judges_table(meter.standings())
+    table = judges_table(meter.totals())
     cells = [list(column.cells) for column in table.columns]
     assert cells[0] == ["gpt", "claude"]
     assert [column[0] for column in cells[1:7]] == ["60/100", "10", "50", "0", "25,250", "0.0500"]

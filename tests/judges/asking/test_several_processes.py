@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Forked
 from loopback import LoopbackServer
 from sdk_run import PRICE, pairs
-from shared_run import LEASE_S, Asking, judge_of, started
+from shared_run import LEASE_S, judge_of, started
 
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.rules.cues import CuesJudge
@@ -29,8 +30,8 @@ def each(server: LoopbackServer) -> Counter[str]:
     return Counter(call.prompt for call in server.calls)
 
 
-def said(askers: Sequence[Asking]) -> list[dict[str, Any]]:
-    return [one.said() for one in askers]
+def said(processes: Sequence[Forked]) -> list[dict[str, Any]]:
+    return [one.told() for one in processes]
 
 
 def until_seen(server: LoopbackServer, calls: int) -> None:
@@ -99,7 +100,7 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
         until_seen(server, 20)
         killed.signal(signal.SIGKILL)
         ledger = Ledger.open(place)
-        other = started(place, server.url, count=60).said()
+        other = started(place, server.url, count=60).told()
         assert other["answers"] == clean(60)
         row = ledger.statistics().iloc[0]
         twice = sum(count - 1 for count in each(server).values())
@@ -115,10 +116,10 @@ def test_a_process_that_was_taken_for_dead_and_wakes_up_loses_nothing(tmp_path: 
         until_seen(server, 16)  # nothing is written now: the answers take their time
         asleep.signal(signal.SIGSTOP)
         try:
-            other = started(place, server.url, count=30).said()
+            other = started(place, server.url, count=30).told()
         finally:
             asleep.signal(signal.SIGCONT)
-        assert other["answers"] == asleep.said()["answers"] == clean(30)
+        assert other["answers"] == asleep.told()["answers"] == clean(30)
         row = Ledger.open(place).statistics().iloc[0]
         assert row["attempts"] == len(server.calls), "what came after all is no loss"
         assert row["lost"] == 0

@@ -4,6 +4,7 @@ in between.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,20 @@ from batch_judges import (
     WIRES,
     Hurried,
     Unhurried,
+    by_the_rules,
     judge_of,
     once,
     pairs,
     patiently,
     row,
     sentences,
-    single_calls,
     slot_of,
 )
-from loopback import LoopbackServer
+from loopback import Call, LoopbackServer
 from loopback_batches import BatchService, Fate
 
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.attempts import TRIES
@@ -77,16 +78,13 @@ def test_batches_bring_the_answers_of_single_calls_at_half_the_price(
     assert len(server.calls) == 26
 
 
-@every_wire
-def test_a_second_run_sends_nothing_and_needs_no_provider(
-    wire: str, server: LoopbackServer, ledger: Ledger
-) -> None:
+def test_a_second_run_sends_nothing_and_needs_no_provider(server: LoopbackServer, ledger: Ledger) -> None:
     service = BatchService(server)
-    judge = judge_of(wire, server.url, ledger)
+    judge = judge_of("anthropic", server.url, ledger)
     first = patiently(judge)
     judge.close()
     before = sum(service.operations.values())
-    assert patiently(judge_of(wire, "http://127.0.0.1:1", ledger)) == first
+    assert patiently(judge_of("anthropic", "http://127.0.0.1:1", ledger)) == first
     assert sum(service.operations.values()) == before
 
 
@@ -108,16 +106,15 @@ def test_rule_based_judges_answer_what_may_wait_as_always() -> None:
     assert ask_to_extract(judge, sentences(3), may_wait=True) == ask_to_extract(judge, sentences(3))
 
 
-@every_wire
 def test_questions_are_spread_over_as_many_batches_as_the_limits_need(
-    wire: str, server: LoopbackServer, ledger: Ledger
+    server: LoopbackServer, ledger: Ledger
 ) -> None:
     service = BatchService(server)
-    judge = judge_of(wire, server.url, ledger, questions=7)
+    judge = judge_of("openai", server.url, ledger, questions=7)
     patiently(judge)
     assert sorted(len(batch.keys) for batch in service.batches) == [6, 7, 7]
     judge.close()
-    smaller = judge_of(wire, server.url, ledger, megabytes=0.015)
+    smaller = judge_of("openai", server.url, ledger, megabytes=0.015)
     ask_to_compare(smaller, pairs(20, start=100), may_wait=True)
     smaller.close()
     sizes = [sum(len(call.prompt) for call in batch.calls.values()) for batch in service.batches[3:]]
@@ -150,7 +147,7 @@ def test_the_table_of_matches_is_that_of_single_calls(server: LoopbackServer, tm
     })  # fmt: skip
     tables = []
     for name in ("single", "batch"):
-        judge = judge_of("gemini", server.url, Ledger.open(tmp_path / name))
+        judge = judge_of("anthropic", server.url, Ledger.open(tmp_path / name))
         asked = Hurried(judge) if name == "single" else Unhurried(judge)
         tables.append(comparison_matches(vocabulary, asked, ExplicitSettings(repetitions=3)))
         judge.close()
@@ -161,37 +158,42 @@ def test_the_table_of_matches_is_that_of_single_calls(server: LoopbackServer, tm
 # --- parts that fail
 
 
+FATES: tuple[Fate, ...] = ("errored", "expired", "missing", "nonsense", "refusal", "empty", "odd")
+REPLIES = ("nonsense", "refusal", "empty")
+"""Fates that are paid for."""
+
+
 @every_wire
-@pytest.mark.parametrize("fate", ["errored", "expired", "missing", "nonsense", "refusal", "empty", "odd"])
 def test_only_what_failed_or_could_not_be_read_is_sent_again(
-    wire: str, fate: Fate, server: LoopbackServer, ledger: Ledger, tmp_path: Path
-) -> None:
-    service = BatchService(server, fate=once(fate), looks=0)
-    judge = judge_of(wire, server.url, ledger)
-    answers = patiently(judge)
-    judge.close()
-    assert [answer.answer for answer in answers] == [
-        answer.answer for answer in single_calls(server, wire, tmp_path)
-    ]
-    first, second = service.batches
-    assert 0 < len(second.keys) < len(first.keys) == 20
-    assert set(second.keys) < set(first.keys)
-    failed = len(second.keys)
-    replies = fate in ("nonsense", "refusal", "empty")
-    assert [row(ledger)[name] for name in ("valid", "invalid", "failures")] == [
-        20,
-        failed * replies,
-        failed * (not replies),
-    ]
-    assert sum(answer.attempts - 1 for answer in answers) == failed * replies
-
-
-@every_wire
-def test_an_answer_that_can_never_be_read_is_invalid_after_as_many_tries_as_in_single_calls(
     wire: str, server: LoopbackServer, ledger: Ledger
 ) -> None:
-    service = BatchService(server, fate=lambda call, times: "nonsense", looks=0)
+    met = Counter[str]()
+    fate = once(*FATES)
+
+    def noting(call: Call, times: int) -> Fate:
+        met[found := fate(call, times)] += 1
+        return found
+
+    service = BatchService(server, fate=noting, looks=0)
     judge = judge_of(wire, server.url, ledger)
+    answers = patiently(judge, 40)
+    judge.close()
+    assert [answer.answer for answer in answers] == [answer.answer for answer in by_the_rules(40)]
+    assert set(met) == {"answer", *FATES}, "every way to fail was met"
+    first, second = service.batches
+    assert set(second.keys) < set(first.keys)
+    assert len(second.keys) == sum(met[fate] for fate in FATES)
+    paid = sum(met[fate] for fate in REPLIES)
+    counted = [row(ledger)[name] for name in ("valid", "invalid", "failures")]
+    assert counted == [40, paid, len(second.keys) - paid]
+    assert sum(answer.attempts - 1 for answer in answers) == paid
+
+
+def test_an_answer_that_can_never_be_read_is_invalid_after_as_many_tries_as_in_single_calls(
+    server: LoopbackServer, ledger: Ledger
+) -> None:
+    service = BatchService(server, fate=lambda call, times: "nonsense", looks=0)
+    judge = judge_of("anthropic", server.url, ledger)
     answers = patiently(judge, 3)
     judge.close()
     assert [(answer.valid, answer.attempts) for answer in answers] == [(False, TRIES)] * 3
@@ -213,12 +215,9 @@ def test_questions_that_the_provider_refuses_are_named_and_not_sent_again_in_thi
     assert len(service.batches[1].keys) == caught.value.missing
 
 
-@every_wire
-def test_what_fails_every_time_ends_after_a_few_rounds(
-    wire: str, server: LoopbackServer, ledger: Ledger
-) -> None:
+def test_what_fails_every_time_ends_after_a_few_rounds(server: LoopbackServer, ledger: Ledger) -> None:
     service = BatchService(server, fate=lambda call, times: "errored", looks=0)
-    judge = judge_of(wire, server.url, ledger, rounds=3)
+    judge = judge_of("anthropic", server.url, ledger, rounds=3)
     with pytest.raises(JudgeIncomplete, match=r"4 of 4 .* 3 batches"):
         patiently(judge, 4)
     judge.close()
@@ -227,11 +226,11 @@ def test_what_fails_every_time_ends_after_a_few_rounds(
 
 @every_wire
 def test_rows_that_come_twice_or_that_nobody_asked_for_change_nothing(
-    wire: str, server: LoopbackServer, ledger: Ledger, tmp_path: Path
+    wire: str, server: LoopbackServer, ledger: Ledger
 ) -> None:
     service = BatchService(server, twice=True, strangers=5)
     judge = judge_of(wire, server.url, ledger)
-    assert patiently(judge) == single_calls(server, wire, tmp_path)
+    assert patiently(judge) == by_the_rules()
     judge.close()
     assert row(ledger)["attempts"] == 20
     assert len(service.batches) == 1
@@ -283,11 +282,11 @@ def test_results_that_stay_broken_give_what_can_be_read_of_them(
 
 
 def test_gemini_rows_without_their_keys_are_matched_by_their_order(
-    server: LoopbackServer, ledger: Ledger, tmp_path: Path
+    server: LoopbackServer, ledger: Ledger
 ) -> None:
     BatchService(server, nameless=True)
     judge = judge_of("gemini", server.url, ledger)
-    assert patiently(judge) == single_calls(server, "gemini", tmp_path)
+    assert patiently(judge) == by_the_rules()
     judge.close()
 
 
@@ -354,12 +353,9 @@ def test_a_batch_that_the_provider_refuses_as_a_whole_is_not_tried_again(
     assert len(service.batches) == 2
 
 
-@every_wire
-def test_one_batch_that_fails_does_not_lose_the_others(
-    wire: str, server: LoopbackServer, ledger: Ledger
-) -> None:
+def test_one_batch_that_fails_does_not_lose_the_others(server: LoopbackServer, ledger: Ledger) -> None:
     service = BatchService(server, ends=("completed", "cancelled", "completed"), looks=3)
-    judge = judge_of(wire, server.url, ledger, questions=7)
+    judge = judge_of("openai", server.url, ledger, questions=7)
     with pytest.raises(JudgeIncomplete) as caught:
         patiently(judge)
     judge.close()

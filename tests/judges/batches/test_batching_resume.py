@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import child_process
+import batch_run
 import pytest
-from batch_judges import LEASE_S, WIRES, judge_of, pairs, patiently, row, single_calls
+from batch_judges import LEASE_S, WIRES, by_the_rules, judge_of, pairs, patiently, row
+from forked import forked
 from loopback import LoopbackServer
 from loopback_batches import BatchService
 
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submission, Submissions
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
@@ -31,16 +31,6 @@ for _module in ("openai", "anthropic", "google.genai"):
 every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
-def started(place: str, server: LoopbackServer, wire: str, *options: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        child_process.program("batch_run.py", place, server.url, wire, *options),
-        env=child_process.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def until(condition: Callable[[], bool], seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -49,18 +39,17 @@ def until(condition: Callable[[], bool], seconds: float = 30) -> None:
 
 
 def test_a_run_killed_while_its_batch_is_out_is_resumed_without_sending_anything(
-    place: str, server: LoopbackServer, tmp_path: Path
+    place: str, server: LoopbackServer
 ) -> None:
     service = BatchService(server)
     service.held = True
-    killed = started(place, server, "openai", "20")
+    killed = forked(batch_run.answers, place, server.url, "openai", 20)
     ledger = Ledger.open(place)
     until(lambda: any(submission.handle for submission in Submissions(ledger).outstanding()))
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=20)
+    killed.signal(signal.SIGKILL)
     service.held = False
     judge = judge_of("openai", server.url, ledger)
-    assert patiently(judge) == single_calls(server, "openai", tmp_path)
+    assert patiently(judge) == by_the_rules()
     judge.close()
     assert len(service.batches) == 1
     assert (row(ledger)["valid"], row(ledger)["attempts"], service.answered) == (20, 20, 20)
@@ -104,9 +93,9 @@ def test_a_run_killed_after_the_provider_took_the_batch_and_before_it_was_noted_
     server: LoopbackServer, ledger: Ledger
 ) -> None:
     service = BatchService(server)
-    killed = started(ledger.place, server, "anthropic", "20", "after")
-    killed.communicate(timeout=60)
-    assert (killed.returncode, len(service.batches)) == (-signal.SIGKILL, 1)
+    process = forked(batch_run.dies_when_sent, ledger.place, server.url, "anthropic", 20).process
+    process.join(60)
+    assert (process.exitcode, len(service.batches)) == (-signal.SIGKILL, 1)
     judge = judge_of("anthropic", server.url, ledger)
     assert all(answer.valid for answer in patiently(judge))
     judge.close()
@@ -155,19 +144,20 @@ def test_anothers_batch_of_the_same_size_is_not_taken_for_ours_for_good(
 
 
 def test_an_interrupted_run_says_that_its_batch_is_out_and_the_next_one_collects_it(
-    server: LoopbackServer, ledger: Ledger
+    server: LoopbackServer, ledger: Ledger, tmp_path: Path
 ) -> None:
     service = BatchService(server)
     service.held = True
-    process = started(ledger.place, server, "anthropic", "20")
+    run = forked(batch_run.answers, ledger.place, server.url, "anthropic", 20, errors=tmp_path / "errors.txt")
     until(lambda: any(submission.handle for submission in Submissions(ledger).outstanding()))
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode != 0
+    run.signal(signal.SIGINT)
+    run.process.join(20)
+    assert run.process.exitcode
+    said = (tmp_path / "errors.txt").read_text()
     assert (
-        "20 questions are still out with anthropic (batches: 1). Run again to collect their answers" in errors
+        "20 questions are still out with anthropic (batches: 1). Run again to collect their answers" in said
     )
-    assert "<finding>" not in errors
+    assert "<finding>" not in said
     service.held = False
     judge = judge_of("anthropic", server.url, ledger)
     patiently(judge)
@@ -177,10 +167,8 @@ def test_an_interrupted_run_says_that_its_batch_is_out_and_the_next_one_collects
 
 def test_two_processes_with_the_same_questions_send_them_once(place: str, server: LoopbackServer) -> None:
     service = BatchService(server, looks=4)
-    processes = [started(place, server, "openai", "30") for _ in range(2)]
-    results = [process.communicate(timeout=60) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], [errors for _, errors in results]
-    assert results[0][0] == results[1][0] != ""
+    runs = [forked(batch_run.answers, place, server.url, "openai", 30) for _ in range(2)]
+    assert runs[0].told() == runs[1].told() == [answer.answer for answer in by_the_rules(30)]
     assert set(service.asked.values()) == {1}
     assert len(service.asked) == 30
     assert row(Ledger.open(place))["attempts"] == 30
@@ -205,7 +193,7 @@ def test_a_batch_that_another_process_takes_long_to_send_is_left_to_it(
 def test_overlapping_questions_are_sent_by_whoever_comes_first(place: str, server: LoopbackServer) -> None:
     service = BatchService(server)
     service.held = True
-    judges = [judge_of("gemini", server.url, Ledger.open(place)) for _ in range(2)]
+    judges = [judge_of("anthropic", server.url, Ledger.open(place)) for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(ask_to_compare, judges[0], pairs(20), may_wait=True)
         until(lambda: len(service.batches) == 1)
@@ -219,13 +207,12 @@ def test_overlapping_questions_are_sent_by_whoever_comes_first(place: str, serve
     assert row(Ledger.open(place))["attempts"] == 30
 
 
-@every_wire
 def test_answers_to_questions_that_nobody_asks_any_more_are_kept(
-    wire: str, server: LoopbackServer, ledger: Ledger
+    server: LoopbackServer, ledger: Ledger
 ) -> None:
     service = BatchService(server)
-    stopped("submitted", wire, server, ledger, after=False)
-    judge = judge_of(wire, server.url, ledger)
+    stopped("submitted", "anthropic", server, ledger, after=False)
+    judge = judge_of("anthropic", server.url, ledger)
     ask_to_compare(judge, pairs(5), may_wait=True)
     assert row(ledger)["valid"] == 20
     before = len(server.arrivals)

@@ -16,8 +16,8 @@ from loopback_batches import BatchService
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches import batch_watch
 from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
@@ -41,11 +41,11 @@ every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
 @every_wire
-@pytest.mark.parametrize("statuses", [(429, 429), (500, 529), (503,)])
 def test_a_sending_that_fails_is_tried_again_and_one_batch_is_out(
-    wire: str, statuses: tuple[int, ...], server: LoopbackServer, ledger: Ledger
+    wire: str, server: LoopbackServer, ledger: Ledger
 ) -> None:
     service = BatchService(server, looks=0)
+    statuses = (429, 429, 500, 529, 503)
     service.fail("submit", *statuses)
     judge = judge_of(wire, server.url, ledger)
     patiently(judge)
@@ -143,17 +143,14 @@ def test_what_was_collected_is_deleted_at_the_provider_and_a_failing_deletion_ha
 # --- money, policy, secrecy
 
 
-@every_wire
-def test_a_budget_that_the_batches_could_pass_sends_nothing(
-    wire: str, server: LoopbackServer, ledger: Ledger
-) -> None:
+def test_a_budget_that_the_batches_could_pass_sends_nothing(server: LoopbackServer, ledger: Ledger) -> None:
     service = BatchService(server)
     with pytest.raises(BudgetExceeded, match="20 of 20 questions") as caught:
-        patiently(judge_of(wire, server.url, ledger, questions=7, budget=Budget(0.0001)))
+        patiently(judge_of("openai", server.url, ledger, questions=7, budget=Budget(0.0001)))
     assert "batches" in str(caught.value)
     assert sum(service.operations.values()) == 0
     budget = Budget(1.0)
-    judge = judge_of(wire, server.url, ledger, questions=7, budget=budget)
+    judge = judge_of("openai", server.url, ledger, questions=7, budget=budget)
     patiently(judge)
     judge.close()
     assert row(ledger)["cost_usd"] > 0
@@ -171,14 +168,11 @@ def test_what_cannot_be_priced_or_bounded_cannot_be_held_to_a_budget(
     assert service.batches == []
 
 
-@every_wire
-def test_a_batch_that_may_be_out_counts_at_its_worst_case(
-    wire: str, server: LoopbackServer, ledger: Ledger
-) -> None:
+def test_a_batch_that_may_be_out_counts_at_its_worst_case(server: LoopbackServer, ledger: Ledger) -> None:
     service = BatchService(server)
     service.fail("look", 403)
     budget = Budget(1.0)
-    judge = judge_of(wire, server.url, ledger, budget=budget)
+    judge = judge_of("openai", server.url, ledger, budget=budget)
     with pytest.raises(JudgeIncomplete):
         patiently(judge)
     out = budget.spent_usd
@@ -303,11 +297,10 @@ def test_no_message_or_log_line_quotes_a_question(
     assert "quotes" not in said
 
 
-@every_wire
-def test_progress_adds_up_to_the_ledger(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_progress_adds_up_to_the_ledger(server: LoopbackServer, ledger: Ledger) -> None:
     BatchService(server, fate=once("nonsense"), looks=0)
     seen = list[Progress]()
-    judge = judge_of(wire, server.url, ledger, questions=7, progress=seen.append)
+    judge = judge_of("openai", server.url, ledger, questions=7, progress=seen.append)
     patiently(judge)
     judge.close()
     last, stored = seen[-1], row(ledger)

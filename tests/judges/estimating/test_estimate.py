@@ -446,7 +446,7 @@ def test_minutes_follow_the_calls_in_flight_or_the_rate_whichever_is_slower() ->
         assert found is not None
         return found
 
-    second = asked().latency_s
+    second = asked().known.latency_s
     assert minutes(in_flight=10) == pytest.approx(10 * second / 60)
     assert minutes(in_flight=1) == pytest.approx(100 * second / 60)
     assert minutes(in_flight=100, requests_per_minute=10) == pytest.approx(
@@ -466,7 +466,7 @@ def test_judges_are_asked_at_the_same_time_and_in_a_fit_every_round_waits_for_th
 
     quick = asked("fitted_probabilities", rounds(8, 1, 1), limits={"in_flight": 8})
     slow = asked("fitted_probabilities", rounds(8, 8, 1), limits={"in_flight": 2})
-    assert quick.latency_s == pytest.approx(2.0)
+    assert quick.known.latency_s == pytest.approx(2.0)
     assert 60 * stage_minutes([quick, slow]) == pytest.approx(2 * (4 + 4 + 1))
     slower = asked(limits={"in_flight": 1})
     assert stage_minutes([asked(), slower]) == stage_minutes([slower]) > stage_minutes([asked()])

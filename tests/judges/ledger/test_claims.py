@@ -9,9 +9,11 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, settings
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -20,7 +22,7 @@ from lunguage_assets.judges.ledger.attempts import Attempt, moment, now
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
 from lunguage_assets.judges.ledger.ledger import Ledger
 
-LEASE_S = 50.0
+LEASE_S = claims.LEASE_S
 
 
 def key_of(number: int) -> str:
@@ -32,28 +34,16 @@ def wish(number: int, receipt: str = "", worst_usd: float = 0.0, tokens: int = 0
 
 
 class Asked:
-    """Claims as a desk makes them, at a time that the test sets."""
+    """Claims at a time that the test sets."""
 
     def __init__(self, ledger: Ledger, time: float = 1e9) -> None:
         self.ledger, self.time = ledger, time
 
     def claim(self, owner: str, *wishes: Wish, **terms: Any) -> list[Verdict]:
         held = Terms("one", "m", owner, **{"in_flight": 100, **terms})
-
-        def work(connection: Any) -> list[Verdict]:
-            _, askers = claims.askers(connection)
-            dead = [asker.owner for asker in askers if asker.is_dead(self.time)]
-            self.ledger.end_dead(connection, dead)
-            among = claims.signed(
-                connection,
-                owner,
-                held,
-                self.time + LEASE_S,
-                [asker for asker in askers if asker.owner not in dead],
-            )
-            return claims.claim(connection, owner, held, wishes, self.time, among)
-
-        return self.ledger.transaction(work)
+        at = {name: sa.literal(self.time, sa.Double) for name in spending.CLOCKS}
+        with patch.dict(spending.CLOCKS, at):
+            return self.ledger.transaction(lambda c: self.ledger.claim(c, owner, held, wishes))
 
     def kinds(self, owner: str, *wishes: Wish, **terms: Any) -> list[str]:
         return [verdict.kind for verdict in self.claim(owner, *wishes, **terms)]
@@ -90,7 +80,7 @@ def test_a_failure_or_giving_back_frees_a_question_at_once(place: str) -> None:
     asked = Asked(Ledger.open(place))
     asked.claim("a", wish(1), wish(2))
     asked.ledger.record(answered(1, answer=None, failure="overloaded", cost_usd=0.0))
-    asked.ledger.transaction(lambda connection: claims.give_back(connection, [wish(2).receipt]))
+    asked.ledger.transaction(lambda connection: claims.give_back(connection, wish(2).receipt))
     assert asked.kinds("b", wish(1, "x"), wish(2, "y")) == ["go", "go"]
 
 
@@ -211,6 +201,59 @@ def test_the_rates_of_a_minute_hold_for_all_and_begin_anew_with_the_next(place: 
     assert (
         asked.kinds("b", *[wish(n, f"{n}x", tokens=tokens) for n in range(200, 300)], **rate).count("go") > 0
     )
+
+
+def sent_at(ledger: Ledger, amounts: list[int], used: list[int], **rate: float) -> list[float]:
+    """When each call goes, one after the other, each ending at once with the tokens that it used."""
+    asked, times = Asked(ledger), list[float]()
+    for number, (amount, tokens) in enumerate(zip(amounts, used, strict=True)):
+        while (verdict := asked.claim("a", wish(number, tokens=amount), **rate)[0]).kind == "wait":
+            asked.time += verdict.wait_s
+            asked.beat("a")
+        times.append(asked.time)
+        ledger.record(answered(number, input_tokens=tokens))
+    return [time - times[0] for time in times]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.booleans())
+def test_no_minute_has_more_than_one_asker_is_allowed_and_little_time_is_wasted(
+    amounts: list[int], by_tokens: bool
+) -> None:
+    counted = amounts if by_tokens else [1] * len(amounts)
+    limit = 100 if by_tokens else 3
+    rate = {"tokens_per_minute" if by_tokens else "requests_per_minute": limit}
+    with tempfile.TemporaryDirectory() as folder:
+        times = sent_at(Ledger.open(Path(folder) / "ledger.sqlite"), amounts, amounts, **rate)
+    minutes = [sum(n for t, n in zip(times, counted, strict=True) if u <= t < u + 60) for u in times]
+    assert max(minutes) <= limit
+    if not by_tokens:
+        assert times[-1] <= 61 * ((len(amounts) - 1) // limit)
+
+
+@pytest.mark.parametrize(
+    ("wished", "used", "waits"),
+    [
+        ([80] * 3, [10] * 3, [0, 0, 0]),  # what was estimated and not used is given back
+        ([80] * 3, [0] * 3, [0, 60, 120]),  # a reply that does not say what it used: the estimate stands
+        ([10, 10], [100, 10], [0, 60]),  # what was used beyond the estimate counts
+        ([10, 500, 10], [10, 500, 10], [0, 60, 120]),  # larger than the limit: alone, and not never
+    ],
+)
+def test_a_minutes_tokens_are_those_used_and_where_nobody_says_those_expected(
+    tmp_path: Path, wished: list[int], used: list[int], waits: list[int]
+) -> None:
+    times = sent_at(Ledger.open(tmp_path / "ledger.sqlite"), wished, used, tokens_per_minute=100)
+    assert times == pytest.approx(waits, abs=1)
+
+
+def test_a_call_that_the_service_did_not_take_used_no_tokens(tmp_path: Path) -> None:
+    asked = Asked(Ledger.open(tmp_path / "ledger.sqlite"))
+    for number, (failure, next_one) in enumerate([("overloaded", "go"), ("timeout", "wait")]):
+        asked.claim("a", wish(number, tokens=90), tokens_per_minute=100)
+        asked.ledger.record(answered(number, answer=None, failure=failure, cost_usd=None))
+        assert asked.kinds("a", wish(9, f"{number:031x}x", tokens=90), tokens_per_minute=100) == [next_one]
+        asked.ledger.transaction(lambda c, n=number: claims.give_back(c, f"{n:031x}x"))
 
 
 def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(tmp_path: Path) -> None:

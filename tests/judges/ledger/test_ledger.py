@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Entry, settle
+from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Settlement, settle
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 
 KEY = "ab" * 32
@@ -54,14 +54,14 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
 
 
 def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
-    assert Ledger.open(place).record(attempt()) == Entry(KEY, "sentence_1", True, 1)
-    assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: Entry(KEY, "sentence_1", True, 1)}
+    assert Ledger.open(place).record(attempt()) == Settlement(KEY, "sentence_1", True, 1)
+    assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: Settlement(KEY, "sentence_1", True, 1)}
 
 
 def test_the_first_valid_answer_wins_for_ever(place: str) -> None:
     ledger = Ledger.open(place)
     ledger.record(attempt(answer="sentence_2"))
-    assert ledger.record(attempt(answer="sentence_1")) == Entry(KEY, "sentence_2", True, 1)
+    assert ledger.record(attempt(answer="sentence_1")) == Settlement(KEY, "sentence_2", True, 1)
     assert ledger.answers([KEY])[KEY].answer == "sentence_2"
 
 
@@ -82,7 +82,7 @@ def test_failures_and_answers_of_another_model_neither_settle_a_question_nor_use
     ledger = Ledger.open(place)
     ledger.record_all([failed() for _ in range(9)] + [unreadable(failure="wrong_model") for _ in range(9)])
     assert ledger.answers([KEY]) == {}
-    assert ledger.record(attempt()) == Entry(KEY, "sentence_1", True, 1)
+    assert ledger.record(attempt()) == Settlement(KEY, "sentence_1", True, 1)
 
 
 def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
@@ -140,9 +140,9 @@ def _write_many(place: str, writer: int, keys: list[str]) -> None:
 
 
 def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
-    keys = [f"{number:064x}" for number in range(140)]
+    keys = [f"{number:064x}" for number in range(70)]
     context = multiprocessing.get_context("fork")
-    orders = [keys, keys[::-1], keys[70:] + keys[:70]]
+    orders = [keys, keys[::-1], keys[35:] + keys[:35]]
     writers = [
         context.Process(target=_write_many, args=(place, number, order))
         for number, order in enumerate(orders)
@@ -166,7 +166,7 @@ def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> N
 
     def write(ledger: Ledger, number: int) -> None:
         try:
-            for _ in range(40):
+            for _ in range(12):
                 entry = ledger.record(attempt(answer=f"writer {number}"))
                 assert entry == ledger.answers([KEY])[KEY]
         except BaseException as error:
@@ -181,7 +181,7 @@ def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> N
     for thread in threads:
         thread.join()
     assert problems == []
-    assert ledgers[0].statistics()["attempts"].tolist() == [200]
+    assert ledgers[0].statistics()["attempts"].tolist() == [60]
 
 
 def _record_when(go: Any, done: Any, place: str) -> None:
@@ -214,7 +214,7 @@ def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path:
     entry = ledger.record(attempt(answer="mine"))
     other.join(60)
     assert other.exitcode == 0
-    assert (entry, len(looked)) == (Entry(KEY, "mine", True, 1), 1), (
+    assert (entry, len(looked)) == (Settlement(KEY, "mine", True, 1), 1), (
         "the transaction was done once, and first"
     )
 
@@ -292,7 +292,7 @@ def test_no_error_and_no_repr_shows_an_answer_a_prompt_or_a_password(tmp_path: P
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
-    assert SECRET not in repr(attempt(answer=SECRET, prompt=SECRET)) + repr(Entry(KEY, SECRET, True, 1))
+    assert SECRET not in repr(attempt(answer=SECRET, prompt=SECRET)) + repr(Settlement(KEY, SECRET, True, 1))
     with pytest.raises(LedgerError) as refused:
         Ledger.open("postgresql+psycopg9://me:hunter2@localhost/db?password=hunter3")
     assert "hunter" not in str(refused.value)

@@ -426,10 +426,10 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.DEBUG)
     server.plan(Act(kind))
     judge, request = made(provider, server), comparison(marker=MARKER)
+    for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.DEBUG)  # as a run of Dagster that begins meanwhile
     failure: ProviderFailure | None = None
     told = repr(judge) + repr(request) + repr(vars(judge).get("_endpoint"))
     try:

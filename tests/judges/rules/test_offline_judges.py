@@ -233,10 +233,8 @@ def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge, un
 
 def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page_says() -> None:
     published = published_ranking()
-    scores = [
-        np.mean([cues._score(cues.bundled_words(), one) or 0.0 for one in ruler_sentences()[entry.phrase]])
-        for entry in published
-    ]
+    score = CuesJudge.bundled("cues").score
+    scores = [np.mean([score(one) or 0.0 for one in ruler_sentences()[entry.phrase]]) for entry in published]
     assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.94, abs=0.005)
 
 

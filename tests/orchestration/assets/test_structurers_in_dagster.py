@@ -18,14 +18,13 @@ from model_structurers import KEYS
 from quick_instance import quick_instance
 
 from lunguage_assets.corpus.lunguage.writing import lunguage_frame
+from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.orchestration.assets.edited import edited_assets
-from lunguage_assets.orchestration.assets.text import text_assets
+from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.estimate import estimate_run
-from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions, partition_key
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 
@@ -62,18 +61,17 @@ class Place:
         self.home = Home(folder / "home")
         self.home.register(delivered, "b", "invented", "synthetic")
         self.resource = HomeResource(root=str(self.home.root), judges_file=str(folder / "judges.toml"))
-        self.partitions = build_partitions(self.resource.judges)
+        self.repository = build_defs(self.resource).get_repository_def()
         self.instance = quick_instance()
         self.instance.add_dynamic_partitions(REPORT_BATCH.name, ["b"])
 
     def make(self, table: str, **keys: str) -> dict[str, Any]:
         """Make the step of a table; the metadata of that table."""
-        result = dg.materialize(
-            [*edited_assets(self.partitions), *text_assets(self.partitions)],
-            selection=dg.AssetSelection.assets(table).required_multi_asset_neighbors(),
-            partition_key=partition_key(tuple(keys), tuple(keys.values())),
-            instance=self.instance,
-            resources={"home": self.resource, "io_manager": TableStore(root=str(self.home.tables))},
+        made = {dg.AssetKey(name) for name in RECIPES[STEP_OF[table]].tables}
+        job = self.repository.get_implicit_job_def_for_assets(made)
+        assert job is not None
+        result = job.get_subset(asset_selection=made, asset_check_selection=set()).execute_in_process(
+            partition_key=partition_key(tuple(keys), tuple(keys.values())), instance=self.instance
         )
         (event,) = [one for one in result.get_asset_materialization_events() if one.asset_key.path == [table]]
         return {name: value.value for name, value in event.materialization.metadata.items()}

@@ -6,19 +6,13 @@ import dagster as dg
 from acted_out import TAKEN_IN, Acted, everything_of
 
 
-def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_for_the_rankers_in_use_alone(
+def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_once_for_the_rankers_in_use_alone(
     acted: Acted,
 ) -> None:
-    assert acted.tick() == {}
-    acted.deliver("new")
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
-
-
-def test_what_was_requested_is_not_requested_again_while_its_run_waits_or_works(acted: Acted) -> None:
     acted.deliver("new")
     assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}
     run = acted.start(["hedge_phrases"], "lexicon|new")
-    assert acted.tick() == {}
+    assert acted.tick() == {}, "its run waits or works"
     acted.make(run, "hedge_phrases")
     acted.succeed(run)
     assert acted.tick() == everything_of("panel|new")

@@ -37,7 +37,7 @@ class Daemon:
         """Evaluate the sensor; what it says when it asks for nothing."""
         self.landing.clock.seconds += after_s
         data = evaluated(
-            landing_sensor(self.landing.home, self.landing.clock),
+            landing_sensor(self.landing.home, self.definitions.jobs, self.landing.clock),
             self.instance,
             self.definitions,
             self.cursor,
@@ -107,24 +107,22 @@ def daemon(
     return Daemon(on_disk, instance, definitions)
 
 
-def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
-    daemon: Daemon,
+def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(200):
+    monkeypatch.setattr(module, "REQUESTS_PER_TICK", 12)
+    for number in range(30):
         daemon.landing.drop(f"night-{number:03}.csv", csv(number))
-    assert daemon.tick() == "Landing folder: 200 waiting."
-    ticks = 0
-    while len(daemon.asked) < 200:
+    assert daemon.tick() == "Landing folder: 30 waiting."
+    for asked in (12, 24, 30):
         daemon.tick(after_s=60.0)
-        ticks += 1
-        assert ticks < 50
-    assert ticks >= 2
-    expected = [f"night-{number:03}" for number in range(200)]
+        assert len(daemon.asked) == asked
+    expected = [f"night-{number:03}" for number in range(30)]
     assert sorted(map(str, daemon.keys)) == expected
     assert sorted(daemon.landing.batches) == expected
-    assert len({request.run_key for request in daemon.asked}) == 200
+    assert len({request.run_key for request in daemon.asked}) == 30
     assert set(daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)) >= set(expected)
-    assert daemon.tick() == "Landing folder: 200 landed before."
+    assert daemon.tick() == "Landing folder: 30 landed before."
     assert len(daemon.cursor or "") < 30
 
 
@@ -249,9 +247,9 @@ def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configur
 ) -> None:
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
     home = Home(tmp_path / "home")
-    assert landing_sensor(home).default_status is dg.DefaultSensorStatus.STOPPED
+    assert landing_sensor(home, []).default_status is dg.DefaultSensorStatus.STOPPED
     with dg.build_sensor_context() as context:
-        told = landing_sensor(home).evaluate_tick(context).skip_message
+        told = landing_sensor(home, []).evaluate_tick(context).skip_message
     assert "settings.toml" in str(told)
     assert "LUNGUAGE_LANDING" in str(told)
     assert not home.root.exists()

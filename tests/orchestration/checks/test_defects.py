@@ -14,7 +14,8 @@ from small_homes import SmallHome, store_unchecked, write_deliveries
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.data_files import resource
-from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.home.store import PARTITIONED_BY, read_table, stored_record, write_table
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -262,7 +263,7 @@ def test_fits_of_another_ranking_are_not_compared(root: Path) -> None:
 
 def test_many_places_beyond_the_rated_phrases_warn_and_are_no_error(root: Path) -> None:
     ranking = look(root, "reference_ranking").table("reference_ranking")
-    line = calibrate(ranking, load_anchors())
+    line = calibrate(ranking, published_anchors())
 
     def beyond(frame: pd.DataFrame) -> pd.DataFrame:
         fitted = frame["p_source"] == "fitted"

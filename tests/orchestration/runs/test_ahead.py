@@ -17,7 +17,7 @@ from finished_homes import Finished
 from loopback import LoopbackServer
 from small_homes import SmallHome
 
-from lunguage_assets.current.plan import Request, Stage
+from lunguage_assets.current.plan import Stage, Wanted
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
@@ -89,7 +89,7 @@ def test_judges_are_asked_at_the_same_time_and_store_what_each_would_store_alone
     with LoopbackServer(latency=0.05) as server:
         home = home_of(tmp_path / "home", finished, server)
         with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
-            small.runner().run(Request("panel"), stages=STAGES)
+            small.runner().run(Wanted("panel"), stages=STAGES)
             of_models = [shown(small, key) for key in MODELS]
             settings = small.resource.settings.explicit
         vocabulary, *stored = (

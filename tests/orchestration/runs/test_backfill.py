@@ -14,14 +14,14 @@ from dagster._daemon.types import DaemonHeartbeat
 from dagster._time import get_current_timestamp
 from finished_homes import Finished
 from platform_support import contents
-from small_homes import SmallHome
+from small_homes import SmallHome, line
 
-from lunguage_assets.current.plan import Stage
+from lunguage_assets.current.plan import Stage, Wanted
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.data_files import resource
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions
-from lunguage_assets.orchestration.runs.backfill import NoDaemon, queue
+from lunguage_assets.orchestration.runs.backfill import NoDaemon, plan_backfill, queue
 from lunguage_assets.orchestration.runs.everything import OP
 
 NEW = '\n[judges.new]\nprovider = "cues"\ndescription = "A judge that somebody has just added."\n'
@@ -40,10 +40,13 @@ def test_a_backfill_makes_all_of_a_new_judge_and_changes_no_byte_of_the_others(
     small: SmallHome, tmp_path: Path
 ) -> None:
     before = contents(small.home.root)
+    wanted = Wanted("new", ["second"], own_phrases=True)
     with SmallHome.opened(small.home.root, judges_file=judges_with_a_candidate(tmp_path / "j.toml")) as ours:
-        made = ours.executed(lambda: ours.runner().backfill("new"))
-        assert ours.executed(lambda: ours.runner().backfill("new")) == [], "everything is current"
+        stages = plan_backfill(ours.standings(), wanted)
+        made = ours.executed(lambda: ours.runner().run(wanted, stages=stages))
+        assert made == list(map(line, stages))
         assert made[-1] == "release (new)"
+        assert plan_backfill(ours.standings(), wanted) == [], "everything is current"
         found = ours.check("reference_ranking", "panel_complete", "panel")
     after = contents(small.home.root)
     theirs = [name for name in before if name.split("/")[0] in ("tables", "release", "batches", "review")]

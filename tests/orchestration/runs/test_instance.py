@@ -14,6 +14,7 @@ from dagster._core.instance.config import PoolGranularity
 from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.orchestration.assets.step import JUDGES_POOL
 from lunguage_assets.orchestration.runs.instance import (
     configuration_of,
     dagster_instance,
@@ -22,7 +23,6 @@ from lunguage_assets.orchestration.runs.instance import (
     prepare_dagster_home,
 )
 from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
-from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.runs.storage import HomeInstance
 
 
@@ -46,12 +46,12 @@ def test_a_configuration_that_nobody_edited_is_renewed_and_an_edited_one_is_kept
     assert configuration_of(home) == "outdated"
     prepare_dagster_home(home)
     assert file.read_text().startswith(newer.read_text())
-    assert examination(home)[0][0] == "ok"
+    assert examination(home)[0] == "ok"
     for edited in (file.read_text() + "\n# mine\n", file.read_text().replace("# newer", "# mine"), "{}\n"):
         file.write_text(edited)
         prepare_dagster_home(home)
         assert file.read_text() == edited
-        ((severity, message),) = examination(home)
+        severity, message = examination(home)
         assert severity == "warning"
         assert str(file) in message
 
@@ -70,14 +70,6 @@ def test_an_instance_elsewhere_is_left_alone(
         assert str(elsewhere) in str(instance.root_directory)
 
 
-def test_opening_an_instance_leaves_the_environment_alone(home: Home) -> None:
-    before = dict(os.environ)
-    with dagster_instance(home) as instance:
-        assert isinstance(instance, HomeInstance)
-        assert instance.root_directory == str(home.dagster)
-    assert dict(os.environ) == before
-
-
 @pytest.mark.parametrize(
     ("corpus", "asked_for", "redacted"),
     [
@@ -93,6 +85,7 @@ def test_processes_that_serve_a_home_are_told_where_and_whether_messages_are_wit
     monkeypatch.setenv("DAGSTER_REDACT_USER_CODE_ERRORS", asked_for)
     if corpus is not None:
         home.claim(corpus)
+    (home.dagster / "history").mkdir(parents=True)  # its databases are there
     given = environment_of_children(home)
     assert given["DAGSTER_HOME"] == str(home.dagster)
     assert given["LUNGUAGE_HOME"] == str(home.root)
@@ -100,14 +93,20 @@ def test_processes_that_serve_a_home_are_told_where_and_whether_messages_are_wit
     assert (home.dagster / "dagster.yaml").exists()
 
 
-def test_the_packaged_configuration_queues_watches_and_retries_only_what_was_killed(home: Home) -> None:
+def test_the_packaged_configuration_queues_watches_retries_what_was_killed_and_leaves_the_environment_alone(
+    home: Home,
+) -> None:
+    before = dict(os.environ)
     with dagster_instance(home) as instance:
+        assert isinstance(instance, HomeInstance)
+        assert instance.root_directory == str(home.dagster)
         assert isinstance(instance.run_launcher, LocalRunLauncher)
         assert instance.run_monitoring_enabled
         assert instance.run_retries_enabled
         assert not instance.run_retries_retry_on_asset_or_op_failure
         pools = instance.get_concurrency_config().pool_config
         assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.RUN, 1)
+    assert dict(os.environ) == before
 
 
 def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> None:

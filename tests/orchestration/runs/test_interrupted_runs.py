@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ import pytest
 from platform_support import environment
 from served_home import wait_for
 
-from lunguage_assets.current.plan import Request
+from lunguage_assets.current.plan import Wanted
 from lunguage_assets.home.home import Home
 from lunguage_assets.interruption import answering_signals
 from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner
+from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.sample import write_sample
 
 SAID = "lunguage: interrupted; run the same command again to go on"
@@ -36,39 +37,47 @@ def undeclared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def runner(undeclared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    """One of a home with a batch that nobody has taken in."""
+    home = Home(tmp_path_factory.mktemp("registered") / "home")
+    home.register(undeclared, "first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("DAGSTER_HOME", raising=False)
+        with dagster_instance(home) as instance:
+            yield Runner(HomeResource(root=str(home.root)), instance)
+
+
 @pytest.mark.parametrize(
     ("place", "called"),
     [
         (TableStore, "create_io_manager"),
         (HomeResource, "create_resource"),
         (Home, "delivery"),
-        (ParquetTables, "dump_to_path"),
+        (ParquetTables, "handle_output"),
     ],
     ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     place: type,
     called: str,
-    undeclared: Path,
-    tmp_path: Path,
+    runner: Runner,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    home = Home(tmp_path / "home")
-    monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    home.register(undeclared, "first")
-
     def interrupted(*_: Any, **__: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)  # the interpreter looks for signals meanwhile
 
-    with dagster_instance(home) as instance:
-        runner = Runner(HomeResource(root=str(home.root)), instance)
-        monkeypatch.setattr(place, called, interrupted)
-        with answering_signals(), pytest.raises(RunInterrupted):
-            runner.run(Request("panel"))
-        (run,) = instance.get_runs()
-        assert run.status is dg.DagsterRunStatus.CANCELED
+    instance = runner._instance
+    before = len(instance.get_runs())
+    monkeypatch.setattr(runner, "_asked_to_stop", False)  # as in another process
+    monkeypatch.setattr(place, called, interrupted)
+    with answering_signals(), pytest.raises(KeyboardInterrupt):
+        runner.run(Wanted("panel"))
+    latest, *_ = runs = instance.get_runs()
+    assert len(runs) == before + 1
+    assert latest.status is dg.DagsterRunStatus.CANCELED
     assert capfd.readouterr() == ("", "")
 
 

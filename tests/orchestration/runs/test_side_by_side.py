@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from finished_homes import Finished
 from platform_support import contents
@@ -15,9 +18,17 @@ from small_homes import PANEL, SmallHome, line
 from lunguage_assets.current.plan import Stage, plan
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs import side_by_side
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import RunInterrupted
-from lunguage_assets.orchestration.runs.side_by_side import SideBySideRunner, runner_of, stretches
+from lunguage_assets.orchestration.runs.runner import Runner
+from lunguage_assets.orchestration.runs.side_by_side import (
+    SideBySideRunner,
+    _carried_out,
+    _Said,
+    _Task,
+    runner_of,
+    stretches,
+)
 from lunguage_assets.sample import write_sample
 
 
@@ -48,8 +59,22 @@ def test_stages_of_batches_go_together_by_batch_and_all_others_alone() -> None:
 FIRST_JOBS = ("ingest", "extract_hedges")
 
 
-def test_two_processes_store_the_same_bytes_as_one(
-    small: SmallHome, finished: Finished, tmp_path: Path
+class InThisProcess:
+    """Stands for the processes: one that begins with the last batch."""
+
+    def __init__(self, home: HomeResource, instance: dg.DagsterInstance) -> None:
+        self._runner = Runner(home, instance)
+
+    def carry_out(self, tasks: Sequence[_Task]) -> Iterator[_Said]:
+        for task in reversed(tasks):
+            yield from _carried_out(self._runner, task)
+
+
+@pytest.mark.parametrize(
+    "processes", [1, pytest.param(2, marks=pytest.mark.lengthy)], ids=["acted out", "two processes"]
+)
+def test_batches_side_by_side_store_the_same_bytes_as_one_after_the_other(
+    processes: int, small: SmallHome, finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = with_two_more(tmp_path / "beside", finished)
     small.register(more)
@@ -60,12 +85,15 @@ def test_two_processes_store_the_same_bytes_as_one(
     for batch, folder in more.items():
         home.home.register(folder, batch)
     with dagster_instance(home.home) as instance:
-        outcome = SideBySideRunner(home, instance, 2).run(
+        if processes == 1:
+            acted = InThisProcess(home, instance)
+            monkeypatch.setattr(side_by_side, "_working", lambda *_: nullcontext(acted))
+        summary = SideBySideRunner(home, instance, processes).run(
             PANEL, progress=lambda stage, *_: seen.append(line(stage)), stages=stages
         )
     assert sorted(seen) == sorted(map(line, stages))
-    assert outcome.runs == len(stages) == 4
-    assert outcome.checks_passed > 0
+    assert summary.runs == len(stages) == 4
+    assert summary.checks("passed")
     assert contents(Path(str(home.home.tables))) == contents(Path(str(small.home.tables)))
 
 
@@ -84,12 +112,12 @@ def test_a_signal_stops_all_processes_and_the_same_call_goes_on(finished: Finish
     with dagster_instance(home.home) as instance:
         stages = [stage for stage in plan(home.standings(), PANEL) if stage.job in FIRST_JOBS]
         runner = SideBySideRunner(home, instance, 2)
-        with pytest.raises(RunInterrupted):
+        with pytest.raises(KeyboardInterrupt):
             runner.run(PANEL, progress=stopped, stages=stages)
         assert all(run.is_finished for run in instance.get_runs())
         left = [stage for stage in plan(home.standings(), PANEL) if stage.job in FIRST_JOBS]
         assert left
-        assert SideBySideRunner(home, instance, 2).run(PANEL, stages=left).checks_failed == []
+        assert SideBySideRunner(home, instance, 2).run(PANEL, stages=left).checks("failed") == []
 
 
 def test_language_models_are_asked_by_one_process_only(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,19 @@ QUIET: Any = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 WRITE = """
 import sys
 import dagster as dg
-folder, run_id, count = sys.argv[1:]
+folder, run_id, count, whose = sys.argv[1:]
 with dg.DagsterInstance.from_config(folder) as instance:
     run = instance.get_run_by_id(run_id)
     print("ready", flush=True)
     sys.stdin.readline()
     for number in range(int(count)):
-        instance.report_engine_event(f"theirs {number}", run)
+        instance.report_engine_event(f"{whose} {number}", run)
 """
 """Another process that writes events into a run."""
+
+
+COUNT = 60
+"""Events of each writer."""
 
 
 @dg.asset
@@ -68,6 +73,19 @@ def opened(folder: Path, configuration: str = KEPT) -> Iterator[dg.DagsterInstan
         yield instance
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an instance of which nothing was asked."""
+    folder = tmp_path_factory.mktemp("made") / "dagster"
+    with opened(folder):
+        return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "dagster"))
+
+
 def executed(instance: dg.DagsterInstance) -> str:
     result = JOB.execute_in_process(instance=instance, run_config=QUIET)
     assert result.success
@@ -98,15 +116,15 @@ def test_the_databases_lie_beside_the_configuration_also_of_a_home_that_was_move
     assert not (tmp_path / "here").exists()
 
 
-def test_a_process_that_is_handed_the_instance_has_the_same_one(tmp_path: Path) -> None:
-    with opened(tmp_path / "dagster") as instance:
+def test_a_process_that_is_handed_the_instance_has_the_same_one(folder: Path) -> None:
+    with opened(folder) as instance:
         run_id = executed(instance)
         with dg.DagsterInstance.from_ref(instance.get_ref()) as handed:
             assert isinstance(handed, HomeInstance)
             assert messages(handed, run_id) == messages(instance, run_id)
 
 
-def test_an_event_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_opens_no_connection(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opening: list[object] = []
     connect = sqlite3.connect
 
@@ -114,7 +132,7 @@ def test_an_event_opens_no_connection(tmp_path: Path, monkeypatch: pytest.Monkey
         opening.append(arguments)
         return connect(*arguments, **options)
 
-    with opened(tmp_path / "dagster") as instance:
+    with opened(folder) as instance:
         executed(instance)
         monkeypatch.setattr("sqlite3.dbapi2.connect", counted)
         executed(instance)
@@ -127,9 +145,8 @@ def test_an_event_opens_no_connection(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_dagsters_own_classes_read_and_continue_what_was_written_and_the_other_way_round(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
-    folder = tmp_path / "dagster"
     with opened(folder) as kept:
         ours = executed(kept)
         written = messages(kept, ours)
@@ -146,33 +163,60 @@ def test_dagsters_own_classes_read_and_continue_what_was_written_and_the_other_w
     assert schema(folder, ours) == schema(folder, theirs)
 
 
+def assert_all_is_there(found: list[str], before: int, writers: Sequence[str]) -> None:
+    assert len(found) == before + COUNT * len(writers)
+    for whose in writers:
+        assert [one for one in found if one.startswith(whose)] == [f"{whose} {n}" for n in range(COUNT)]
+
+
 @pytest.mark.parametrize("configuration", [STOCK, KEPT], ids=["Dagster's classes", "the same classes"])
-def test_two_processes_write_into_one_run_at_the_same_time_and_nothing_is_lost(
-    configuration: str, tmp_path: Path
+def test_two_instances_write_into_one_run_at_the_same_time_and_nothing_is_lost(
+    configuration: str, folder: Path
 ) -> None:
-    folder, count = tmp_path / "dagster", 60
+    ready = threading.Barrier(2, timeout=60)
+    with opened(folder) as ours:
+        run_id = executed(ours)
+        before = len(messages(ours, run_id))
+        with opened(folder, configuration) as theirs:
+
+            def write(whose: str, instance: dg.DagsterInstance) -> None:
+                run = instance.get_run_by_id(run_id)
+                ready.wait()
+                for number in range(COUNT):
+                    instance.report_engine_event(f"{whose} {number}", run)
+
+            other = threading.Thread(target=write, args=("theirs", theirs))
+            other.start()
+            write("ours", ours)
+            other.join(120)
+        found = messages(ours, run_id)
+    assert_all_is_there(found, before, ("ours", "theirs"))
+
+
+@pytest.mark.lengthy
+def test_processes_write_into_one_run_at_the_same_time_and_nothing_is_lost(folder: Path) -> None:
+    others = list[Any]()
     with opened(folder) as instance:
         run_id = executed(instance)
         run, before = instance.get_run_by_id(run_id), len(messages(instance, run_id))
-        (folder / "dagster.yaml").write_text(configuration)
-        command = [sys.executable, "-c", WRITE, str(folder), run_id, str(count)]
-        other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert other.stdin is not None
-        assert other.stdout is not None
-        assert other.stdout.readline() == "ready\n"
-        other.stdin.write("go\n")
-        other.stdin.flush()
-        for number in range(count):
+        for whose, configuration in (("stock", STOCK), ("kept", KEPT)):
+            (folder / "dagster.yaml").write_text(configuration)
+            command = [sys.executable, "-c", WRITE, str(folder), run_id, str(COUNT), whose]
+            other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            others.append(other)
+            assert other.stdout.readline() == "ready\n"
+        for other in others:
+            other.stdin.write("go\n")
+            other.stdin.flush()
+        for number in range(COUNT):
             instance.report_engine_event(f"ours {number}", run)
-        assert other.wait(120) == 0
+        assert [other.wait(120) for other in others] == [0, 0]
         found = messages(instance, run_id)
-    assert len(found) == before + 2 * count
-    for whose in ("ours", "theirs"):
-        assert [one for one in found if one.startswith(whose)] == [f"{whose} {n}" for n in range(count)]
+    assert_all_is_there(found, before, ("ours", "stock", "kept"))
 
 
-def test_whoever_watches_a_run_with_dagsters_own_classes_is_told_at_once(tmp_path: Path) -> None:
-    folder, told = tmp_path / "dagster", threading.Event()
+def test_whoever_watches_a_run_with_dagsters_own_classes_is_told_at_once(folder: Path) -> None:
+    told = threading.Event()
     with opened(folder) as instance:
         run_id = executed(instance)
         with opened(folder, STOCK) as webserver:
@@ -188,8 +232,8 @@ def test_whoever_watches_a_run_with_dagsters_own_classes_is_told_at_once(tmp_pat
             webserver.end_watch_event_logs(run_id, callback)
 
 
-def test_a_forked_process_has_connections_of_its_own(tmp_path: Path) -> None:
-    with opened(tmp_path / "dagster") as instance:
+def test_a_forked_process_has_connections_of_its_own(folder: Path) -> None:
+    with opened(folder) as instance:
         run_id = executed(instance)
         run = instance.get_run_by_id(run_id)
 
@@ -202,13 +246,12 @@ def test_a_forked_process_has_connections_of_its_own(tmp_path: Path) -> None:
         assert process.exitcode == 0
         instance.report_engine_event("of the parent", run)
         assert messages(instance, run_id)[-2:] == ["of the child", "of the parent"]
-    file = tmp_path / "dagster" / "history" / "runs" / f"{run_id}.db"
+    file = folder / "history" / "runs" / f"{run_id}.db"
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_events_go_into_the_file_that_is_there_not_into_one_that_was_deleted(tmp_path: Path) -> None:
-    folder = tmp_path / "dagster"
+def test_events_go_into_the_file_that_is_there_not_into_one_that_was_deleted(folder: Path) -> None:
     with opened(folder) as instance:
         executed(instance)
         with opened(folder, STOCK) as other:
@@ -218,10 +261,14 @@ def test_events_go_into_the_file_that_is_there_not_into_one_that_was_deleted(tmp
             assert messages(other, again) == messages(instance, again)
 
 
-def test_few_databases_are_open_at_once_and_none_afterwards(tmp_path: Path) -> None:
-    runs = tmp_path / "dagster" / "history" / "runs"
-    with opened(tmp_path / "dagster") as instance:
-        ids = [executed(instance) for _ in range(OPEN_AT_ONCE + 3)]
+def test_few_databases_are_open_at_once_and_none_afterwards(folder: Path) -> None:
+    runs = folder / "history" / "runs"
+    with opened(folder) as instance:
+        ids = [executed(instance)]
+        for _ in range(OPEN_AT_ONCE + 2):
+            run = instance.create_run_for_job(JOB)
+            instance.report_engine_event("something", run)
+            ids.append(run.run_id)
         open_now = {Path(file.path) for file in psutil.Process().open_files()}
         assert (
             len({path for path in open_now if path.parent == runs and path.suffix == ".db"}) == OPEN_AT_ONCE

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import dagster as dg
 import psutil
@@ -39,11 +38,20 @@ def idle() -> None:
     nothing()
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterInstance]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("DAGSTER_HOME", raising=False)
+        with dagster_instance(Home(tmp_path_factory.mktemp("kept") / "home")) as opened:
+            yield opened
+
+
 @pytest.fixture
-def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
-    monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    with dagster_instance(Home(tmp_path / "home")) as opened:
-        yield opened
+def instance(kept: dg.DagsterInstance) -> Iterator[dg.DagsterInstance]:
+    """The instance of a home, without any run."""
+    yield kept
+    for run in kept.get_runs():
+        kept.delete_run(run.run_id)
 
 
 @pytest.fixture

@@ -130,10 +130,10 @@ def test_the_same_release_gives_the_same_bytes_whatever_the_order_of_its_rows(
 # --------------------------------------------------------------------------------------------------
 
 
-def test_read_six_studies_at_a_time_every_file_says_the_same(
+def test_read_five_studies_at_a_time_every_file_says_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 6)
+    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 5)
     apart = data_of(write_release(invented, tmp_path))
     together = data_of(version)
     assert set(apart) == set(together)

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
+from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import (

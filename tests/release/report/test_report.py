@@ -32,7 +32,7 @@ from lunguage_assets.tables import (
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.schema import Table
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}

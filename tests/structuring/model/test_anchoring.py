@@ -130,7 +130,7 @@ _SENTENCE = _entry(
 )
 
 
-@examples(300)
+@examples(150)
 @given(st.lists(_FINDING | _SOUND_FINDING | _ANY, max_size=6), st.lists(_SENTENCE | _ANY, max_size=5))
 def test_whatever_json_comes_back_every_kept_value_quotes_its_sentence(
     findings: list[Any], sentences: list[Any]

@@ -14,7 +14,7 @@ from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.rules.word_files import ScopeFile, read_words
 from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, STATUSES, TERMS
 
-STRUCTURER = RuleStructurer.bundled()
+STRUCTURER = RuleStructurer()
 FINDINGS = (
     "effusion", "pneumothorax", "consolidation", "pulmonary edema", "nodule", "rib fracture", "atelectasis",
 )  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_report_is_its_sentences_one_after_the_other(parts):
 
 def test_another_structurer_of_the_same_words_answers_the_same():
     sentence = "Left opacity may represent atelectasis or pneumonia; no effusion."
-    again = RuleStructurer.bundled()
+    again = RuleStructurer()
     assert again.identity == STRUCTURER.identity
     assert again.read_sentence(sentence, "find") == STRUCTURER.read_sentence(sentence, "find")
 
@@ -128,9 +128,7 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
         ("CF", "", "effusion", "something else"),
     ]
     columns = ("category", "subcategory", "target_term", "normed_term")
-    wider = RuleStructurer.bundled(
-        TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
-    )
+    wider = RuleStructurer(TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))))
     (mention,) = wider.read_sentence("Frilly snowstorm pattern in the ostiomeatal pit.", "find").mentions
     assert (mention.normed_ent, mention.cat, mention.status) == ("snowstorm", "PF", "dp")
     assert [value.words for value in mention.location] == ["ostiomeatal pit"]
@@ -140,7 +138,7 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
 
 
 def test_an_empty_vocabulary_changes_nothing():
-    assert RuleStructurer.bundled(TERMS.frame()).identity == STRUCTURER.identity
+    assert RuleStructurer(TERMS.frame()).identity == STRUCTURER.identity
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ _ROW = re.compile(
     r"(?P<status>[dt][pn]) (?P<name>[^@\[<]+?)(?: @(?P<place>[^\[<]+?))?"
     r"(?: \[(?P<column>\w+): (?P<words>[^\]]+)\])?(?: <-(?P<support>\d))?"
 )
-STRUCTURER = RuleStructurer.bundled()
+STRUCTURER = RuleStructurer()
 
 
 def _cases(group: str) -> list[tuple[str, str]]:

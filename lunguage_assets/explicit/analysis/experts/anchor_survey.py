@@ -19,10 +19,9 @@ from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.analysis.experts.survey import write_survey_files
-from lunguage_assets.explicit.fit.probability import RATING_COLUMNS
+from lunguage_assets.explicit.fit.readers import RATING_COLUMNS
 from lunguage_assets.files import cell_of_sheet, sheet
 
-ANSWERS_FILE, FORM_FILE, INSTRUCTIONS_FILE = "ratings.csv", "ratings.html", "instructions.txt"
 _QUESTION_COLUMNS = ("number", "phrase", "sentence")
 
 
@@ -88,9 +87,9 @@ def write_rating_survey(
         questions=survey.questions, instructions=instructions.strip().split("\n\n"), restrict=restrict
     )
     contents = {
-        ANSWERS_FILE: sheet([header, *rows]),
-        FORM_FILE: page,
-        INSTRUCTIONS_FILE: instructions,
+        "ratings.csv": sheet([header, *rows]),
+        "ratings.html": page,
+        "instructions.txt": instructions,
     }
     return write_survey_files(folder, contents, restrict=restrict)
 
@@ -107,12 +106,11 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     """
     rows, raters = _filled_in(path)
     ratings = [
-        (
+        [
             rater,
-            cell_of_sheet(row["phrase"]),
-            cell_of_sheet(row["sentence"]),
-            _answer(path, number, rater, row[rater]),
-        )
+            *(cell_of_sheet(row[name]) for name in ("phrase", "sentence")),
+            _answer(path, number, rater, row),
+        ]
         for rater in raters
         for number, row in rows
         if row[rater].strip()
@@ -120,7 +118,7 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     if not ratings:
         raise InputError(path.name, "no rating", "at least one", "Fill in a column; nothing was imported.")
     heard = {rater for rater, *_ in ratings}
-    return sheet([list(RATING_COLUMNS), *map(list, ratings)]), len(heard), len(ratings)
+    return sheet([list(RATING_COLUMNS), *ratings]), len(heard), len(ratings)
 
 
 def _filled_in(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
@@ -130,38 +128,25 @@ def _filled_in(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]
             names = [name for name in reader.fieldnames or () if name]
             rows = list(enumerate(reader, start=1))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            path.name,
-            f"an unreadable file ({type(error).__name__})",
-            "a CSV in UTF-8",
-            "Save it again as CSV.",
-        ) from None
+        found = f"an unreadable file ({type(error).__name__})"
+        raise InputError(path.name, found, "a CSV in UTF-8", "Save it again as CSV.") from None
     missing = [name for name in _QUESTION_COLUMNS if name not in names]
     raters = [name for name in names if name not in _QUESTION_COLUMNS]
     if missing or not raters:
-        raise InputError(
-            path.name,
-            f"no column {missing or 'of a rater'}",
-            f"columns {list(_QUESTION_COLUMNS)} and one per rater",
-            "Take the file that `lunguage survey make-ratings` wrote.",
-        )
+        expected = f"columns {list(_QUESTION_COLUMNS)} and one per rater"
+        remedy = "Take the file that `lunguage survey make-ratings` wrote."
+        raise InputError(path.name, f"no column {missing or 'of a rater'}", expected, remedy)
     if len(set(names)) < len(names):
         raise InputError(path.name, "two columns of one name", "a code per rater", "Rename one of them.")
     return rows, raters
 
 
-def _answer(path: Path, number: int, rater: str, text: str) -> str:
+def _answer(path: Path, number: int, rater: str, row: dict[str, str]) -> str:
     try:
-        value = float(text.strip().removesuffix("%"))
+        value = float(row[rater].strip().removesuffix("%"))
     except ValueError:
         value = math.nan
     if not 0.0 <= value <= 100.0:
-        raise InputError(
-            path.name,
-            "no such number",
-            "a number from 0 to 100, or nothing",
-            "Mend the rating; nothing was imported.",
-            row=number,
-            column=rater,
-        )
+        expected, remedy = "a number from 0 to 100, or nothing", "Mend the rating; nothing was imported."
+        raise InputError(path.name, "no such number", expected, remedy, row=number, column=rater)
     return f"{value:g}"

@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import coins, mix, text_hash, text_hashes
-from lunguage_assets.explicit.analysis.agreement_rows import agreement_row
+from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
 from lunguage_assets.explicit.analysis.experts.expert_views import OCCUPATION
 from lunguage_assets.explicit.analysis.experts.experts import MISSING, UNREADABLE, Experts, Responses
 from lunguage_assets.explicit.analysis.reliability import (
-    Estimate,
+    MeasuredValue,
     fleiss_kappa,
     independent,
     interval,
@@ -29,20 +29,15 @@ from lunguage_assets.explicit.analysis.reliability import (
     ratio,
 )
 from lunguage_assets.explicit.analysis.trust.diagnostics import pair_votes, wilson
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
-NOT_RANKED, SAME_PLACE, NOT_COMPARED = (
-    "phrase not ranked",
-    "same place in the ranking",
-    "no valid comparison by that judge",
-)
+NOT_RANKED, SAME_PLACE = "phrase not ranked", "same place in the ranking"
+NOT_COMPARED = "no valid comparison by that judge"
 MISSING_ANSWER, UNREADABLE_ANSWER = "missing answer", "unreadable answer"
 UNUSABLE_ROW, SILENT = "unusable row", "column without any answer"
 """Why a case is left out."""
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -129,17 +124,17 @@ def _ranking_choice(responses: Responses, ranker: str, ranking: pd.DataFrame) ->
 
 def _majority_choice(responses: Responses, judge: str, frame: pd.DataFrame, seed: int) -> _Reference:
     votes = pair_votes(frame)
-    tie = coins(
-        mix(text_hash(seed, "majority", judge), text_hashes(votes.phrase_a), text_hashes(votes.phrase_b))
-    )
-    wins = np.where(votes.for_a == votes.for_b, tie, votes.for_b > votes.for_a)
-    decided = votes.for_a + votes.for_b > 0
+    hashes = [text_hashes(votes[name]) for name in ("phrase_a", "phrase_b")]
+    tie = coins(mix(text_hash(seed, "majority", judge), *hashes))
+    b_wins = np.where(votes["for_a"] == votes["for_b"], tie, votes["for_b"] > votes["for_a"])
+    winners = votes["phrase_b"].where(b_wins, votes["phrase_a"])
+    decided = (votes["for_a"] + votes["for_b"] > 0).to_numpy(dtype=bool)
     winner = {
-        frozenset((a, b)): b if b_wins else a
-        for a, b, b_wins, valid in zip(
-            votes.phrase_a, votes.phrase_b, wins.tolist(), decided.tolist(), strict=True
+        frozenset(pair): phrase
+        for *pair, phrase in zip(
+            *(column[decided].tolist() for column in (votes["phrase_a"], votes["phrase_b"], winners)),
+            strict=True,
         )
-        if valid
     }
     said = [winner.get(frozenset(pair)) for pair in zip(responses.phrase_1, responses.phrase_2, strict=True)]
     choice = [
@@ -156,14 +151,9 @@ def _individual_rows(responses: Responses, reference: _Reference) -> Iterator[di
         chosen = responses.chosen[:, number]
         both = (chosen >= 0) & (reference.choice >= 0)
         estimate = wilson(int((chosen == reference.choice)[both].sum()), int(both.sum()))
-        row = agreement_row(
-            reference.measure,
-            estimate,
-            first=expert,
-            second=reference.name,
-            left_out=_reasons(chosen[:, None], reference),
-        )
-        yield {**row, "group": "all"}
+        left_out = _reasons(chosen[:, None], reference)
+        names = {"first": expert, "second": reference.name}
+        yield agreement_row(reference.measure, estimate, **names, left_out=left_out, group="all")
 
 
 def _reasons(chosen: Integers, reference: _Reference | None = None) -> dict[str, int]:
@@ -189,11 +179,9 @@ def _average_row(
     value = float(mean_defined(ratio(equal.sum(axis=0), both.sum(axis=0))))
     known = value if np.isfinite(value) else None
     limits = (None, None) if known is None else interval(known, _resampled_average(equal, both, settings))
-    estimate = Estimate(known, *limits, int(both.sum()))
-    row = agreement_row(
-        reference.measure, estimate, second=reference.name, left_out=_reasons(chosen, reference)
-    )
-    return {**row, "group": group}
+    estimate = MeasuredValue(known, *limits, int(both.sum()))
+    left_out = _reasons(chosen, reference)
+    return agreement_row(reference.measure, estimate, second=reference.name, left_out=left_out, group=group)
 
 
 def _resampled_average(equal: Floats, both: Floats, settings: ExplicitSettings) -> Floats:
@@ -226,20 +214,21 @@ def _among_experts(
         for number, (a, b) in enumerate(combinations(members.tolist(), 2)):
             unanswered = {"no answer of both": len(position) - int(table.n[number])}
             first, second = sorted((responses.experts[a], responses.experts[b]))
-            row = agreement_row(
-                "with expert", table.of_pair(number), first=first, second=second, left_out=unanswered
+            names = {"first": first, "second": second}
+            yield agreement_row(
+                "with expert", table.of_pair(number), **names, left_out=unanswered, group=group
             )
-            yield {**row, "group": group}
     mean = table.mean()
     apart = {"two experts without a common answer": len(table.pairs) - mean.n}
-    yield {**agreement_row("with expert", mean, left_out=apart), "group": group}
+    yield agreement_row("with expert", mean, left_out=apart, group=group)
     answers = (position >= 0).sum(axis=1)
     incomplete = {"pair not answered by every expert": int((answers < len(members)).sum())}
     unpaired = {"pair with fewer than two answers": int((answers < 2).sum())}
     for coding, ratings in (("phrase", _as_phrases(responses, position)), ("position", position)):
         kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
-        yield {**agreement_row("fleiss kappa", kappa, coding=coding, left_out=incomplete), "group": group}
-        yield {**agreement_row("krippendorff alpha", alpha, coding=coding, left_out=unpaired), "group": group}
+        same = {"coding": coding, "group": group}
+        yield agreement_row("fleiss kappa", kappa, left_out=incomplete, **same)
+        yield agreement_row("krippendorff alpha", alpha, left_out=unpaired, **same)
 
 
 def _as_phrases(responses: Responses, position: Integers) -> Integers:
@@ -257,14 +246,9 @@ def _as_phrases(responses: Responses, position: Integers) -> Integers:
 
 def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:
     """Rows and columns of the responses that were left out before any comparison."""
-    nothing = Estimate(None, None, None, 0)
+    unusable = {UNUSABLE_ROW: responses.left_out_rows}
     if responses.left_out_rows:
-        yield {
-            **agreement_row("not compared", nothing, left_out={UNUSABLE_ROW: responses.left_out_rows}),
-            "group": "all",
-        }
+        yield agreement_row("not compared", NOT_DEFINED, left_out=unusable, group="all")
+    silent = {SILENT: len(responses)}
     for expert in responses.silent:
-        yield {
-            **agreement_row("not compared", nothing, first=expert, left_out={SILENT: len(responses)}),
-            "group": "all",
-        }
+        yield agreement_row("not compared", NOT_DEFINED, first=expert, left_out=silent, group="all")

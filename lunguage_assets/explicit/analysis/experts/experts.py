@@ -8,23 +8,23 @@ is in `expert_agreement.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lunguage_assets.corpus.records import Record, read_records
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.analysis.experts.transposed import transposed
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 
 FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
 """Codes of a cell: the first phrase, the second, nothing, something else."""
 
 Role = Literal["writer", "reader", ""]
+_ROLES: dict[str, Role] = {"writer": "writer", "reader": "reader", "": ""}
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
 EXPERT_COLUMNS = ("expert", "role", "occupation", "years_of_experience")
 ANSWER = "one of the row's two phrases, 1, 2 or nothing"
@@ -36,6 +36,12 @@ _YEARS = re.compile(
     r"(?P<low>\d+(?:\.\d+)?)(?:\s*(?:to|-|\u2013)\s*(?P<high>\d+(?:\.\d+)?))?\s*(?:years?|yrs?)?"
 )
 _NUMBERS = {"1": FIRST, "1.0": FIRST, "2": SECOND, "2.0": SECOND}
+_ASKED = {
+    "years_of_experience": ("years", "experience"),
+    "occupation": ("occupation", "profession", "specialty"),
+    "role": ("role", "writer", "reader"),
+}
+"""Column -> words of a question that asks for it, in the paper's form; the first that fits counts."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Responses:
     experts: tuple[str, ...]
     phrase_1: tuple[str, ...]
     phrase_2: tuple[str, ...]
-    chosen: NDArray[np.int64]
+    chosen: Integers
     silent: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     left_out_rows: int = 0
@@ -90,6 +96,31 @@ class Experts:
         return " ".join(stated.lower().split())
 
 
+@dataclass(frozen=True)
+class _Sheet:
+    """A file that people filled in, and what of it was left out."""
+
+    file: str
+    problems: list[InputError] = field(default_factory=list)
+
+    def error(
+        self, found: str, expected: str, remedy: str, row: int | None = None, column: str | None = None
+    ) -> InputError:
+        return InputError(self.file, found, expected, remedy, row=row, column=column)
+
+    def note(self, found: str, expected: str, remedy: str, row: int, column: str | None = None) -> None:
+        self.problems.append(self.error(found, expected, remedy, row, column))
+
+    def whole(self, records: Iterable[Record], width: int) -> Iterator[Record]:
+        """The records that are not broken; of the others a note is taken."""
+        for record in records:
+            if record.broken:
+                remedy = "Mend the commas and quotes of the row."
+                self.note(record.found, f"{width} values", remedy, record.number)
+            else:
+                yield record
+
+
 def load_responses(path: Path) -> Responses:
     """Responses from a CSV with the columns phrase_1, phrase_2 and one per expert.
 
@@ -103,93 +134,62 @@ def load_responses(path: Path) -> Responses:
             of which none is an answer: it is no expert's, or its expert would agree with nobody.
     """
     header, records = read_records(path)
+    sheet = _Sheet(path.name)
     names = [_folded(name) for name in header]
     missing = [name for name in PHRASE_COLUMNS if names.count(name) != 1]
     further = [i for i, name in enumerate(names) if not _OF_THE_SURVEY.fullmatch(name)]
-    places = [i for i in further if not _NO_EXPERT.fullmatch(names[i])]
+    places = {i: header[i] for i in further if not _NO_EXPERT.fullmatch(names[i])}
     form = "the columns phrase_1, phrase_2 and one column per expert"
     if missing:
-        raise InputError(
-            path.name,
-            f"not exactly one column {missing[0]}",
-            form,
-            "Start from the file that `lunguage survey make` writes.",
-        )
+        remedy = "Start from the file that `lunguage survey make` writes."
+        raise sheet.error(f"not exactly one column {missing[0]}", form, remedy)
     if not places:
-        raise InputError(
-            path.name,
-            "no expert's column",
-            form,
-            "Add a column per expert, with the expert's name as its header.",
-        )
-    problems: list[InputError] = []
-    rows: list[tuple[str, str, list[int]]] = []
+        remedy = "Add a column per expert, with the expert's name as its header."
+        raise sheet.error("no expert's column", form, remedy)
+    every = list(records)
     seen: dict[frozenset[str], int] = {}
-    left_out = 0
-    for record in records:
-        phrases = _phrases(record, names, seen, path.name, problems)
-        if phrases is None:
-            left_out += 1
-        else:
-            entries = [_entry(record, i, header[i], phrases, path.name, problems) for i in places]
-            rows.append((*phrases, entries))
+    rows: list[tuple[str, str]] = []
+    entries: list[list[int]] = []
+    for record in sheet.whole(every, len(names)):
+        phrases = _phrases(record, names, seen, sheet)
+        if phrases is not None:
+            rows.append(phrases)
+            entries.append([_entry(record, i, name, phrases, sheet) for i, name in places.items()])
     if not rows:
-        raise InputError(
-            path.name, "no usable row", "a pair of phrases in every row", "Mend the file." + _first(problems)
-        )
-    _refuse_unreadable([header[i] for i in places], [entries for _, _, entries in rows], path.name)
-    ignored = tuple(header[i] or f"number {i + 1}" for i in further if i not in places)
-    return replace(_responses([header[i] for i in places], rows, left_out, problems), ignored=ignored)
-
-
-def _refuse_unreadable(names: Sequence[str], rows: Sequence[Sequence[int]], file: str) -> None:
-    """Refuse a column with entries of which none is an answer, by its name."""
-    for name, entries in zip(names, zip(*rows, strict=True), strict=True):
-        unreadable = entries.count(UNREADABLE)
-        if unreadable and max(entries) < 0:
-            raise InputError(
-                file,
-                f"{unreadable} {'entry' if unreadable == 1 else 'entries'} and no answer among them",
-                ANSWER,
-                "Delete the column if it is no expert's, otherwise mend its entries; nothing was imported.",
-                column=name,
-            )
-
-
-def _responses(
-    names: Sequence[str],
-    rows: Sequence[tuple[str, str, list[int]]],
-    left_out: int,
-    problems: list[InputError],
-) -> Responses:
-    chosen = np.array([entries for _, _, entries in rows], dtype=np.int64)
+        first = f" The first problem is: {sheet.problems[0]}" if sheet.problems else ""
+        raise sheet.error("no usable row", "a pair of phrases in every row", "Mend the file." + first)
+    chosen = np.array(entries, dtype=np.int64)
+    _refuse_unreadable(list(places.values()), chosen, sheet)
     answered = (chosen != MISSING).any(axis=0)
     return Responses(
-        experts=tuple(name for name, some in zip(names, answered.tolist(), strict=True) if some),
-        phrase_1=tuple(first for first, _, _ in rows),
-        phrase_2=tuple(second for _, second, _ in rows),
+        experts=tuple(name for name, some in zip(places.values(), answered.tolist(), strict=True) if some),
+        phrase_1=tuple(first for first, _ in rows),
+        phrase_2=tuple(second for _, second in rows),
         chosen=chosen[:, answered],
-        silent=tuple(name for name, some in zip(names, answered.tolist(), strict=True) if not some),
-        left_out_rows=left_out,
-        problems=tuple(problems),
+        silent=tuple(name for name, some in zip(places.values(), answered.tolist(), strict=True) if not some),
+        ignored=tuple(header[i] or f"number {i + 1}" for i in further if i not in places),
+        left_out_rows=len(every) - len(rows),
+        problems=tuple(sheet.problems),
     )
 
 
+def _refuse_unreadable(names: Sequence[str], chosen: Integers, sheet: _Sheet) -> None:
+    """Refuse a column with entries of which none is an answer, by its name."""
+    remedy = "Delete the column if it is no expert's, otherwise mend its entries; nothing was imported."
+    for name, entries in zip(names, chosen.T, strict=True):
+        unreadable = int((entries == UNREADABLE).sum())
+        if unreadable and entries.max() < 0:
+            found = f"{unreadable} {'entry' if unreadable == 1 else 'entries'} and no answer among them"
+            raise sheet.error(found, ANSWER, remedy, column=name)
+
+
 def _phrases(
-    record: Record,
-    names: Sequence[str],
-    seen: dict[frozenset[str], int],
-    file: str,
-    problems: list[InputError],
+    record: Record, names: Sequence[str], seen: dict[frozenset[str], int], sheet: _Sheet
 ) -> tuple[str, str] | None:
     """The two phrases of a row; None for a row that cannot be used, which is noted."""
-    if record.broken:
-        problems.append(_broken(record, names, file))
-        return None
     first, second = (normal_phrase(record.values[names.index(name)]) for name in PHRASE_COLUMNS)
-    column = "phrase_1" if not first else "phrase_2"
     pair = frozenset((first, second))
-    found, remedy = "", "Mend or delete the row."
+    found = ""
     if not first or not second:
         found = "an empty phrase"
     elif first == second:
@@ -197,35 +197,22 @@ def _phrases(
     elif pair in seen:
         found = f"the pair of row {seen[pair]}"
     if found:
-        problems.append(
-            InputError(
-                file, found, "two different phrases, each pair once", remedy, row=record.number, column=column
-            )
-        )
+        column = "phrase_1" if not first else "phrase_2"
+        expected = "two different phrases, each pair once"
+        sheet.note(found, expected, "Mend or delete the row.", record.number, column)
         return None
     seen[pair] = record.number
     return first, second
 
 
-def _entry(
-    record: Record, place: int, expert: str, phrases: tuple[str, str], file: str, problems: list[InputError]
-) -> int:
+def _entry(record: Record, place: int, expert: str, phrases: tuple[str, str], sheet: _Sheet) -> int:
     entry = normal_phrase(record.values[place])
     if not entry:
         return MISSING
     if entry in phrases:
         return phrases.index(entry)
     if entry not in _NUMBERS:
-        problems.append(
-            InputError(
-                file,
-                "something else",
-                ANSWER,
-                "Mend the entry or empty it.",
-                row=record.number,
-                column=expert,
-            )
-        )
+        sheet.note("something else", ANSWER, "Mend the entry or empty it.", record.number, expert)
     return _NUMBERS.get(entry, UNREADABLE)
 
 
@@ -235,7 +222,7 @@ def load_experts(path: Path | None) -> Experts:
     Columns: expert, role, occupation, years_of_experience (7, or 5 to 10). The role is `writer` (of reports),
     `reader`, or empty. A row without a name, with a name that an earlier row has, or a broken one is left
     out; an unreadable role or number of years counts as not said. The paper's own form is read too: a row per
-    question, a column per expert (`transposed`).
+    question, a column per expert.
 
     Raises:
         InputError: not a CSV, or a missing column expert or role; of the other form, no question about the
@@ -244,77 +231,90 @@ def load_experts(path: Path | None) -> Experts:
     if path is None or not path.exists():
         return Experts({})
     header, records = read_records(path, may_be_empty=True)
+    sheet = _Sheet(path.name)
     names = [_folded(name) for name in header]
-    turned: list[InputError] = []
     if "question" in names and "expert" not in names:
-        names, records = transposed(header, records, path.name, turned)
+        names, records = _transposed(header, records, sheet)
     for name in EXPERT_COLUMNS[:2]:
         if names.count(name) != 1:
-            raise InputError(
-                path.name,
-                f"not exactly one column {name}",
-                f"columns {', '.join(EXPERT_COLUMNS)}",
-                "Mend the header.",
-            )
+            expected = f"columns {', '.join(EXPERT_COLUMNS)}"
+            raise sheet.error(f"not exactly one column {name}", expected, "Mend the header.")
     described: dict[str, Expert] = {}
-    problems = turned
-    for record in records:
-        expert = _expert(record, names, described, path.name, problems)
+    for record in sheet.whole(records, len(names)):
+        expert = _expert(record, names, described, sheet)
         if expert is not None:
             described[expert.name] = expert
-    return Experts(described, tuple(problems))
+    return Experts(described, tuple(sheet.problems))
 
 
 def _expert(
-    record: Record, names: Sequence[str], described: dict[str, Expert], file: str, problems: list[InputError]
+    record: Record, names: Sequence[str], described: dict[str, Expert], sheet: _Sheet
 ) -> Expert | None:
-    if record.broken:
-        problems.append(_broken(record, names, file))
-        return None
     values = dict(zip(names, (value.strip() for value in record.values), strict=True))
     name, role = values["expert"], values["role"].lower()
-    if not name and not any(values.values()):
+    if not any(values.values()):
         return None
     if not name or name in described:
         found = "the expert of an earlier row" if name else "no name"
-        problems.append(
-            InputError(
-                file,
-                found,
-                "every expert once",
-                "Mend or delete the row.",
-                row=record.number,
-                column="expert",
-            )
-        )
+        sheet.note(found, "every expert once", "Mend or delete the row.", record.number, "expert")
         return None
-    if role not in ("writer", "reader", ""):
-        problems.append(
-            InputError(
-                file,
-                "something else",
-                "writer, reader or nothing",
-                "Mend the entry.",
-                row=record.number,
-                column="role",
-            )
-        )
-        role = ""
+    mend = "Mend the entry."
+    if role not in _ROLES:
+        sheet.note("something else", "writer, reader or nothing", mend, record.number, "role")
     years = _years(values.get("years_of_experience", ""))
     if years is None and values.get("years_of_experience"):
-        column = "years_of_experience"
-        problems.append(
-            InputError(
-                file,
-                "no number",
-                "years from 0 to 80, such as 7 or 5 to 10",
-                "Mend the entry.",
-                row=record.number,
-                column=column,
-            )
+        expected = "years from 0 to 80, such as 7 or 5 to 10"
+        sheet.note("no number", expected, mend, record.number, "years_of_experience")
+    return Expert(name, _ROLES.get(role, ""), values.get("occupation", ""), years)
+
+
+def _transposed(
+    header: Sequence[str], records: Iterable[Record], sheet: _Sheet
+) -> tuple[list[str], Iterator[Record]]:
+    """The description of experts as the paper publishes it, a row per question and a column per expert, as
+    column names and a record per expert, numbered by the expert's column from 1.
+
+    Columns without a name, and one named number or id, are nobody's. A broken row, a question that asks for
+    nothing known and one that is asked again are noted and left out.
+
+    Raises:
+        InputError: no question asks for occupation, experience or role.
+    """
+    folded = [name.strip().lower() for name in header]
+    question = folded.index("question")
+    places = [i for i, name in enumerate(folded) if name not in ("", "question", "number", "no", "id")]
+    answers: dict[str, list[str]] = {}
+    for record in records:
+        column, found = _asked_for(record, question)
+        if column and column in answers:
+            found = f"a second question about {column}"
+        if found:
+            expected = "questions about occupation, years of experience or role, each once"
+            place = None if record.broken else header[question]
+            sheet.note(found, expected, "Mend or delete the row.", record.number, place)
+        else:
+            answers[column] = record.values
+    if not answers:
+        raise sheet.error(
+            "no row that asks for occupation, years of experience or role",
+            "such questions in column question, and a column per expert",
+            "Mend the questions, or describe the experts as `lunguage survey make` does: a row per expert.",
+            column=header[question],
         )
-    known: Role = "writer" if role == "writer" else "reader" if role == "reader" else ""
-    return Expert(name, known, values.get("occupation", ""), years)
+    turned = (
+        Record(number, [header[i], *(answers[name][i] if name in answers else "" for name in _ASKED)])
+        for number, i in enumerate(places, start=1)
+    )
+    return ["expert", *_ASKED], turned
+
+
+def _asked_for(record: Record, question: int) -> tuple[str, str]:
+    """The column that a row's question asks for, or what is wrong with the row."""
+    if record.broken:
+        return "", record.found
+    words = record.values[question].lower()
+    column = next((column for column, signs in _ASKED.items() if any(sign in words for sign in signs)), "")
+    return column, "" if column else "another question"
 
 
 def undescribed(responses: Responses, experts: Experts) -> tuple[list[str], list[str]]:
@@ -338,12 +338,3 @@ def _years(value: str) -> float | None:
 def _folded(name: str) -> str:
     folded = re.sub(r"[\s_-]+", "_", name.strip().lower())
     return _SPELLINGS.get(folded, folded)
-
-
-def _first(problems: Sequence[InputError]) -> str:
-    return f" The first problem is: {problems[0]}" if problems else ""
-
-
-def _broken(record: Record, names: Sequence[str], file: str) -> InputError:
-    remedy = "Mend the commas and quotes of the row."
-    return InputError(file, record.found, f"{len(names)} values", remedy, row=record.number)

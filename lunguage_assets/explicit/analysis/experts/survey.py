@@ -20,13 +20,6 @@ from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.analysis.experts.experts import EXPERT_COLUMNS
 from lunguage_assets.files import replace_text, sheet, write_private
 
-RESPONSES_FILE, EXPERTS_FILE, FORM_FILE, INSTRUCTIONS_FILE = (
-    "responses.csv",
-    "experts.csv",
-    "survey.html",
-    "instructions.txt",
-)
-
 
 @dataclass(frozen=True)
 class Question:
@@ -79,10 +72,8 @@ def make_survey(
     }
     ranked = [phrase for phrase in ranking.sort_values("rank")["phrase"].tolist() if phrase in sentences]
     if len(ranked) < 2:
-        raise MethodError(
-            f"{len(ranked)} phrases are ranked; a survey needs two "
-            'at least. Use a larger corpus, or ruler = "published".'
-        )
+        remedy = 'Use a larger corpus, or ruler = "published".'
+        raise MethodError(f"{len(ranked)} phrases are ranked; a survey needs two at least. {remedy}")
     chosen = spread_pairs(ranked, pairs, seed)
     chosen.sort(key=lambda pair: text_hash(seed, "order of questions", *pair))
     questions = []
@@ -149,13 +140,12 @@ def write_survey(survey: Survey, folder: Path, *, experts: int = 6, restrict: bo
     Raises:
         ConfigurationError: the folder has one of these files with other content; nothing is written.
     """
-    instructions = resource("survey", "instructions.txt").read_text(encoding="utf-8")
     rows = [list(EXPERT_COLUMNS), *([f"expert_{number}", "", "", ""] for number in range(1, experts + 1))]
     contents = {
-        RESPONSES_FILE: sheet(response_rows(survey, experts)),
-        FORM_FILE: form(survey, restrict=restrict),
-        EXPERTS_FILE: sheet(rows),
-        INSTRUCTIONS_FILE: instructions,
+        "responses.csv": sheet(response_rows(survey, experts)),
+        "survey.html": form(survey, restrict=restrict),
+        "experts.csv": sheet(rows),
+        "instructions.txt": resource("survey", "instructions.txt").read_text(encoding="utf-8"),
     }
     return write_survey_files(folder, contents, restrict=restrict)
 
@@ -166,7 +156,13 @@ def write_survey_files(folder: Path, contents: Mapping[str, str], *, restrict: b
     Raises:
         ConfigurationError: the folder has one of these files with other content; nothing is written.
     """
-    _keep_filled_in(folder, contents)
+    for name, content in contents.items():
+        path = folder / name
+        if path.exists() and path.read_bytes() != content.encode("utf-8"):
+            raise ConfigurationError(
+                f"{path} exists with other content, perhaps filled in. Name another folder with --out, or "
+                "move the file."
+            )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700 if restrict else 0o777)
     for name, content in contents.items():
         if restrict:
@@ -174,17 +170,6 @@ def write_survey_files(folder: Path, contents: Mapping[str, str], *, restrict: b
         else:
             replace_text(folder / name, content)
     return [folder / name for name in contents]
-
-
-def _keep_filled_in(folder: Path, contents: Mapping[str, str]) -> None:
-    """Refuse to write over a file that has other content: somebody may have filled it in."""
-    for name, content in contents.items():
-        path = folder / name
-        if path.exists() and path.read_bytes() != content.encode("utf-8"):
-            raise ConfigurationError(
-                f"{path} exists with other content, perhaps filled "
-                "in. Name another folder with --out, or move the file."
-            )
 
 
 def response_rows(survey: Survey, experts: int) -> list[list[str]]:
@@ -198,14 +183,9 @@ def response_rows(survey: Survey, experts: int) -> list[list[str]]:
     header += [f"expert_{number}" for number in range(1, experts + 1)]
     rows = [header]
     for question in survey.questions:
-        padded = [
-            sentence
-            for _, examples in question.sides
-            for sentence in (*examples, *[""] * (width - len(examples)))
-        ]
-        rows.append(
-            [str(question.number), *(phrase for phrase, _ in question.sides), *padded, *[""] * experts]
-        )
+        padded = [cell for _, shown in question.sides for cell in (*shown, *[""] * (width - len(shown)))]
+        phrases = [phrase for phrase, _ in question.sides]
+        rows.append([str(question.number), *phrases, *padded, *[""] * experts])
     return rows
 
 

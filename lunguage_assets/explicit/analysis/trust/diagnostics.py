@@ -5,17 +5,16 @@ Position bias, invalid answers, consistency over repetitions, cycles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
-from lunguage_assets.explicit.analysis.reliability import Estimate, independent, shares
+from lunguage_assets.explicit.analysis.reliability import MeasuredValue, independent, shares
 from lunguage_assets.settings import ExplicitSettings
 
 Verdict = Literal["even", "biased", "positions fixed", "no valid answer", "no matches"]
@@ -33,11 +32,10 @@ class PositionBias:
     sentence_1. Both intervals take answers as independent.
     """
 
-    judge: str
-    overall: Estimate
-    a_first: Estimate
-    b_first: Estimate
-    effect: Estimate
+    overall: MeasuredValue
+    a_first: MeasuredValue
+    b_first: MeasuredValue
+    effect: MeasuredValue
     p_value: float | None
     invalid: int
     verdict: Verdict
@@ -51,11 +49,11 @@ class PositionBias:
         return self.verdict not in ("biased", "no valid answer")
 
 
-def position_bias(matches: Mapping[str, pd.DataFrame], tolerance: float = 0.05) -> tuple[PositionBias, ...]:
-    """The position bias of every judge, by name.
+def position_bias(frame: pd.DataFrame, tolerance: float = 0.05) -> PositionBias:
+    """The position bias of one judge.
 
     Args:
-        matches: `COMPARISON_MATCHES` frame per judge.
+        frame: its `COMPARISON_MATCHES` frame.
         tolerance: a judge is biased when P(sentence_1) is farther from one half than this, and significantly
             so (5%, exact test).
 
@@ -63,10 +61,6 @@ def position_bias(matches: Mapping[str, pd.DataFrame], tolerance: float = 0.05) 
     half the time whatever the sentences are, and the binomial test is exact. With fixed positions content and
     position cannot be told apart: no test, no verdict.
     """
-    return tuple(_position_bias(judge, matches[judge], tolerance) for judge in sorted(matches))
-
-
-def _position_bias(judge: str, frame: pd.DataFrame, tolerance: float) -> PositionBias:
     from scipy.stats import binomtest
 
     answer, swapped = frame["answer"].to_numpy(), frame["swapped"].to_numpy(dtype=bool)
@@ -84,7 +78,6 @@ def _position_bias(judge: str, frame: pd.DataFrame, tolerance: float) -> Positio
     elif abs(hits / n - 0.5) > tolerance and p_value < _SIGNIFICANT:
         verdict = "biased"
     return PositionBias(
-        judge=judge,
         overall=wilson(hits, n),
         a_first=wilson(*a_first),
         b_first=wilson(*b_first),
@@ -95,17 +88,17 @@ def _position_bias(judge: str, frame: pd.DataFrame, tolerance: float) -> Positio
     )
 
 
-def wilson(hits: int, n: int) -> Estimate:
+def wilson(hits: int, n: int) -> MeasuredValue:
     """A share with Wilson's 95% interval, which takes the cases as independent."""
     from scipy.stats import binomtest
 
     if n == 0:
         return NOT_DEFINED
     limits = binomtest(hits, n).proportion_ci(method="wilson")
-    return Estimate(hits / n, float(limits.low), float(limits.high), n)
+    return MeasuredValue(hits / n, float(limits.low), float(limits.high), n)
 
 
-def _position_effect(a_first: tuple[int, int], b_first: tuple[int, int]) -> Estimate:
+def _position_effect(a_first: tuple[int, int], b_first: tuple[int, int]) -> MeasuredValue:
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     chose_a, of_a_first = a_first
@@ -115,15 +108,16 @@ def _position_effect(a_first: tuple[int, int], b_first: tuple[int, int]) -> Esti
     low, high = confint_proportions_2indep(
         chose_a, of_a_first, chose_a_shown_second, of_b_first, method="newcomb", compare="diff"
     )
-    return Estimate(value, min(float(low), value), max(float(high), value), of_a_first + of_b_first)
+    return MeasuredValue(value, min(float(low), value), max(float(high), value), of_a_first + of_b_first)
 
 
 def diagnostic_rows(judge: str, frame: pd.DataFrame, settings: ExplicitSettings) -> Iterator[dict[str, Any]]:
     """Rows of `JUDGE_AGREEMENT` about one judge."""
-    bias = _position_bias(judge, frame, tolerance=0.0)
+    bias = position_bias(frame, tolerance=0.0)
     invalid = {"invalid answer": bias.invalid}
-    overall = agreement_row("sentence_1 chosen", bias.overall, first=judge, left_out=invalid)
-    yield {**overall, "p_value": bias.p_value}
+    yield agreement_row(
+        "sentence_1 chosen", bias.overall, first=judge, left_out=invalid, p_value=bias.p_value
+    )
     yield agreement_row("sentence_1 chosen, phrase_a shown first", bias.a_first, first=judge)
     yield agreement_row("sentence_1 chosen, phrase_b shown first", bias.b_first, first=judge)
     fixed = {_FIXED: len(frame) - bias.invalid} if bias.verdict == "positions fixed" else {}
@@ -136,70 +130,45 @@ def diagnostic_rows(judge: str, frame: pd.DataFrame, settings: ExplicitSettings)
     yield agreement_row("cyclic triads", cycles, first=judge, left_out=undecided)
 
 
-@dataclass(frozen=True)
-class Votes:
-    """Valid answers of one judge per phrase pair, all of shape (pairs,).
-
-    The phrases of a pair are in alphabetical order; `for_a` and `for_b` count their wins.
+def pair_votes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Votes of one judge over the repetitions of each phrase pair: `phrase_a` and `phrase_b`, in alphabetical
+    order, and their wins `for_a` and `for_b`. A pair with invalid answers only has no votes.
     """
-
-    phrase_a: tuple[str, ...]
-    phrase_b: tuple[str, ...]
-    for_a: NDArray[np.int64]
-    for_b: NDArray[np.int64]
-
-
-def pair_votes(frame: pd.DataFrame) -> Votes:
-    """Votes of one judge over the repetitions of each phrase pair.
-
-    A pair with invalid answers only has no votes.
-    """
-    winner = frame["winner"]
-    votes = pd.DataFrame(
-        {
-            "a": frame["phrase_a"],
-            "b": frame["phrase_b"],
-            "for_a": (winner == frame["phrase_a"]).fillna(False).astype("int64"),
-            "for_b": (winner == frame["phrase_b"]).fillna(False).astype("int64"),
-        }
-    )
-    summed = votes.groupby(["a", "b"], sort=True)[["for_a", "for_b"]].sum().reset_index()
-    return Votes(
-        tuple(summed["a"].tolist()),
-        tuple(summed["b"].tolist()),
-        summed["for_a"].to_numpy(dtype=np.int64),
-        summed["for_b"].to_numpy(dtype=np.int64),
-    )
+    wins = {
+        f"for_{side}": (frame["winner"] == frame[f"phrase_{side}"]).fillna(False).astype("int64")
+        for side in "ab"
+    }
+    votes = frame[["phrase_a", "phrase_b"]].assign(**wins)
+    return votes.groupby(["phrase_a", "phrase_b"], sort=True).sum().reset_index()
 
 
-def _majority_share(votes: Votes, settings: ExplicitSettings) -> tuple[Estimate, dict[str, int]]:
+def _majority_share(votes: pd.DataFrame, settings: ExplicitSettings) -> tuple[MeasuredValue, dict[str, int]]:
     """Mean over phrase pairs of the majority's share of the answers.
 
     It is 1 for a judge that always says the same, and 0.62 for ten coins. The interval resamples phrase
     pairs.
     """
-    n = votes.for_a + votes.for_b
+    wins = votes[["for_a", "for_b"]].to_numpy(dtype=np.int64)
+    n = wins.sum(axis=1)
     repeated = n > 1
-    share = np.maximum(votes.for_a, votes.for_b) / np.maximum(n, 1) * repeated
+    share = wins.max(axis=1, initial=0) / np.maximum(n, 1) * repeated
     resampling = independent(len(n), settings.seed, settings.bootstrap)
     estimate = shares(share[:, None], repeated[:, None].astype(float), resampling)[0]
     return estimate, {"phrase pair with fewer than two valid answers": int((~repeated).sum())}
 
 
-def _cyclic_triads(votes: Votes) -> tuple[Estimate, dict[str, int]]:
+def _cyclic_triads(votes: pd.DataFrame) -> tuple[MeasuredValue, dict[str, int]]:
     """Share of phrase triples whose majority votes go round in a circle; 0.25 by chance.
 
     Only triples with three decided votes count.
     """
-    phrases = sorted({*votes.phrase_a, *votes.phrase_b})
-    number = {phrase: i for i, phrase in enumerate(phrases)}
+    phrases = pd.Index(sorted({*votes["phrase_a"], *votes["phrase_b"]}))
     beats = np.zeros((len(phrases), len(phrases)))
-    a = np.array([number[phrase] for phrase in votes.phrase_a], dtype=np.int64)
-    b = np.array([number[phrase] for phrase in votes.phrase_b], dtype=np.int64)
-    beats[a, b] = votes.for_a > votes.for_b
-    beats[b, a] = votes.for_b > votes.for_a
+    a, b = phrases.get_indexer(votes["phrase_a"]), phrases.get_indexer(votes["phrase_b"])
+    beats[a, b] = votes["for_a"] > votes["for_b"]
+    beats[b, a] = votes["for_b"] > votes["for_a"]
     decided = beats + beats.T
     triples = round(float(np.trace(decided @ decided @ decided))) // 6
     cyclic = round(float(np.trace(beats @ beats @ beats))) // 3
     left_out = {"phrase triple with a tie or without answers": comb(len(phrases), 3) - triples}
-    return Estimate(cyclic / triples if triples else None, None, None, triples), left_out
+    return MeasuredValue(cyclic / triples if triples else None, None, None, triples), left_out

@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import mix, text_hash
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ranks
 from lunguage_assets.explicit.rating.order_free import rank_correlation
 from lunguage_assets.explicit.rating.ranking import Answers, collect_answers
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.validation import RANKING_ROBUSTNESS
+from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
 
 REPEATS = 10
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def ranking_robustness(

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
 from lunguage_assets.explicit.analysis.recorded import RecordedMatches, recorded_matches
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.fit import fitting
 from lunguage_assets.explicit.fit.asking import NOT_ASKED, Answers
 from lunguage_assets.explicit.fit.fits import LIMIT, NO_OPPONENT, Fits
-from lunguage_assets.explicit.fit.reference import Floats, Integers, Reference, choose_opponents
+from lunguage_assets.explicit.fit.reference import Reference, choose_opponents
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.validation import FIT_VALIDATION
+from lunguage_assets.tables.analyses import FIT_VALIDATION
 
 Strategy = Literal["draw probability", "random"]
 
@@ -58,14 +59,17 @@ class Curves:
 
     `distance`: |rank - known rank| after every step, shape (configurations, phrases, seeds, steps); a fit
         that ends early, out of opponents, keeps its last one. Shape (configurations, phrases, seeds): `steps`
-        played; `stopped`, the step at which the product would have ended the fit; `fitted`, false when it was
-        given up for want of valid answers before that.
+        played; `stopped`, the step at which the product would have ended the fit, 0 when it was given up for
+        want of valid answers before that.
     """
 
     distance: Integers
     steps: Integers
     stopped: Integers
-    fitted: NDArray[np.bool_]
+
+    @property
+    def fitted(self) -> NDArray[np.bool_]:
+        return self.stopped > 0
 
 
 def fit_validation(
@@ -129,37 +133,27 @@ def fit_back(
     ordered = ranking.sort_values("rank", kind="stable")
     mu, variance = ordered["mu"].to_numpy(dtype=np.float64), ordered["sigma"].to_numpy(dtype=np.float64) ** 2
     names = text_hashes(ordered["phrase"])
+    judges = text_hashes(recorded.judges)
     shape = (len(configurations), len(mu), seeds)
-    curves = Curves(
-        np.zeros((*shape, STEPS), np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, bool),
-    )
+    curves = Curves(np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
     for limit in sorted({configuration.opponent_limit for configuration in configurations}):
         group = [i for i, configuration in enumerate(configurations) if configuration.opponent_limit == limit]
         rules = settings.model_copy(update={"opponent_limit": limit, "patience": _NEVER, "step_limit": STEPS})
         for phrase in range(len(mu)):
             others = np.flatnonzero(np.arange(len(mu)) != phrase)
             table = _Table(
-                reference=Reference(mu[others], variance[others], (), ()),
-                names=names[others],
-                outcomes=recorded.outcomes[phrase, others],
-                judges=np.array([text_hash(judge) for judge in recorded.judges], dtype=np.uint64),
+                Reference(mu[others], variance[others], (), ()),
+                int((mu[others] > mu[phrase]).sum()),
+                names[others],
+                recorded.outcomes[phrase, others],
+                judges,
             )
             players = _players(
                 [configurations[i] for i in group], recorded.judges, int(names[phrase]), settings, seeds
             )
-            known = int((mu[others] > mu[phrase]).sum())
             played = _play(players, table, rules, settings)
-            part = np.ix_(group, [phrase], range(seeds))
-            curves.distance[part] = np.abs(played.ranks - known).reshape(len(group), 1, seeds, STEPS)
-            for whole, values in (
-                (curves.steps, played.steps),
-                (curves.stopped, played.stopped),
-                (curves.fitted, played.fitted),
-            ):
-                whole[part] = values.reshape(len(group), 1, seeds)
+            for whole, values in zip(vars(curves).values(), vars(played).values(), strict=True):
+                whole[group, phrase] = values.reshape(len(group), *whole.shape[2:])
     return curves
 
 
@@ -167,11 +161,12 @@ def fit_back(
 class _Table:
     """The opponents of one left-out phrase.
 
-    `names`: hashes of the other phrases, shape (phrases,); `outcomes`: its recorded answers, shape (phrases,
-    judges, repetitions); `judges`: hashes of the judges, shape (judges,).
+    `rank`: its known one; `names`: hashes of the other phrases, shape (phrases,); `outcomes`: its recorded
+    answers, shape (phrases, judges, repetitions); `judges`: hashes of the judges, shape (judges,).
     """
 
     reference: Reference
+    rank: int
     names: U64
     outcomes: Answers
     judges: U64
@@ -189,19 +184,6 @@ class _Players:
     random: NDArray[np.bool_]
     alone: Integers
     panel_steps: Integers
-
-
-@dataclass(frozen=True)
-class _Played:
-    """Ranks after every step, shape (fits, steps), and the end of each fit.
-
-    `stopped`: the step at which the product would have ended the fit; `fitted`: whether it has a place.
-    """
-
-    ranks: Integers
-    steps: Integers
-    stopped: Integers
-    fitted: NDArray[np.bool_]
 
 
 def _players(
@@ -224,8 +206,11 @@ def _players(
 
 def _play(
     players: _Players, table: _Table, rules: ExplicitSettings, product_rules: ExplicitSettings
-) -> _Played:
-    """Fit by `rules`, which know no patience, and note where the product's would have ended."""
+) -> Curves:
+    """Fit by `rules`, which know no patience, and note where the product's would have ended.
+
+    The first axis of the curves are the fits.
+    """
     fits = Fits.start(len(players.seed), len(table.reference.mu), len(table.judges))
     ranks = np.zeros((len(players.seed), STEPS), dtype=np.int64)
     stopped = np.zeros(len(players.seed), dtype=np.int64)
@@ -242,7 +227,8 @@ def _play(
         ended = active[(settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))) & (stopped[active] == 0)]
         stopped[ended] = fits.steps[ended]
     last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
-    return _Played(np.take_along_axis(ranks, last, axis=1), fits.steps, stopped, stopped > 0)
+    distance = np.abs(np.take_along_axis(ranks, last, axis=1) - table.rank)
+    return Curves(distance, fits.steps, stopped)
 
 
 def _opponents(active: Integers, players: _Players, fits: Fits, table: _Table, limit: int) -> Integers:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import trueskill as package
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import text_hash
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.judges.rules.published import published_ranking
@@ -28,9 +28,6 @@ With its scipy backend, ten times as slow, the difference is below 1e-9.
 
 REPLAY_TOLERANCE = 1e-9
 SAMPLE = 10_000
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

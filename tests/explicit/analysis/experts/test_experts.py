@@ -28,7 +28,7 @@ from lunguage_assets.explicit.analysis.experts.experts import (
 )
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 SETTINGS = ExplicitSettings(bootstrap=100)
 NOBODY = Experts({})

@@ -21,9 +21,10 @@ from simulation import (
 
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fits import Fits
-from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior, posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 

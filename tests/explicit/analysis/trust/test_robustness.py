@@ -15,7 +15,7 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import collect_answers, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
-from lunguage_assets.tables.validation import RANKING_ROBUSTNESS
+from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
 
 SETTINGS = ExplicitSettings(bootstrap=0)
 MATCHES = recorded(12, ["one", "two", "three"], noisy())

@@ -30,7 +30,7 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
-from lunguage_assets.tables.validation import FIT_VALIDATION
+from lunguage_assets.tables.analyses import FIT_VALIDATION
 
 SETTINGS = ExplicitSettings(bootstrap=0)
 PANEL = ["one", "two", "three"]

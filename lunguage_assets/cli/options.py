@@ -1,24 +1,48 @@
-"""The options that commands share, and what they choose: a home with its judges, ledger and budget."""
+"""The options that commands share: a home with its judges, ledger and budget; files to be taken in."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
     from lunguage_assets.current.standing import Standings
-    from lunguage_assets.home.home import Home
+    from lunguage_assets.home.batch import Batch
+    from lunguage_assets.home.home import Home, Registration
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.orchestration.resources import HomeResource
+    from lunguage_assets.settings import DataClass, Settings
+
+Command = Callable[..., Any]
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+GIVEN_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+def number(name: str, default: int, told: str | None = None, least: int = 1) -> Callable[[Command], Command]:
+    """An option that takes a whole number, at least 1 as a rule."""
+    kind = click.IntRange(min=least)
+    return click.option(name, default=default, show_default=True, type=kind, help=told)
+
+
+def into(what: str) -> Callable[[Command], Command]:
+    """The option --out of a command that writes files into a folder."""
+    return click.option("--out", required=True, type=FOLDER, help=f"Folder for {what}.")
+
 
 HOME_OPTION = click.option(
     "--home",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     envvar="LUNGUAGE_HOME",
     default=".lunguage",
     show_default=True,
@@ -29,49 +53,108 @@ RANKER_OPTION = click.option(
 )
 PRESET_OPTION = click.option(
     "--preset",
-    default=None,
     help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.",
 )
 STRUCTURER_OPTION = click.option(
     "--structurer",
-    default=None,
     help="Who reads findings in raw reports: 'rules' or a language model of the judges file; default: what "
     "the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
 )
 BUDGET_OPTION = click.option(
     "--budget",
     type=click.FloatRange(min=0),
-    default=None,
     metavar="USD",
     help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
 )
+_DATA_CLASS = click.Choice(["synthetic", "credentialed"])
 
-_DATA_OPTIONS = [
-    click.option(
+
+def data_class_option(told: str) -> Callable[[Command], Command]:
+    """The option --data-class."""
+    return click.option("--data-class", type=_DATA_CLASS, help=told)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Files that a command is given, and what it is told of them."""
+
+    data: Path
+    batch: str | None
+    corpus: str | None
+    data_class: DataClass | None
+
+    def register(self, place: Home) -> list[Batch]:
+        """The batches that the files are in a home; says so when they were registered under another key."""
+        from lunguage_assets.home.home import batch_keys
+
+        key, most = self._key_and_most(place)
+        registered = place.register(self.data, key, self.corpus, self.data_class, batch_reports=most)
+        for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
+            if one.key != asked:
+                click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
+        return registered
+
+    def examine(self, place: Home) -> list[Registration]:
+        """What `register` would do."""
+        key, most = self._key_and_most(place)
+        return place.examine(self.data, key, self.corpus, self.data_class, batch_reports=most)
+
+    def _key_and_most(self, place: Home) -> tuple[str, int]:
+        from lunguage_assets.home.home import batch_key
+        from lunguage_assets.settings import load_settings
+
+        most = load_settings(place.settings_file).corpus.batch_reports
+        return self.batch or batch_key(self.data), most
+
+
+def takes_delivery(command: Command) -> Command:
+    """The options of commands that take files; they become the argument `delivery`."""
+
+    @click.option(
         "--data",
         required=True,
         type=click.Path(path_type=Path),
         help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
-    ),
-    click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the name of --data."),
-    click.option(
-        "--corpus", default=None, help="Name of the corpus, when the folder's corpus.toml does not give one."
-    ),
-    click.option(
-        "--data-class",
-        type=click.Choice(["synthetic", "credentialed"]),
-        default=None,
-        help="Whether the text is patient data; default: what corpus.toml says, else credentialed.",
-    ),
-    HOME_OPTION,
-]
+    )
+    @click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data.")
+    @click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one.")
+    @data_class_option("Whether the text is patient data; default: what corpus.toml says, else credentialed.")
+    @wraps(command)
+    def taking(
+        *, data: Path, batch: str | None, corpus: str | None, data_class: DataClass | None, **others: Any
+    ) -> None:
+        command(delivery=Delivery(data, batch, corpus, data_class), **others)
+
+    return taking
 
 
-def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of commands that take a delivery."""
-    for option in reversed(_DATA_OPTIONS):
-        command = option(command)
-    return command
+def chooses(*options: Callable[[Command], Command], there: bool = False) -> Callable[[Command], Command]:
+    """--home and these options of a command become its argument `chosen`.
+
+    Args:
+        options: of `PRESET_OPTION`, `STRUCTURER_OPTION`, `BUDGET_OPTION`.
+        there: the command makes no home; one that holds nothing is refused.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def choosing(
+            *,
+            home: Path,
+            preset: str | None = None,
+            structurer: str | None = None,
+            budget: float | None = None,
+            **others: Any,
+        ) -> None:
+            place = existing_home(home) if there else chosen_home(home)
+            command(chosen=Chosen(place, preset, structurer, budget), **others)
+
+        optional: Command = choosing
+        for option in reversed(options):
+            optional = option(optional)
+        return HOME_OPTION(optional)
+
+    return decorate
 
 
 def chosen_home(folder: Path) -> Home:
@@ -119,8 +202,8 @@ class Chosen:
 
     home: Home
     preset: str | None = None
-    budget: float | None = None
     structurer: str | None = None
+    budget: float | None = None
 
     @property
     def judges_file(self) -> Path | None:
@@ -128,9 +211,24 @@ class Chosen:
         return _path("LUNGUAGE_JUDGES")
 
     @property
-    def prompts(self) -> Path | None:
-        """The user's own prompt templates; None: the bundled ones."""
-        return _path("LUNGUAGE_PROMPTS")
+    def settings(self) -> Settings:
+        """The home's settings."""
+        from lunguage_assets.settings import load_settings
+
+        return load_settings(self.home.settings_file)
+
+    @property
+    def data_class(self) -> DataClass:
+        """Whose text the home holds; an undeclared corpus counts as patients'."""
+        corpus = self.home.corpus()
+        return corpus.data_class if corpus is not None else "credentialed"
+
+    def instance(self) -> AbstractContextManager[DagsterInstance]:
+        """The Dagster instance of the home, opened."""
+        from lunguage_assets.orchestration.runs.instance import dagster_instance
+
+        opened: AbstractContextManager[DagsterInstance] = dagster_instance(self.home)
+        return opened
 
     @property
     def ledger(self) -> str:
@@ -171,20 +269,20 @@ class Chosen:
         """What is current in the home."""
         from lunguage_assets.current.standing import Standings
 
-        return Standings(self.home, self.judges(), self.prompts)
+        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"))
 
     def resource(self, release_to: Path | None = None) -> HomeResource:
         """The same for Dagster; `release_to` is a folder that the person lets the release be written into."""
         from lunguage_assets.orchestration.resources import HomeResource
 
-        fields = {
+        given = {
             "preset": self.preset,
             "structurer_key": self.structurer,
-            "budget": None if self.budget is None else str(self.budget),
-            "release_to": None if release_to is None else str(release_to.resolve()),
+            "budget": self.budget,
+            "release_to": release_to and release_to.resolve(),
         }
-        given = {name: value for name, value in fields.items() if value is not None}
-        return HomeResource.from_environment(self.home, **given)
+        fields = {name: str(value) for name, value in given.items() if value is not None}
+        return HomeResource.from_environment(self.home, **fields)
 
 
 def _path(variable: str) -> Path | None:

@@ -1,12 +1,43 @@
-"""The check that names judges which could join the panel: they have played all comparisons and are not
-pooled.
+"""Checks of a ranker: its stale batches with what made them stale, and judges that could join its panel.
 
-A candidate ranks alone and changes nothing of the panel; a person decides whether it joins.
+`current` decides, these only report. A changed setting or a new ranking makes no batch be fitted again by
+itself, and a candidate ranks alone until a person lets it join: both may cost money.
 """
 
 from lunguage_assets.judges.configuration import PANEL
 from lunguage_assets.orchestration.checks.explicit import INVALID_SHARE
 from lunguage_assets.orchestration.checks.look import Found, Look, check
+from lunguage_assets.orchestration.metadata import markdown
+
+SHOWN = 50
+"""Batches listed in a report."""
+
+
+@check(
+    "reference_ranking",
+    "fits_current",
+    "No result of this ranker is stale: ranking, settings, pathways, corrections and judges are those that "
+    "every batch was made with.",
+)
+def fits_current(look: Look) -> Found:
+    """It warns, because every table by itself is right."""
+    ranker, now = look.keys["ranker"], look.resource.standings()
+    complete, stale = now.complete_batches(ranker), now.stale_batches(ranker)
+    rows = [(batch, ", ".join(causes)) for batch, causes in stale.items()]
+    more = [(f"and {len(stale) - SHOWN} more", "")] if len(stale) > SHOWN else []
+    metadata = {
+        "batches": len(complete),
+        "stale": len(stale),
+        "not_complete": len(now.batches) - len(complete),
+        "report": markdown(["batch", "stale because of"], rows[:SHOWN] + more, "No batch is stale."),
+    }
+    return Found(
+        not stale,
+        metadata,
+        "Launch the job `everything`, or run `lunguage run`: both make again what is stale, and nothing "
+        "else. Ask `lunguage estimate` first when language models judge. Until then a release of these "
+        "batches is refused.",
+    )
 
 
 def new_members(look: Look) -> list[str]:
