@@ -91,22 +91,34 @@ def test_a_strength_is_shown_where_one_is_given(tmp_path: Path) -> None:
     assert not any("strength" in line for line in pathway_tree(dictionary(), "pneumonia").written())
 
 
-@pytest.mark.parametrize("diagnosis", ["congestive heart failure", "pleural effusion", "lung cancer"])
-def test_a_picture_is_a_png_that_shows_something_and_is_the_same_every_time(diagnosis: str) -> None:
-    picture = pathway_picture(dictionary(), diagnosis)
-    shown = pixels(picture)
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page and its pictures, as the command writes them."""
+    folder = tmp_path_factory.mktemp("docs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["pathway_pictures", str(folder)])
+        main()
+    return folder
+
+
+@pytest.mark.parametrize("diagnosis", DIAGNOSES)
+def test_a_picture_is_a_png_that_shows_something(diagnosis: str, drawn: Path) -> None:
+    shown = pixels((drawn / "pathways" / file_name(diagnosis)).read_bytes())
     assert shown.shape[0] > 40
     assert shown.shape[1] > 400
     assert 0.02 < (shown[:, :, :3] < 0.99).any(axis=2).mean() < 0.9
-    assert pathway_picture(dictionary(), diagnosis) == picture
 
 
-def test_a_changed_pathway_changes_the_picture(tmp_path: Path) -> None:
+def test_a_picture_is_the_same_every_time(drawn: Path) -> None:
+    picture = (drawn / "pathways" / file_name("pneumothorax")).read_bytes()
+    assert pathway_picture(dictionary(), "pneumothorax") == picture
+
+
+def test_a_changed_pathway_changes_the_picture(drawn: Path, tmp_path: Path) -> None:
     file = tmp_path / "pathways.yaml"
     file.write_text(resource("pathways.yaml").read_text().replace("location: airspace", "location: alveoli"))
-    assert pathway_picture(load_dictionary(file, vocabulary()), "consolidation") != pathway_picture(
-        dictionary(), "consolidation"
-    )
+    changed = pathway_picture(load_dictionary(file, vocabulary()), "consolidation")
+    assert changed != (drawn / "pathways" / file_name("consolidation")).read_bytes()
 
 
 def test_an_unknown_diagnosis_is_an_error_that_names_the_known_ones() -> None:
@@ -158,11 +170,9 @@ def test_every_picture_of_the_page_exists_and_no_other() -> None:
     assert {file.name for file in (DOCS / "pathways").iterdir()} == named
 
 
-def test_the_page_is_written_by_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["pathway_pictures", str(tmp_path)])
-    main()
-    assert (tmp_path / "pathways.md").read_text(encoding="utf-8") == page(dictionary(), "pathways")
-    assert all(len(pixels(file.read_bytes())) > 40 for file in (tmp_path / "pathways").iterdir())
+def test_the_page_is_written_by_one_command(drawn: Path) -> None:
+    assert (drawn / "pathways.md").read_text(encoding="utf-8") == page(dictionary(), "pathways")
+    assert {file.name for file in (drawn / "pathways").iterdir()} == {file_name(name) for name in DIAGNOSES}
 
 
 def test_a_diagnosis_that_a_person_adds_is_drawn_and_expanded_without_code(tmp_path: Path) -> None:

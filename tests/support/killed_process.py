@@ -32,24 +32,47 @@ def killed_at(step: int, work: Callable[[], object]) -> bool:
     Raises:
         AssertionError: it ended with an error instead.
     """
+
+    def kill(number: int) -> None:
+        if number == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return _ended_by_itself(kill, work) is False
+
+
+def looked_at(look: Callable[[int], object], work: Callable[[], object]) -> None:
+    """Do the work once, and call `look` with the number of every change of the disk, from 0, before it.
+
+    What lies on the disk then is what a process that is killed there leaves: SIGKILL lets go of what was not
+    written yet. One run so shows what as many killed ones would.
+
+    Raises:
+        AssertionError: the work, or a look, ended with an error.
+    """
+    assert _ended_by_itself(look, work)
+
+
+def _ended_by_itself(before: Callable[[int], object], work: Callable[[], object]) -> bool:
     child = os.fork()
     if child == 0:
-        _run(step, work)
+        _run(before, work)
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status)
     assert killed or os.WEXITSTATUS(status) == DONE, "the work failed; its error is above"
     assert not killed or os.WTERMSIG(status) == signal.SIGKILL
-    return killed
+    return not killed
 
 
-def _run(step: int, work: Callable[[], object]) -> None:
-    left = step
+def _run(before: Callable[[int], object], work: Callable[[], object]) -> None:
+    number, looking = 0, False
 
     def change() -> None:
-        nonlocal left
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
+        nonlocal number, looking
+        if looking:  # a look may write, too
+            return
+        looking = True
+        before(number)
+        number, looking = number + 1, False
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _CHANGES or (event == "open" and _writes(arguments[2])):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from killed_process import killed_at
+from killed_process import killed_at, looked_at
 from platform_support import contents
 from small_release import Made
 
@@ -18,8 +18,8 @@ from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.versions import LATEST, SUMS, current_version, file_digest
 
-EVERY = 3
-"""All changes were tried once (docs/security.md), which takes minutes; later every third is enough."""
+OFTEN = 30
+"""Of what is half-made, and no reader sees, every so manyth state is gone on from."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,30 +49,58 @@ def require_whole(folder: Path) -> str:
     return newest.name
 
 
+def visible_files(folder: Path) -> frozenset[tuple[str, int, int]]:
+    """What a reader may look at: by path, time and size."""
+    files = ((path, path.stat()) for path in folder.rglob("*") if path.is_file())
+    found = ((str(path.relative_to(folder)), of.st_mtime_ns, of.st_size) for path, of in files)
+    return frozenset(one for one in found if not one[0].startswith("."))
+
+
 @pytest.mark.lengthy
 def test_a_killed_release_is_invisible_and_the_next_one_has_the_same_bytes(
-    invented: Made, tmp_path: Path
+    begun: Path, invented: Made, tmp_path: Path
 ) -> None:
-    before, whole, folder = (tmp_path / name for name in ("before", "whole", "folder"))
-    write(invented, before, "first")
-    shutil.copytree(before, whole)
-    assert not killed_at(-1, lambda: write(invented, whole))
-    expected = contents(whole)
-    seen, left, step, killed = set(), set(), 0, True
-    while killed:
-        shutil.copytree(before, folder)
-        killed = killed_at(step, lambda: write(invented, folder))
-        seen.add(require_whole(folder))
-        # each state that a reader can see is gone on from, and every tenth of what is half-made beside it
-        visible = frozenset(path for path in contents(folder) if not path.startswith(".version.tmp"))
-        if killed and (visible not in left or step % (10 * EVERY) == 0):
-            left.add(visible)
-            killed_again = killed_at(-1, lambda: write(invented, folder))
-            assert not killed_again
-            assert contents(folder) == expected, f"killed before change {step}"
-        shutil.rmtree(folder)
-        step += EVERY
-    assert seen == {"v1", "v2"}
-    assert len(left) >= 4, "sealed and not named; named; the older one half retired"
-    assert step > 60, "this test kills at too few places"
+    folder, whole, left = (tmp_path / name for name in ("folder", "whole", "left"))
+    for copy in (folder, whole):
+        shutil.copytree(begun, copy)
+    write(invented, whole)
+    expected, seen = contents(whole), set()
+
+    def look(step: int) -> None:
+        """What a process that is killed here leaves is whole; what a reader has not seen before is kept."""
+        visible = visible_files(folder)
+        if visible not in seen or step % OFTEN == 0:
+            seen.add(visible)
+            shutil.copytree(folder, left / f"{step}-{require_whole(folder)}")
+
+    looked_at(look, lambda: write(invented, folder))
+    assert contents(folder) == expected
+    states = {int(state.name.partition("-")[0]): state for state in left.iterdir()}
+    assert any((state / ".v1.tmp").exists() for state in states.values()), "the older one half retired"
+    assert {state.name.partition("-")[2] for state in states.values()} == {"v1", "v2"}
+    assert max(states) > 180, "this test looks at too few places"
+    for step, state in states.items():
+        write(invented, state)
+        assert contents(state) == expected, f"left before change {step}"
     assert (whole / LATEST).read_text() == "v2\n"
+
+
+def test_what_is_seen_before_a_change_is_what_a_process_killed_there_leaves(
+    begun: Path, invented: Made, tmp_path: Path
+) -> None:
+    """So that one run may stand for as many killed ones."""
+    step = 150
+    seen, killed, kept = (tmp_path / name for name in ("seen", "killed", "kept"))
+    for copy in (seen, killed):
+        shutil.copytree(begun, copy)
+
+    def look(number: int) -> None:
+        if number == step:
+            shutil.copytree(seen, kept)
+
+    looked_at(look, lambda: write(invented, seen))
+    assert killed_at(step, lambda: write(invented, killed))
+    assert any(path.startswith(".version.tmp") for path in contents(killed)), "it was half-made"
+    assert {path: len(made) for path, made in contents(killed).items()} == {
+        path: len(made) for path, made in contents(kept).items()
+    }

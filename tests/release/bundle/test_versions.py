@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 
 import pytest
+from killed_process import looked_at
 from platform_support import contents
 
 from lunguage_assets.errors import ConfigurationError
@@ -133,58 +134,22 @@ def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(tmp_
     assert [path.name for path in tmp_path.glob("v*")] == ["v5"]
 
 
-def killed(step: int, work: Callable[[], object]) -> bool:
-    """Do the work in a copy of this process that dies, without any cleaning up, before its `step`-th change
-    of a name; False: it finished.
-    """
-    child = os.fork()
-    if child == 0:
-        try:
-            left = [step]
-
-            def counted(change: Callable[..., object]) -> Callable[..., object]:
-                def before(*arguments: object, **options: object) -> object:
-                    left[0] -= 1
-                    if left[0] == 0:
-                        os._exit(9)
-                    return change(*arguments, **options)
-
-                return before
-
-            for name in ("replace", "rename", "unlink", "rmdir", "chmod", "mkdir"):
-                setattr(os, name, counted(getattr(os, name)))
-            work()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, 9)
-    return status == 9
-
-
-def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # the process dies here, not the machine
-    undisturbed = tmp_path / "undisturbed"
-    first = publish(undisturbed, FIRST)
+def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(tmp_path: Path) -> None:
+    folder, undisturbed, left = (tmp_path / name for name in ("folder", "undisturbed", "left"))
+    for begun in (folder, undisturbed):
+        first = publish(begun, FIRST)
     publish(undisturbed, SECOND, keep=1)
-    step, killings = 1, 0
-    while True:
-        folder = tmp_path / str(step)
-        publish(folder, FIRST)
-        if not killed(step, lambda folder=folder: publish(folder, SECOND, keep=1)):  # type: ignore[misc]
-            break
-        killings += 1
-        versions = list(folder.glob("v*"))
+    looked_at(lambda step: shutil.copytree(folder, left / f"{step}"), lambda: publish(folder, SECOND, keep=1))
+    states = sorted(left.iterdir())
+    for state in states:
+        versions = list(state.glob("v*"))
         assert versions
-        assert all(path.name != first or sums_hold(path) for path in versions)
         assert all(sums_hold(path) for path in versions)
-        assert current_version(folder) in versions
-        publish(folder, SECOND, keep=1)
-        assert contents(folder) == contents(undisturbed)
-        step += 1
-    assert killings > 15
+        assert current_version(state) in versions
+        publish(state, SECOND, keep=1)
+        assert contents(state) == contents(undisturbed)
+    assert len(states) > 15
+    assert first not in {path.name for path in folder.glob("v*")}
 
 
 def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_path: Path) -> None:

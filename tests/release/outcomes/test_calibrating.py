@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ def hedged(truth: Any = None, size: int = SIZE) -> tuple[pd.DataFrame, pd.DataFr
     return labels, fitted, outcomes
 
 
+@cache
 def measured(truth: Any = None) -> pd.DataFrame:
     frame = calibration(label_outcomes(*hedged(truth)), READERS)
     CALIBRATION.to_arrow(frame)
@@ -74,7 +76,7 @@ def test_without_differences_between_readers_their_scores_are_those_of_p() -> No
 
 
 def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_the_spread() -> None:
-    found = label_outcomes(*hedged())
+    found = label_outcomes(*hedged(size=600))
     rated = {"probable": np.array([0.2, 0.9])}
     frame = calibration(found, Readers(0.5, rated)).set_index(["by", "group"])
     probable = frame.loc[("phrase", "probable")]
