@@ -14,7 +14,7 @@ from typing import Literal
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.rows import Row
@@ -28,7 +28,7 @@ _BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "kind", "size", "denial"]
 
 
-class Findings(Entry):
+class Findings(YamlMapping):
     """Wordings that are a label, where, and how they are read."""
 
     names: list[str]
@@ -37,7 +37,7 @@ class Findings(Entry):
     reads: Reading = "presence"
 
 
-class Label(Entry):
+class Label(YamlMapping):
     """One label of the list."""
 
     name: str
@@ -47,7 +47,7 @@ class Label(Entry):
     denied_by: list[str] = []
 
 
-class _File(Entry):
+class _LabelsFile(YamlMapping):
     labels: list[Label]
 
 
@@ -209,7 +209,7 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
     `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
     """
     source = read_annotated(path if path is not None else resource("labels.yaml"))
-    content = source.validated(_File)
+    content = source.validated(_LabelsFile)
     vocabulary, packaged = _packaged()
     _check(source, content.labels, packaged)
     return LabelList(content.labels, vocabulary, dictionary or packaged)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.structuring.text.words import Entry
+from lunguage_assets.structuring.text.words import WordGroup
 
 Spellings = dict[str, list[str]]
 _Form = TypeVar("_Form", bound=BaseModel)
@@ -23,7 +23,7 @@ class FindingFile(RootModel[dict[str, Spellings]]):
     model_config = ConfigDict(frozen=True)
 
 
-class PlaceFile(Entry):
+class PlaceFile(WordGroup):
     """Parts of the body, statements that are normal as a whole, and details of places."""
 
     anatomy: Spellings
@@ -31,7 +31,7 @@ class PlaceFile(Entry):
     details: list[str]
 
 
-class AttributeFile(Entry):
+class AttributeFile(WordGroup):
     """Attribute column -> spellings."""
 
     words: Spellings
@@ -39,38 +39,38 @@ class AttributeFile(Entry):
     normal: Spellings
 
 
-class SpellingFile(Entry):
+class SpellingFile(WordGroup):
     """Words that are read as another."""
 
     spellings: Spellings
 
 
-class Denied(Entry):
+class Denied(WordGroup):
     before: list[str]
     near: list[str]
     after: list[str]
     ended: list[str]
 
 
-class Doubted(Entry):
+class Doubted(WordGroup):
     before: list[str]
     after: list[str]
 
 
-class Open(Entry):
+class Open(WordGroup):
     near: list[str]
     list_: list[str] = Field(alias="list")
     after: list[str]
     alternatives: list[str]
 
 
-class Advice(Entry):
+class Advice(WordGroup):
     verbs: list[str]
     aims: list[str]
     exams: list[str]
 
 
-class ScopeFile(Entry):
+class ScopeFile(WordGroup):
     """Words that decide what is said of a finding."""
 
     denied: Denied

@@ -20,13 +20,13 @@ HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "prelimin
 _TOKEN = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
 
 
-class Entry(BaseModel):
+class WordGroup(BaseModel):
     """A mapping in a word file; keys that nobody knows are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Abbreviations(Entry):
+class Abbreviations(WordGroup):
     """Words whose full stop may end no sentence: never, before a capital, before a number."""
 
     inside: frozenset[str]
@@ -34,14 +34,14 @@ class Abbreviations(Entry):
     before_number: frozenset[str]
 
 
-class Languages(Entry):
+class Languages(WordGroup):
     """Common words of English, and of other languages."""
 
     english: frozenset[str]
     other: frozenset[str]
 
 
-class Headings(Entry):
+class Headings(WordGroup):
     """Headings by their kind."""
 
     hist: list[str] = Field(min_length=1)
@@ -53,7 +53,7 @@ class Headings(Entry):
     title: list[str]
 
 
-class WordsFile(Entry):
+class WordsFile(WordGroup):
     """The content of the file; words are compared in lower case, with single blanks."""
 
     headings: Headings
