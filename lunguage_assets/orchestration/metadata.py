@@ -17,6 +17,7 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.documents import cell_text, literal, markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.settings import DataClass
@@ -26,15 +27,7 @@ from lunguage_assets.tables.schema import Column, Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
-ASKS_JUDGES = (
-    "structured_findings",
-    "sentence_accounts",
-    "refused_values",
-    "hedge_phrases",
-    "comparison_matches",
-    "fitted_probabilities",
-    "fit_log",
-)
+ASKS_JUDGES = frozenset(table for recipe in RECIPES.values() if recipe.asks_judges for table in recipe.tables)
 """Tables whose making asks judges: paid for where these are language models."""
 
 COSTS = (
@@ -107,9 +100,8 @@ def column_schema(table: Table) -> dg.TableSchema:
 
 def _described(column: Column) -> str:
     """What the column is, and what its codes mean."""
-    told = (
-        f"{column.description.rstrip('.')}. {choices_told(column)}" if column.choices else column.description
-    )
+    meanings = f". {choices_told(column)}" if column.choices else ""
+    told = column.description.rstrip(".") + meanings if meanings else column.description
     return as_written(told) + (" [report text]" if column.restricted else "")
 
 

@@ -53,8 +53,9 @@ def png(figure: Any) -> bytes:
     stream = io.BytesIO()
     figure.set_dpi(_DPI)
     canvas = FigureCanvasAgg(figure)
-    figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
+        figure.set_layout_engine("none")
     canvas.print_png(stream, metadata={"Software": None})
     return stream.getvalue()
 

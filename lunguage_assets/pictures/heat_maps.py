@@ -27,28 +27,12 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     """
     rows = agreement[agreement["measure"] == "pairwise agreement"]
     judges = sorted({*rows["first"], *rows["second"]})
-    square = _square(
-        [*rows["first"]], [*rows["second"]], rows["value"].to_numpy(dtype=np.float64, na_value=np.nan), judges
-    )
+    square = _square([*rows["first"]], [*rows["second"]], rows["value"].to_numpy(np.float64), judges)
     size = 2.5 + 0.8 * max(len(judges), 2)
     figure = bare_figure(size + 1.0, size)
     axes = figure.subplots()
     if judges:
-        shown = _shown(figure, axes, square, "share of equal answers", _CHANCE_TO_FULL)
-        places = range(len(judges))
-        axes.set_xticks(list(places), judges, rotation=30, ha="right")
-        axes.set_yticks(list(places), judges)
-        for row, column in ((i, j) for i in places for j in places if np.isfinite(square[i, j])):
-            dark = shown.norm(square[row, column]) < 0.5
-            axes.text(
-                column,
-                row,
-                f"{square[row, column]:.3f}",
-                ha="center",
-                va="center",
-                color="white" if dark else "black",
-                fontsize=8,
-            )
+        _numbered(figure, axes, pd.DataFrame(square, judges, judges), "{:.3f}")
     return png(figure)
 
 
@@ -57,19 +41,12 @@ def expert_heat_map(shares: pd.DataFrame) -> bytes:
     """Shares of equal answers with their numbers: a line per expert or group, a column for whom they are
     compared with (`by_group`, `by_expert`); what was not compared stays blank.
     """
-    lines, columns = [str(name) for name in shares.index], [str(name) for name in shares.columns]
-    figure = bare_figure(4.0 + 0.8 * max(len(columns), 2), 1.8 + 0.45 * max(len(lines), 2))
+    lines, columns = shares.shape
+    figure = bare_figure(4.0 + 0.8 * max(columns, 2), 1.8 + 0.45 * max(lines, 2))
     axes = figure.subplots()
     if lines and columns:
-        values = shares.to_numpy(dtype=np.float64)
-        shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
-        axes.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
-        axes.set_yticks(range(len(lines)), lines)
+        _numbered(figure, axes, shares, "{:.2f}")
         axes.set_aspect("auto")
-        for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
-            colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
-            told = f"{values[row, column]:.2f}"
-            axes.text(column, row, told, ha="center", va="center", color=colour, fontsize=8)
     return png(figure)
 
 
@@ -81,9 +58,7 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     first = list(zip(correlations["first"].tolist(), correlations["first_order"].tolist(), strict=True))
     second = list(zip(correlations["second"].tolist(), correlations["second_order"].tolist(), strict=True))
     rankings = sorted({*first, *second}, key=lambda ranking: (ranking[1] < 0, ranking))
-    square = _square(
-        first, second, correlations["spearman"].to_numpy(dtype=np.float64, na_value=np.nan), rankings
-    )
+    square = _square(first, second, correlations["spearman"].to_numpy(np.float64), rankings)
     np.fill_diagonal(square, 1.0)
     figure = bare_figure(7.5, 6.5)
     axes = figure.subplots()
@@ -120,3 +95,15 @@ def _shown(
     image = axes.imshow(square, cmap=_COLOURS, vmin=low, vmax=high if high > low else low + 1e-6)
     figure.colorbar(image, ax=axes, label=label, shrink=0.8)
     return image
+
+
+def _numbered(figure: Any, axes: Any, shares: pd.DataFrame, form: str) -> None:
+    """Draw shares with their numbers in the cells."""
+    values = shares.to_numpy(dtype=np.float64)
+    shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
+    axes.set_xticks(range(values.shape[1]), shares.columns.astype(str), rotation=30, ha="right")
+    axes.set_yticks(range(values.shape[0]), shares.index.astype(str))
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
+        style = {"ha": "center", "va": "center", "color": colour, "fontsize": 8}
+        axes.text(column, row, form.format(values[row, column]), **style)

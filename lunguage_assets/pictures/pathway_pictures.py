@@ -7,7 +7,6 @@ Ito) and never carry a distinction alone: what is absent says so.
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 from collections.abc import Iterator
@@ -19,9 +18,9 @@ from typing import Any
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.pathways.pathway_tree import SOMETIMES, Branch, Kind, pathway_tree
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, PathwayDictionary, load_dictionary
+from lunguage_assets.pictures.canvas import png
 from lunguage_assets.tables import TERMS
 
-_DPI = 110
 _WIDTH, _GAP, _BETWEEN, _MARGIN = 2.15, 0.45, 0.1, 0.12  # inches
 _LINE, _PADDING = 0.145, 0.11
 _CHARACTERS = 28
@@ -69,16 +68,15 @@ def pathway_picture(dictionary: PathwayDictionary, diagnosis: str) -> bytes:
     axes.axis("off")
     for box in boxes.all():
         _draw(axes, box)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
-    return stream.getvalue()
+    return png(figure)
 
 
 def laid_out(branch: Branch, depth: int = 0, top: float = _MARGIN) -> tuple[Box, float]:
     """A box per branch below `top`, children in the next column, a parent in their middle, none over another;
     and where it ends.
     """
-    title = tuple(wrap(_title(branch), _CHARACTERS))
+    absent = "absent: " if branch.kind == "absent" else ""
+    title = tuple(wrap(absent + branch.title, _CHARACTERS))
     lines = tuple(piece for line in branch.lines for piece in wrap(line, _CHARACTERS))
     height = _LINE * (len(title) + len(lines)) + _PADDING
     children: list[Box] = []
@@ -93,27 +91,14 @@ def laid_out(branch: Branch, depth: int = 0, top: float = _MARGIN) -> tuple[Box,
     return box, max(end, middle + height / 2 + _BETWEEN)
 
 
-def _title(branch: Branch) -> str:
-    return f"absent: {branch.title}" if branch.kind == "absent" else branch.title
-
-
 def _draw(axes: Any, box: Box) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     fill, border = _COLOURS[box.kind]
     upper = box.middle - box.height / 2
-    axes.add_patch(
-        FancyBboxPatch(
-            (box.left, upper),
-            _WIDTH,
-            box.height,
-            boxstyle="round,pad=0,rounding_size=0.05",
-            facecolor=fill,
-            edgecolor=border,
-            lw=1.2,
-            zorder=2,
-        )
-    )
+    style: dict[str, Any] = {"facecolor": fill, "edgecolor": border, "lw": 1.2, "zorder": 2}
+    style["boxstyle"] = "round,pad=0,rounding_size=0.05"
+    axes.add_patch(FancyBboxPatch((box.left, upper), _WIDTH, box.height, **style))
     for number, text in enumerate((*box.title, *box.lines)):
         named = number < len(box.title)
         axes.text(
@@ -129,13 +114,8 @@ def _draw(axes: Any, box: Box) -> None:
     right = box.left + _WIDTH
     for child in box.children:
         turn = right + _GAP / 2
-        axes.plot(
-            [right, turn, turn, child.left],
-            [box.middle, box.middle, child.middle, child.middle],
-            color="#6F6F6F",
-            lw=1,
-            zorder=1,
-        )
+        across, down = [right, turn, turn, child.left], [box.middle, box.middle, child.middle, child.middle]
+        axes.plot(across, down, color="#6F6F6F", lw=1, zorder=1)
 
 
 def page(dictionary: PathwayDictionary, folder: str) -> str:
@@ -161,7 +141,8 @@ the other direction, and no image was looked at.
 """.replace("SOMETIMES", SOMETIMES)
     statistics = dictionary.statistics()
     rows = "".join(
-        f"| [{s.diagnosis}](#{_anchor(s)}) | {s.variants} | {s.pathways} | {s.depth} | {s.width} |\n"
+        f"| [{s.diagnosis}](#{s.diagnosis.replace(' ', '-')}) | {s.variants} | {s.pathways} | {s.depth} | "
+        f"{s.width} |\n"
         for s in statistics
     )
     foot = (
@@ -176,10 +157,6 @@ the other direction, and no image was looked at.
         "and at most 1.\n`lunguage run` then expands again, and asks no judge.\n"
     )
     return head + rows + foot + "".join(_section(dictionary, s, folder) for s in statistics)
-
-
-def _anchor(statistics: DiagnosisStatistics) -> str:
-    return statistics.diagnosis.replace(" ", "-")
 
 
 def _section(dictionary: PathwayDictionary, statistics: DiagnosisStatistics, folder: str) -> str:

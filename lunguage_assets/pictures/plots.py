@@ -1,5 +1,5 @@
-"""Pictures of the explicit stage: the vocabulary, the ranking, the probabilities and their validation. Each
-returns the bytes of a PNG.
+"""Pictures of the explicit stage: the vocabulary, the ranking, the probabilities, what phrases mean, and
+their validation. Each returns the bytes of a PNG.
 
 Colours are told apart by colour-blind readers (Okabe and Ito; viridis for ordered values), and never carry a
 distinction alone.
@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
 from lunguage_assets.pictures.canvas import bare_figure, drawn_once, plain, png
 
-Counts = NDArray[np.int64]
-
 P_EDGES = np.array([step / 20 for step in range(21)])
 """Edges of the bars of p."""
 POINTS = 1500
 """Findings that are drawn one by one, at most."""
 _SMALL = 8
 _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
+_SCALES = ("#D55E00", "#009E73", "#CC79A7")
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
 
 
@@ -40,15 +39,8 @@ def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     counts = retained["n_examples"].tolist()
     axes.barh(range(len(retained)), counts, color=_BLUE, height=0.75)
     for place, count in enumerate(counts):
-        axes.annotate(
-            f"{count:,}",
-            (count, place),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=_SMALL,
-            color=_GREY,
-        )
+        style = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "color": _GREY}
+        axes.annotate(f"{count:,}", (count, place), fontsize=_SMALL, **style)
     _phrase_axis(axes, retained["phrase"].tolist())
     axes.margins(x=0.08)
     axes.grid(axis="y", visible=False)
@@ -71,15 +63,11 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
     if published:
         axes.plot(mu, places, "o", ms=4, color=_BLUE, label="published mu (no interval)")
     else:
-        low, high = (
-            mu - ordered["mu_low"].to_numpy(dtype=np.float64),
-            ordered["mu_high"].to_numpy(dtype=np.float64) - mu,
-        )
-        bars = [np.clip(low, 0.0, None), np.clip(high, 0.0, None)]
+        low, high = (ordered[name].to_numpy(dtype=np.float64) for name in ("mu_low", "mu_high"))
         axes.errorbar(
             mu,
             places,
-            xerr=bars,
+            xerr=np.clip([mu - low, high - mu], 0.0, None),
             fmt="o",
             ms=4,
             lw=1.2,
@@ -87,15 +75,8 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
             color=_BLUE,
             label="TrueSkill, 95% bootstrap interval",
         )
-        axes.plot(
-            ordered["mu_order_free"],
-            places,
-            "|",
-            ms=8,
-            mew=1.6,
-            color=_VERMILION,
-            label="order-free estimate",
-        )
+        style: dict[str, Any] = {"ms": 8, "mew": 1.6, "color": _VERMILION, "label": "order-free estimate"}
+        axes.plot(ordered["mu_order_free"], places, "|", **style)
     if beside:
         elsewhere = ordered["phrase"].map(beside).astype("float64")
         axes.plot(elsewhere, places, "D", ms=4, mfc="none", color=_GREY, label="published mu")
@@ -105,44 +86,14 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
     return png(figure)
 
 
-def order_free_plot(ranking: pd.DataFrame) -> bytes:
-    """mu of TrueSkill against the order-free estimate, one point per phrase of a `REFERENCE_RANKING` frame of
-    an own ruler.
-    """
-    figure, axes = _figure(4.8, 4.6)
-    mu, other = ranking["mu"].to_numpy(dtype=np.float64), ranking["mu_order_free"].to_numpy(dtype=np.float64)
-    both = np.concatenate([mu, other])
-    ends = (
-        (float(np.nanmin(both)) - 1.0, float(np.nanmax(both)) + 1.0)
-        if np.isfinite(both).any()
-        else (0.0, 50.0)
-    )
-    axes.plot(ends, ends, "--", lw=1, color=_GREY, label="equal")
-    axes.plot(mu, other, "o", ms=4, color=_BLUE, label="phrases")
-    axes.set(
-        xlim=ends,
-        ylim=ends,
-        xlabel="mu, TrueSkill over random orders",
-        ylabel="mu, all matches at once",
-        aspect="equal",
-    )
-    axes.legend(loc="upper left", fontsize=_SMALL)
-    return png(figure)
-
-
-def probability_histogram(p: pd.Series) -> bytes:
-    """Distribution of p over tentative findings, in steps of 0.05."""
-    return probability_bars(probability_heights(p))
-
-
-def probability_heights(p: pd.Series) -> Counts:
+def probability_heights(p: pd.Series) -> NDArray[np.int64]:
     """How many values lie between `P_EDGES`."""
     return np.histogram(p.to_numpy(dtype=np.float64), bins=P_EDGES)[0].astype(np.int64)
 
 
 @drawn_once
-def probability_bars(heights: Counts) -> bytes:
-    """`probability_histogram` from the heights of its bars."""
+def probability_bars(heights: NDArray[np.int64]) -> bytes:
+    """Distribution of p over tentative findings, from the heights of the bars (`probability_heights`)."""
     figure, axes = _figure(6.0, 3.2)
     axes.hist(P_EDGES[:-1] + 0.025, bins=P_EDGES, weights=heights, color=_BLUE, edgecolor="white")
     axes.set_xlabel("p that the finding is present")
@@ -151,53 +102,42 @@ def probability_bars(heights: Counts) -> bytes:
     return png(figure)
 
 
-def calibration_plot(
-    fitted: pd.DataFrame,
-    calibration: Calibration,
-    anchors: Sequence[Anchor],
-    all_mu: NDArray[np.float64] | None = None,
-) -> bytes:
-    """mu against p: the calibration line with its own uncertainty, the fitted findings on it with their
-    intervals, the anchors that it goes through.
-
-    Args:
-        fitted: `FITTED_PROBABILITIES` frame; findings without a place are not shown. Of more than 1,500, as
-            many evenly spread by mu (`thinned`). Without any, the line stands alone.
-        calibration: the line, as `calibrate(ranking, anchors)` gives it.
-        anchors: the anchors in the same order.
-        all_mu: mu of all findings, for the histogram, when `fitted` has been thinned already.
-    """
-    placed = fitted[fitted["mu"].notna()].sort_values(["mu", "finding_id"])
-    mu = np.sort(all_mu) if all_mu is not None else placed["mu"].to_numpy(dtype=np.float64)
-    shown = placed.iloc[thinned(len(placed))][["mu", "p", "p_low", "p_high"]].reset_index(drop=True)
-    return _calibration(shown, mu, calibration, tuple(anchors))
-
-
 def thinned(size: int) -> NDArray[np.int64]:
     """Positions of the findings that are drawn, of so many by mu: all, or 1,500 evenly spread."""
     return np.unique(np.linspace(0, size - 1, min(POINTS, size)).astype(np.int64))
 
 
 @drawn_once
-def _calibration(
-    shown: pd.DataFrame, all_mu: NDArray[np.float64], calibration: Calibration, anchors: tuple[Anchor, ...]
+def calibration_plot(
+    points: pd.DataFrame,
+    all_mu: NDArray[np.float64],
+    calibration: Calibration,
+    anchors: Sequence[Anchor],
 ) -> bytes:
+    """mu against p: the calibration line with its own uncertainty, fitted findings on it with their
+    intervals, the anchors that it goes through.
+
+    Args:
+        points: mu, p, p_low and p_high of the findings that are drawn (`thinned`), by mu. Without any, the
+            line stands alone.
+        all_mu: mu of all findings, for the histogram.
+        calibration: the line, as `calibrate(ranking, anchors)` gives it.
+        anchors: the anchors in the same order.
+    """
     figure = bare_figure(7.0, 5.2)
-    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(shown) else [figure.subplots()]
+    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(points) else [figure.subplots()]
     axes = parts[-1]
-    mu, p = shown["mu"].to_numpy(dtype=np.float64), shown["p"].to_numpy(dtype=np.float64)
+    mu, p, p_low, p_high = (points[name].to_numpy(np.float64) for name in ("mu", "p", "p_low", "p_high"))
     ends = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
     line = np.linspace(float(ends.min()) - 2.0, float(ends.max()) + 2.0, 400)
     middle, low, high = probability(line, np.zeros_like(line), calibration)
     axes.fill_between(line, low, high, color=_ORANGE, alpha=0.35, lw=0, label="95% from anchors and ranking")
     axes.plot(line, middle, lw=1.5, color=_ORANGE, label="calibration line")
-    bars = [p - shown["p_low"].to_numpy(dtype=np.float64), shown["p_high"].to_numpy(dtype=np.float64) - p]
-    bars = [np.clip(bar, 0.0, None) for bar in bars]
-    if len(shown):
+    if len(points):
         axes.errorbar(
             mu,
             p,
-            yerr=bars,
+            yerr=np.clip([p - p_low, p_high - p], 0.0, None),
             fmt=".",
             ms=3,
             lw=0.4,
@@ -218,6 +158,41 @@ def _calibration(
 
 
 @drawn_once
+def scale_plot(scale: pd.DataFrame, marks: pd.DataFrame) -> bytes:
+    """PNG: p of every phrase with the interval of the mean (thick) and the range of another reader (thin),
+    and published scales below it.
+
+    Args:
+        scale: a `PHRASE_SCALE` frame.
+        marks: columns scale, phrase, middle, low, high (shares); a band has no middle.
+    """
+    drawn = scale[scale["p"].notna() | scale["phrase"].isin(marks["phrase"])].reset_index(drop=True)
+    figure = bare_figure(7.5, 1.2 + 0.24 * max(len(drawn), 5))
+    axes = figure.subplots()
+    places = {phrase: len(drawn) - 1 - i for i, phrase in enumerate(drawn["phrase"].tolist())}
+    ours = drawn[drawn["p"].notna()]
+    own = np.array([places[phrase] for phrase in ours["phrase"].tolist()]) + 0.12
+    label = "another reader, 95%"
+    axes.hlines(own, ours["reader_low"], ours["reader_high"], lw=0.8, color=_BLUE, label=label)
+    label = "ours, 95% of the mean"
+    axes.hlines(own, ours["p_low"], ours["p_high"], lw=3, color=_BLUE, alpha=0.5, label=label)
+    axes.plot(ours["p"], own, "o", ms=4, color=_BLUE, label="ours")
+    anchors = ours["is_anchor"].to_numpy(dtype=bool)
+    axes.plot(ours["p"][anchors], own[anchors], "D", ms=6, mfc="none", color="black", label="anchor")
+    for (name, rows), colour in zip(marks.groupby("scale", sort=False), _SCALES, strict=False):
+        rows = rows[rows["phrase"].isin(places)]
+        at = np.array([places[phrase] for phrase in rows["phrase"].tolist()]) - 0.18
+        axes.hlines(at, rows["low"], rows["high"], lw=2.5, color=colour, label=str(name))
+        axes.plot(rows["middle"], at, "s", ms=4, color=colour)
+    axes.set_yticks(list(places.values()), list(places), fontsize=_SMALL)
+    axes.set_ylim(-0.8, len(places) - 0.2)
+    axes.set(xlim=(0, 1), xlabel="probability that the finding is present")
+    plain(axes)
+    axes.legend(loc="upper left", fontsize=_SMALL)
+    return png(figure)
+
+
+@drawn_once
 def robustness_plot(robustness: pd.DataFrame) -> bytes:
     """Change of mu and rank with fewer comparisons per pair, every repeat a point (`RANKING_ROBUSTNESS`
     frame).
@@ -232,9 +207,7 @@ def robustness_plot(robustness: pd.DataFrame) -> bytes:
     )
     for axes, (column, label) in zip(panels, measures, strict=True):
         for place, comparisons in enumerate(kept):
-            values = robustness.loc[robustness["comparisons"] == comparisons, column].to_numpy(
-                dtype=np.float64
-            )
+            values = robustness.loc[robustness["comparisons"] == comparisons, column].to_numpy(np.float64)
             spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
             axes.plot(place + spread, values, "o", ms=4, color=_BLUE, alpha=0.7)
             axes.plot([place - 0.25, place + 0.25], [np.nanmean(values)] * 2, lw=2, color=_VERMILION)
@@ -272,11 +245,8 @@ def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps
             style = {"lw": 2.0} if together else {"lw": 1.0, "ls": "--", "alpha": 0.8}
             by_judges.plot(curve["step"], curve["mean_distance"], color=colour, label=label, **style)
             if together:
-                either_side = [
-                    curve["mean_distance"] - curve["sd_between_seeds"],
-                    curve["mean_distance"] + curve["sd_between_seeds"],
-                ]
-                by_judges.fill_between(curve["step"], *either_side, color=colour, alpha=0.2, lw=0)
+                middle, sd = curve["mean_distance"], curve["sd_between_seeds"]
+                by_judges.fill_between(curve["step"], middle - sd, middle + sd, color=colour, alpha=0.2, lw=0)
     drawn = validation[
         (validation["strategy"] == "draw probability") & (validation["judges"] == _pooled(validation))
     ]
@@ -308,17 +278,10 @@ def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps
     last = validation[
         (validation["step"] == validation["step"].max()) & (validation["judges"] == _pooled(validation))
     ]
+    k, n = last["panel_steps"] == panel_steps, last["opponent_limit"] == opponent_limit
     parts = (
-        (
-            last[last["opponent_limit"] == opponent_limit],
-            "panel_steps",
-            f"K, steps of the whole panel (N = {opponent_limit})",
-        ),
-        (
-            last[last["panel_steps"] == panel_steps],
-            "opponent_limit",
-            f"N, times one phrase is played (K = {panel_steps})",
-        ),
+        (last[n], "panel_steps", f"K, steps of the whole panel (N = {opponent_limit})"),
+        (last[k], "opponent_limit", f"N, times one phrase is played (K = {panel_steps})"),
     )
     for axes, (part, column, label) in zip(panels, parts, strict=True):
         values = sorted(part[column].unique().tolist())
@@ -329,9 +292,7 @@ def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps
         axes.set_xticks(range(len(values)), [str(value) for value in values])
         axes.set_xlabel(label)
         plain(axes)
-    panels[0].set_ylim(
-        bottom=0
-    )  # after both panels are drawn: it ends the scaling of the axis that they share
+    panels[0].set_ylim(bottom=0)  # now that both are drawn: it ends the scaling of the axis that they share
     panels[0].set_ylabel("sd of the distance at step 100 (ranks)")
     panels[0].legend(loc="lower left", fontsize=_SMALL, title="opponents", title_fontsize=_SMALL)
     return png(figure)
@@ -375,8 +336,9 @@ def _draw_anchors(axes: Any, calibration: Calibration, anchors: Sequence[Anchor]
 
 def _legend_without_repeats(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    first = {label: handle for handle, label in reversed(list(zip(handles, labels, strict=True)))}
-    axes.legend([first[label] for label in dict.fromkeys(labels)], dict.fromkeys(labels), fontsize=_SMALL)
+    first = {label: handle for handle, label in zip(reversed(handles), reversed(labels), strict=True)}
+    names = list(dict.fromkeys(labels))
+    axes.legend([first[name] for name in names], names, fontsize=_SMALL)
 
 
 def _height(phrases: int) -> float:

@@ -8,8 +8,8 @@ import pandas as pd
 from PIL import Image
 
 from lunguage_assets.implicit.statements.courses import course_counts
-from lunguage_assets.pictures.course_bars import course_bars
-from lunguage_assets.pictures.scale_plot import scale_plot
+from lunguage_assets.pictures.bars import course_bars
+from lunguage_assets.pictures.plots import scale_plot
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import FINDING_COURSES

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from small_release import Made, make
+from small_release import Made, audits, make, write_release
+
+from lunguage_assets.release.bundle import bundle
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +22,35 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Made:
     them.
     """
     return make(tmp_path_factory.mktemp("patients"), {"first": (12, 3), "second": (6, 4)}, credentialed=True)
+
+
+@pytest.fixture(scope="session")
+def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A version of both batches, with its report."""
+    return write_release(invented, tmp_path_factory.mktemp("release") / "panel")
+
+
+@pytest.fixture(scope="session")
+def begun(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of releases whose only version is of the first batch, with a report of nothing."""
+    folder = tmp_path_factory.mktemp("begun") / "panel"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "report_sections", lambda _: [])
+        write_release(invented, folder, "first")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The second version of patients' reports, so that its README counts changed rows."""
+    folder = tmp_path_factory.mktemp("release") / "panel"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "report_sections", lambda _: [])
+        write_release(patients, folder, "first")
+    return write_release(patients, folder, **audits())
+
+
+@pytest.fixture
+def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figures and a short report, for tests that look at neither."""
+    monkeypatch.setattr(bundle, "report_sections", lambda _: [])

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from headless_chromium import CHROMIUM, Page, chromium
-from small_release import Made
 
-from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.explain.marks import MarkedPiece
 from lunguage_assets.release.explain.showing import story_page
 from lunguage_assets.release.explain.story import IN_RESULT, Passage, RowStory, StudyStory
@@ -25,9 +23,9 @@ SCROLLS = (
 )
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    with chromium(tmp_path / "profile") as opened:
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
 
 
@@ -38,19 +36,14 @@ def assert_fits(page: Page, width: int) -> None:
     assert page.evaluate(SCROLLS)
 
 
-@pytest.mark.parametrize("width", [PHONE, SCREEN])
-def test_the_report_fits_and_draws_p(invented: Made, page: Page, tmp_path: Path, width: int) -> None:
-    written = write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
-    report = tmp_path / written.version / "open" / "report.html"
-    page.open(report.as_uri(), "The probability scale")
-    assert_fits(page, width)
+def test_the_report_fits_and_draws_p(version: Path, page: Page) -> None:
+    page.open((version / "open" / "report.html").as_uri(), "The probability scale")
+    for width in (PHONE, SCREEN):
+        assert_fits(page, width)
     assert page.evaluate("document.querySelectorAll('td.drawn svg').length") > 0
 
 
-@pytest.mark.parametrize("width", [PHONE, SCREEN])
-def test_the_page_of_a_study_fits_and_says_why_where_one_points(
-    page: Page, tmp_path: Path, width: int
-) -> None:
+def test_the_page_of_a_study_fits_and_says_why_where_one_points(page: Page, tmp_path: Path) -> None:
     believed = Passage("probability", ("P(present) 0.600 [0.300, 0.800]: fitted", "a" * 200))
     row = RowStory(
         "s1:1", 1, "nodule: tentatively present (tp)", IN_RESULT, (believed,), "open", (0.3, 0.6, 0.8)
@@ -63,7 +56,8 @@ def test_the_page_of_a_study_fits_and_says_why_where_one_points(
     file = tmp_path / "study.html"
     file.write_text(story_page(story), encoding="utf-8")
     page.open(file.as_uri(), "The sentences it was read from")
-    assert_fits(page, width)
-    page.evaluate("document.querySelector('.text mark').focus()")
-    page.wait_until("document.activeElement.matches('mark')", "the mark takes no focus")
-    assert "P(present)" in page.evaluate("getComputedStyle(document.activeElement, '::after').content")
+    for width in (PHONE, SCREEN):
+        assert_fits(page, width)
+        page.evaluate("document.querySelector('.text mark').focus()")
+        page.wait_until("document.activeElement.matches('mark')", "the mark takes no focus")
+        assert "P(present)" in page.evaluate("getComputedStyle(document.activeElement, '::after').content")

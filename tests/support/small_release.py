@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -24,17 +26,20 @@ from lunguage_assets.implicit.encoders import make_embedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import make_judge
-from lunguage_assets.release.bundle.bundle import Release
+from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, read_origin
+from lunguage_assets.release.report.paper_tables import PaperCounts, PaperTables
+from lunguage_assets.release.report.published_tables import PublishedTables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""
@@ -153,3 +158,30 @@ def plant(delivery: Path) -> None:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def paper_tables(
+    tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
+) -> PaperTables:
+    """The paper's tables of a corpus that is read at once."""
+    counts = PaperCounts()
+    counts.add(tables)
+    return counts.tables(statistics, published, tables["reports"]["subject_id"].nunique())
+
+
+def write_release(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:
+    """The folder of the version that is written of these batches, by default all."""
+    return write_bundle(made.release(*batches), folder, made.origin(), analyses, made.examples).folder
+
+
+def audits() -> dict[str, pd.DataFrame]:
+    """Analyses that count studies, few and many."""
+    edge: dict[str, Any] = dict.fromkeys(PATHWAY_AUDIT.names, 0)
+    edge |= {"diagnosis": "pneumonia", "pathway_id": "pneumonia_1", "sub_finding": "opacity", "place": ""}
+    edge |= {"expected": "present", "studies": 42, "mentioned": 4, "as_implied": 1, "otherwise": 3}
+    edge |= {"share": 0.25, "share_low": 0.05, "share_high": 0.7, "experts": 0.8, "against_experts": "below"}
+    label = {"label": "edema", "implied": 12, "unmeasured": 2, "p": 0.8, "p_measured": 0.7}
+    return {
+        "pathway_audit": PATHWAY_AUDIT.frame([edge]),
+        "audited_labels": AUDITED_LABELS.frame([label | {"fall_below_half": 0}]),
+    }

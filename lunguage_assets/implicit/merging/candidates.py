@@ -152,24 +152,21 @@ def _asked(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Asked:
     """The comparisons within blocks."""
     asked = _Asked()
     of_wording: dict[tuple[object, ...], _Said] = {}
-    same: dict[_Said, _Said] = {}
     for block in blocks:
         candidates: list[list[int]] = []
         distinct: list[_Said] = []
-        at: dict[int, list[int]] = {}
+        at: dict[_Said, list[int]] = {}
         for position, row in enumerate(block):
             wording = _WORDING(row)
-            said = of_wording.get(wording)
-            if said is None:
-                said = _said(row, asked.phrases, blacklist)
-                said = of_wording[wording] = same.setdefault(said, said)
-            rows = at.get(id(said))
+            if wording not in of_wording:
+                of_wording[wording] = _said(row, asked.phrases, blacklist)
+            said = of_wording[wording]
             # "right and left" is kept apart from itself: each of its rows is a candidate of its own
-            if rows is not None and not said.separated(said, blacklist):
-                rows.append(position)
+            if said in at and not said.separated(said, blacklist):
+                at[said].append(position)
                 continue
-            at[id(said)] = rows = [position]
-            candidates.append(rows)
+            at[said] = [position]
+            candidates.append(at[said])
             distinct.append(said)
         asked.add(candidates, distinct, blacklist)
     return asked

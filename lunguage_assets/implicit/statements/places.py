@@ -114,8 +114,6 @@ class Anatomy:
 
     def _region(self, words: tuple[str, ...]) -> str | None:
         """The region with this wording; the last word may be a plural."""
-        if not words:
-            return None
         found = self._wordings.get(words)
         if found is None:
             forms = (self._wordings.get((*words[:-1], form)) for form in sorted(word_forms(words[-1])))

@@ -25,7 +25,7 @@ from lunguage_assets.orchestration.assets.step import Made
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.pictures.course_bars import course_bars
+from lunguage_assets.pictures.bars import course_bars
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells

@@ -260,14 +260,16 @@ def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
         studies.values(
             f"SELECT {columns} FROM (SELECT {columns}, "
             "row_number() OVER (ORDER BY mu, finding_id) - 1 AS place "
-            f"FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL) WHERE place IN ({wanted})"
+            f"FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL) WHERE place IN ({wanted}) "
+            "ORDER BY place"
         )
     )
 
 
 def _places(studies: NewestStudies) -> np.ndarray[Any, np.dtype[np.float64]]:
     """mu of every placed finding, eight bytes each."""
-    return studies.values(f"SELECT mu FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL")["mu"]
+    places = f"SELECT mu FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL ORDER BY mu"
+    return studies.values(places)["mu"]
 
 
 def _write_open(material: Material, folder: Path) -> None:

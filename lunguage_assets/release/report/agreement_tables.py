@@ -89,10 +89,6 @@ def _of_experts(published: PublishedAgreement, ranker: str) -> _Named:
 
 def _beside(frame: pd.DataFrame, named: _Named) -> pd.Series:
     """The published value of every row; NaN where none is printed, as for any group of experts but all."""
-    columns = (frame[name].tolist() for name in ("measure", "coding", "first", "second"))
-    groups = frame["group"].tolist() if "group" in frame.columns else ["all"] * len(frame)
-    values = [
-        named.get(key) if group == "all" else None
-        for key, group in zip(zip(*columns, strict=True), groups, strict=True)
-    ]
-    return pd.Series(values, index=frame.index, dtype="float64")
+    keys = frame[["measure", "coding", "first", "second"]].itertuples(index=False, name=None)
+    values = pd.Series(map(named.get, keys), index=frame.index, dtype="float64")
+    return values.where(frame["group"] == "all") if "group" in frame.columns else values

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import pandas as pd
 
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.implicit.rows import column_values
-from lunguage_assets.release.report.fit_figures import FitFigures
 from lunguage_assets.release.report.published_tables import PublishedTables
-from lunguage_assets.release.report.stated_counts import StatedCounts, percent
+from lunguage_assets.release.report.stated_counts import FitFigures, StatedCounts, percent
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 from lunguage_assets.tables.paper import (
     ALL_DIAGNOSES,
@@ -41,15 +40,6 @@ class PaperTables:
     expansion: pd.DataFrame
     conflicts: pd.DataFrame
     figures: pd.DataFrame
-
-
-def paper_tables(
-    tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
-) -> PaperTables:
-    """All of them from the stored tables of the same studies, of a corpus that is read at once."""
-    counts = PaperCounts()
-    counts.add(tables)
-    return counts.tables(statistics, published, tables["reports"]["subject_id"].nunique())
 
 
 class PaperCounts:
@@ -194,12 +184,10 @@ class PaperCounts:
         """CORPUS_FIGURES: the counts of the paper's text, each named for what it counts."""
         beside = published.figures if published is not None else {}
         notes = published.notes if published is not None else {}
-        figures = {**_structure(statistics), **self._counts(conflicts, patients)}
+        figures = _structure(statistics) | self._counts(conflicts, patients)
         return CORPUS_FIGURES.frame(
-            [
-                {"measure": name, "value": value, "published": beside.get(name), "note": notes.get(name, "")}
-                for name, value in figures.items()
-            ]
+            {"measure": name, "value": value, "published": beside.get(name), "note": notes.get(name, "")}
+            for name, value in figures.items()
         )
 
     def _counts(self, conflicts: pd.DataFrame, patients: int) -> dict[str, float | None]:
@@ -209,12 +197,7 @@ class PaperCounts:
         added = totals["rows_out"] - totals["originals_out"]
         counted = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
         found = int(counted["conflicts"].sum())
-        by_source = {
-            f"conflicts per row: {source}": _share(
-                int(counted.loc[counted["source"] == source, "conflicts"].sum()), before
-            )
-            for source in CONFLICT_SOURCES
-        }
+        by_source = counted.groupby("source")["conflicts"].sum()
         return {
             "studies": self.studies,
             "patients": patients,
@@ -229,7 +212,10 @@ class PaperCounts:
             "rows out": totals["rows_out"],
             "conflicts": found,
             "conflicts per row before resolution": _share(found, before),
-            **by_source,
+            **{
+                f"conflicts per row: {source}": _share(int(by_source[source]), before)
+                for source in CONFLICT_SOURCES
+            },
         }
 
 
@@ -247,15 +233,11 @@ def _root(finding_id: str) -> str:
 
 
 def _structure(statistics: Sequence[DiagnosisStatistics]) -> dict[str, float | None]:
-    by_part = {
-        field.name: [getattr(line, field.name) for line in statistics]
-        for field in fields(DiagnosisStatistics)
-    }
-    depth, width = by_part["depth"], by_part["width"]
+    depth, width = [line.depth for line in statistics], [line.width for line in statistics]
     return {
         "diagnoses": len(statistics),
-        "variants": sum(by_part["variants"]),
-        "pathways": sum(by_part["pathways"]),
+        "variants": sum(line.variants for line in statistics),
+        "pathways": sum(line.pathways for line in statistics),
         "mean depth": _share(sum(depth), len(depth)),
         "highest depth": max(depth, default=0),
         "mean width": _share(sum(width), len(width)),

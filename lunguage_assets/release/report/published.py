@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS
-
-_BARE = "~"
 
 
 def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
@@ -26,11 +25,9 @@ def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
     numbers = dict(zip(rows["finding_id"], rows["idx"], strict=True))
 
     def written(tokens: list[str]) -> str:
-        bare = [token[1:] for token in tokens if token.startswith(_BARE)]  # last: before a pair they would
-        pairs = (
-            token for token in tokens if not token.startswith(_BARE)
-        )  # read as the beginning of its name
-        return ", ".join([*(f"{names[token]}, idx{numbers[token]}" for token in pairs), *bare])
+        pairs = [f"{names[own]}, idx{numbers[own]}" for own in tokens if not own.startswith(BARE)]
+        bare = [token.removeprefix(BARE) for token in tokens if token.startswith(BARE)]
+        return ", ".join([*pairs, *bare])  # before a pair a bare name would read as the beginning of its name
 
     published = {
         "cat": rows["cat"].str.upper(),
@@ -41,11 +38,8 @@ def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
         "DxTP": rows["currency"],
         **{public: rows[internal] for internal, public in ATTRIBUTES.items()},
     }
-    frame = pd.DataFrame(
-        {name: published[name] if name in published else rows[name] for name in PUBLISHED_COLUMNS},
-        index=rows.index,
-    )
-    return frame[list(PUBLISHED_COLUMNS)]
+    columns = {name: published[name] if name in published else rows[name] for name in PUBLISHED_COLUMNS}
+    return pd.DataFrame(columns, index=rows.index)
 
 
 def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.DataFrame:

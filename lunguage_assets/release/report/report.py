@@ -42,6 +42,7 @@ from lunguage_assets.tables.paper import (
     EXPANSION_TABLE,
     FIT_TABLE,
 )
+from lunguage_assets.tables.schema import Table
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class ReportSection:
     anchor: str
     title: str
     introduction: str
-    items: tuple[Item, ...]
+    items: Sequence[Item]
 
 
 def report_sections(material: Material) -> list[ReportSection]:
@@ -75,44 +76,74 @@ def report_sections(material: Material) -> list[ReportSection]:
         ReportSection(
             "explicit",
             "Hedging phrases and probabilities",
-            _EXPLICIT,
-            (
+            "Judges compare sentences two by two: in which is the finding more certain? TrueSkill makes a "
+            "ranking of the hedging phrases from their answers. Every tentative finding is then placed in "
+            "that ranking by further comparisons, and two anchor phrases of known probability turn places "
+            "into probabilities.",
+            [
                 *explicit_figures(material),
                 _scale(material),
                 _ranking(material),
                 _fit(material),
                 _certainty(material),
-            ),
+            ],
         ),
         ReportSection(
             "trust",
             "How far judges, ranking and fit can be trusted",
-            _TRUST,
-            (*analysis_figures(material), *agreement_items(material)),
+            "Analyses of the recorded comparisons; no judge was asked for them. Intervals and spreads say "
+            "how stable the numbers are, not whether reports are right.",
+            [*analysis_figures(material), *agreement_items(material)],
         ),
         ReportSection(
             "implicit",
             "What stated diagnoses imply",
-            _IMPLICIT,
-            (_expansion(material), *_audit(material)),
+            "A stated diagnosis is expanded with the sub-findings that expert pathways imply. Their "
+            "probability is a bound that follows from the pathway, not an estimate.",
+            [_expansion(material), *_audit(material)],
         ),
         ReportSection(
             "conflicts",
             "Contradictions and repetitions",
-            _CONFLICTS,
-            (conflict_figure(material), _conflicts(material)),
+            "Rows about the same finding at the same place and time, found before resolution. Nothing of "
+            "them is left in the result.",
+            [conflict_figure(material), _conflicts(material)],
         ),
-        ReportSection("time", "Findings over time", _TIME, tuple(_courses(material))),
-        ReportSection("figures", "Figures of the corpus", _FIGURES, (_figures(material),)),
-        ReportSection("pathways", "The pathways", _PATHWAYS, tuple(_trees(material))),
-        ReportSection("costs", "What the answers cost", _COSTS, (_costs(material),)),
+        ReportSection(
+            "time",
+            "Findings over time",
+            "Within a patient, statements of the same finding are linked over studies. What a later report "
+            "says is no proof of what was there before; a finding that no report mentions again is not "
+            "thereby gone.",
+            _courses(material),
+        ),
+        ReportSection(
+            "figures",
+            "Figures of the corpus",
+            "Counts that the paper prints in its text, on this corpus, each named for what it counts.",
+            [_figures(material)],
+        ),
+        ReportSection(
+            "pathways",
+            "The pathways",
+            "From the left: the diagnosis, the situation (wording of the finding, views of the study), what "
+            "it implies there. An edge means that experts put the probability of the sub-finding, given the "
+            "diagnosis, above 0.8. It is not the other direction, and no image was looked at.",
+            list(_trees(material)),
+        ),
+        ReportSection(
+            "costs",
+            "What the answers cost",
+            "Answers of language models that are in use, from the ledger when this version was written. "
+            "Failed and repeated calls come on top.",
+            [_costs(material)],
+        ),
     ]
 
 
 def report_page(material: Material, sections: Sequence[ReportSection], version: str) -> str:
     """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
-    template = page_template("release", "report.html.j2")
-    return template.render(
+    return page_template("release", "report.html.j2").render(
         version=version,
         material=material,
         facts=_facts(material),
@@ -124,41 +155,6 @@ def report_page(material: Material, sections: Sequence[ReportSection], version: 
 
 def figures_of(sections: Iterable[ReportSection]) -> list[Figure]:
     return [item for section in sections for item in section.items if isinstance(item, Figure)]
-
-
-_EXPLICIT = (
-    "Judges compare sentences two by two: in which is the finding more certain? TrueSkill "
-    "makes a ranking of the hedging phrases from their answers. Every "
-    "tentative finding is then placed in that ranking by further comparisons, and two anchor "
-    "phrases of known probability turn places into probabilities."
-)
-_TRUST = (
-    "Analyses of the recorded comparisons; no judge was asked for them. Intervals and "
-    "spreads say how stable the numbers are, not whether reports are right."
-)
-_IMPLICIT = (
-    "A stated diagnosis is expanded with the sub-findings that expert pathways imply. Their "
-    "probability is a bound that follows from the pathway, not an estimate."
-)
-_CONFLICTS = (
-    "Rows about the same finding at the same place and time, found before resolution. "
-    "Nothing of them is left in the result."
-)
-_TIME = (
-    "Within a patient, statements of the same finding are linked over studies. What a later report says is "
-    "no proof of what was there before; a finding that no report mentions again is not thereby gone."
-)
-_FIGURES = "Counts that the paper prints in its text, on this corpus, each named for what it counts."
-_PATHWAYS = (
-    "From the left: the diagnosis, the situation (wording of the finding, views of the "
-    "study), what it implies there. An edge means that experts put the probability of the "
-    "sub-finding, given the diagnosis, above 0.8. It is not the other direction, and no "
-    "image was looked at."
-)
-_COSTS = (
-    "Answers of language models that are in use, from the ledger when this version was "
-    "written. Failed and repeated calls come on top."
-)
 
 
 def _facts(material: Material) -> list[tuple[str, str]]:
@@ -249,46 +245,63 @@ def _scale(material: Material) -> Item:
     return report_table("The probability scale", caption, source, frame, decimals, bar)
 
 
-def _certainty(material: Material) -> ReportTable:
-    total = cell_text(material.counted.certainty["total"].iloc[-1])
-    caption = (
-        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated "
-        f"current rows.{_rounded(material)}"
-    )
-    decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
-    decimals |= _percent_decimals(material.counted.certainty, material)
-    return report_table(
+_COUNTED = {
+    CERTAINTY_TABLE: (
         "Certainty by diagnosis",
-        caption,
         "lunguage_plus_plus, resolution_log, fitted_probabilities, pathway_matches",
-        material.counted.certainty,
-        decimals,
-    )
+    ),
+    FIT_TABLE: ("Steps, rank, mu and p of the fits", "fitted_probabilities"),
+    EXPANSION_TABLE: (
+        "Structure and use of the pathways",
+        "pathway_matches, resolution_log, lunguage_plus_plus",
+    ),
+    PATHWAY_AUDIT: ("Pathways against the reports", "pathway_audit"),
+    AUDITED_LABELS: ("Implied labels with the measured shares", "audited_labels"),
+    CONFLICT_TABLE: ("Conflicts by type and source", "conflicts, resolution_log"),
+    COURSE_COUNTS: ("What became of findings", "finding_courses"),
+    CORPUS_FIGURES: (
+        "Counts of the paper's text",
+        "reports, accounting, pathway_matches, conflicts, resolution_log",
+    ),
+}
+"""Heading of a table of counts, and what it was counted from."""
+
+
+def _counted(
+    material: Material,
+    table: Table,
+    frame: pd.DataFrame,
+    told: str,
+    decimals: Mapping[str, int] | None = None,
+    bar: tuple[str, str, str] | None = None,
+) -> ReportTable:
+    """A table of counts: what it holds, in which units, and whether it is rounded."""
+    title, source = _COUNTED[table]
+    caption = f"{table.description} {told}"
+    if material.disclosure.withholds:
+        caption += (
+            f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not "
+            "add up; statistics of fewer cases and values of single ones are left out."
+        )
+    return report_table(title, caption, source, frame, decimals, bar)
+
+
+def _certainty(material: Material) -> ReportTable:
+    frame = material.counted.certainty
+    told = f"Rows; p from 0 to 1. n = {cell_text(frame['total'].iloc[-1])} stated current rows."
+    decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
+    return _counted(material, CERTAINTY_TABLE, frame, told, decimals | _percent_decimals(frame, material))
 
 
 def _fit(material: Material) -> ReportTable:
-    return report_table(
-        "Steps, rank, mu and p of the fits",
-        f"{FIT_TABLE.description} n: findings behind a line.{_rounded(material)}",
-        "fitted_probabilities",
-        material.counted.fit,
-    )
+    return _counted(material, FIT_TABLE, material.counted.fit, "n: findings behind a line.")
 
 
 def _expansion(material: Material) -> ReportTable:
     added = material.disclosure.shown(material.totals.sources["expansion"])
-    caption = (
-        f"{EXPANSION_TABLE.description} Rows, but for the first four counts. n = {added} "
-        f"generated rows in the result.{_rounded(material)}"
-    )
+    told = f"Rows, but for the first four counts. n = {added} generated rows in the result."
     frame = without_empty_published(material.counted.expansion)
-    return report_table(
-        "Structure and use of the pathways",
-        caption,
-        "pathway_matches, resolution_log, lunguage_plus_plus",
-        frame,
-        _percent_decimals(frame, material),
-    )
+    return _counted(material, EXPANSION_TABLE, frame, told, _percent_decimals(frame, material))
 
 
 def _percent_decimals(frame: pd.DataFrame, material: Material) -> dict[str, int]:
@@ -302,58 +315,36 @@ def _audit(material: Material) -> list[Item]:
     if audit is None or labels is None:
         return [Missing("Pathways against the reports", STALE if material.stale_analyses else NOT_RUN)]
     mentioned = audit[audit["share"].notna()]
-    edges = report_table(
-        "Pathways against the reports",
-        f"{PATHWAY_AUDIT.description} Studies; shares from 0 to 1 with Wilson's 95% interval. n = "
-        f"{len(mentioned)} of {len(audit)} edges with a share.{_rounded(material)}",
-        "pathway_audit",
-        mentioned.drop(columns=["edge", "both", "place"]),
-        bar=("share_low", "share", "share_high"),
+    shares = mentioned.drop(columns=["edge", "both", "place"])
+    told = (
+        f"Studies; shares from 0 to 1 with Wilson's 95% interval. n = {len(mentioned)} of {len(audit)} edges "
+        "with a share."
     )
+    edges = _counted(material, PATHWAY_AUDIT, shares, told, bar=("share_low", "share", "share_high"))
     used = labels[labels["p"].notna()]
-    measured = report_table(
-        "Implied labels with the measured shares",
-        f"{AUDITED_LABELS.description} Studies; mean p. n = {len(used)} labels.{_rounded(material)}",
-        "audited_labels",
-        used,
-    )
-    return [edges, measured]
+    told = f"Studies; mean p. n = {len(used)} labels."
+    return [edges, _counted(material, AUDITED_LABELS, used, told)]
 
 
 def _conflicts(material: Material) -> ReportTable:
     n = material.disclosure.shown(material.totals.conflicts.total())
-    caption = (
-        f"{CONFLICT_TABLE.description} Groups of rows; merged and removed: rows. n = {n} "
-        f"groups.{_rounded(material)}"
-    )
-    return report_table(
-        "Conflicts by type and source",
-        caption,
-        "conflicts, resolution_log",
-        without_empty_published(material.counted.conflicts),
-    )
+    told = f"Groups of rows; merged and removed: rows. n = {n} groups."
+    return _counted(material, CONFLICT_TABLE, without_empty_published(material.counted.conflicts), told)
 
 
 def _courses(material: Material) -> list[Item]:
     frame = material.analyses.get(COURSE_COUNTS.name)
     items: list[Item] = [course_figure(material, frame)]
     if frame is not None:
-        caption = f"{COURSE_COUNTS.description} n: column statements.{_rounded(material)}"
-        items.append(report_table("What became of findings", caption, "finding_courses", frame))
+        items.append(_counted(material, COURSE_COUNTS, frame, "n: column statements."))
     return items
 
 
 def _figures(material: Material) -> ReportTable:
     frame = without_empty_published(material.counted.figures)
     frame = frame if (frame["note"] != "").any() else frame.drop(columns="note")
-    n = material.disclosure.shown(material.summary["reports"])
-    caption = f"{CORPUS_FIGURES.description} Shares from 0 to 1. n = {n} studies.{_rounded(material)}"
-    return report_table(
-        "Counts of the paper's text",
-        caption,
-        "reports, accounting, pathway_matches, conflicts, resolution_log",
-        frame,
-    )
+    told = f"Shares from 0 to 1. n = {material.disclosure.shown(material.summary['reports'])} studies."
+    return _counted(material, CORPUS_FIGURES, frame, told)
 
 
 def _trees(material: Material) -> Iterable[Tree]:
@@ -369,24 +360,12 @@ def _trees(material: Material) -> Iterable[Tree]:
 
 def _costs(material: Material) -> Item:
     costs = material.origin.costs
-    if costs is None or costs.empty:
-        why = (
-            "No language model was asked: the judges are rule-based."
-            if costs is not None
-            else "There was no ledger, so nothing is known of costs."
-        )
-        return Missing("Costs", why)
+    if costs is None:
+        return Missing("Costs", "There was no ledger, so nothing is known of costs.")
+    if costs.empty:
+        return Missing("Costs", "No language model was asked: the judges are rule-based.")
     caption = (
         f"{ANSWER_COSTS.description.partition('.')[0]}. US dollars at the judges file's prices; n "
         f"= {int(costs['answers'].sum()):,} answers."
     )
     return report_table("Costs by judge and stage", caption, "the ledger", costs, decimals={"cost_usd": 4})
-
-
-def _rounded(material: Material) -> str:
-    if not material.disclosure.withholds:
-        return ""
-    return (
-        f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not "
-        "add up; statistics of fewer cases and values of single ones are left out."
-    )

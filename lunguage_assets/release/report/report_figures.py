@@ -14,8 +14,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.judges.rules.published import published_ranking
-from lunguage_assets.pictures.conflict_bars import conflict_bars
-from lunguage_assets.pictures.course_bars import course_bars
+from lunguage_assets.pictures.bars import conflict_bars, course_bars
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
     P_EDGES,
@@ -23,11 +22,11 @@ from lunguage_assets.pictures.plots import (
     probability_bars,
     ranking_plot,
     robustness_plot,
+    scale_plot,
     validation_curves,
     validation_spread,
     vocabulary_histogram,
 )
-from lunguage_assets.pictures.scale_plot import scale_plot
 from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.scales import published_scales, scale_marks
@@ -114,7 +113,7 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
             f"the anchors with its 95% band; {drawn}. n = {placed} findings with a place.",
             "fitted_probabilities, reference_ranking, anchors",
             calibration_plot(
-                material.points, calibrate(material.ranking, material.anchors), anchors, material.all_mu
+                material.points, material.all_mu, calibrate(material.ranking, material.anchors), anchors
             ),
         )
     except MethodError:

@@ -5,7 +5,6 @@ side by side (explicit.md section 6).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -52,13 +51,13 @@ class _File(_Entry):
     scales: list[PublishedScale]
 
 
-def published_scales(path: Path | None = None) -> tuple[PublishedScale, ...]:
+def published_scales() -> tuple[PublishedScale, ...]:
     """The scales of `resources/published_scales.toml`.
 
     Raises:
         ConfigurationError: the file was edited and cannot be used.
     """
-    return tuple(read_as(path or resource("published_scales.toml"), _File).scales)
+    return tuple(read_as(resource("published_scales.toml"), _File).scales)
 
 
 def phrase_scale(
@@ -82,19 +81,25 @@ def phrase_scale(
     reader_low, reader_high = reader_range(p, low, high, chosen.spread)
     anchored = {anchor.phrase for anchor in anchors}
     said = _said(scales)
-    rows = []
-    for i in np.argsort(-mu, kind="stable").tolist():
-        row = {"phrase": shown[i], "mu": float(mu[i]), "is_anchor": phrases[i] in anchored}
-        row |= {"p": float(p[i]), "p_low": float(low[i]), "p_high": float(high[i])}
-        row |= {"reader_low": float(reader_low[i]), "reader_high": float(reader_high[i])}
-        rows.append(row | {"published": said.get(phrases[i], "")})
-    numbers = ("mu", "p", "p_low", "p_high", "reader_low", "reader_high")
+    numbers = {
+        "mu": mu,
+        "p": p,
+        "p_low": low,
+        "p_high": high,
+        "reader_low": reader_low,
+        "reader_high": reader_high,
+    }
+    rows = [
+        {name: float(values[i]) for name, values in numbers.items()}
+        | {"phrase": shown[i], "is_anchor": phrases[i] in anchored, "published": said.get(phrases[i], "")}
+        for i in np.argsort(-mu, kind="stable").tolist()
+    ]
     rows += [
         dict.fromkeys(numbers) | {"phrase": phrase, "is_anchor": False, "published": told}
         for phrase, told in said.items()
         if phrase not in phrases
     ]
-    return PHRASE_SCALE.frame([{"number": number} | row for number, row in enumerate(rows)])
+    return PHRASE_SCALE.frame({"number": number} | row for number, row in enumerate(rows))
 
 
 def _said(scales: Sequence[PublishedScale]) -> dict[str, str]:
@@ -108,15 +113,11 @@ def _said(scales: Sequence[PublishedScale]) -> dict[str, str]:
 def scale_marks(scales: Sequence[PublishedScale]) -> pd.DataFrame:
     """Columns scale, phrase, middle (NaN for a band), low, high in shares: what can be drawn."""
     marks = [
-        (
-            scale.name,
-            one.phrase,
-            np.nan if one.middle is None else one.middle / 100,
-            one.low / 100,
-            one.high / 100,
-        )
+        (scale.name, one.phrase, one.middle, one.low, one.high)
         for scale in scales
         for one in scale.phrases
         if one.low is not None and one.high is not None
     ]
-    return pd.DataFrame(marks, columns=["scale", "phrase", "middle", "low", "high"])
+    columns = ["middle", "low", "high"]
+    frame = pd.DataFrame(marks, columns=["scale", "phrase", *columns])
+    return frame.assign(**(frame[columns].astype("float64") / 100))

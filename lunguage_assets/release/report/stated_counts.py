@@ -1,19 +1,20 @@
 """How certain the reports are, counted over their stated current findings before any of them is merged or
-removed, as the paper counts (implicit.md section 7).
+removed, as the paper counts (implicit.md section 7), and what the fits came to (explicit.md sections 5, 6).
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.implicit.rows import column_values
-from lunguage_assets.tables.paper import ALL_DIAGNOSES, ALL_FINDINGS, CERTAINTY_TABLE
+from lunguage_assets.release.report.published_tables import PublishedFit
+from lunguage_assets.tables.paper import ALL_DIAGNOSES, ALL_FINDINGS, CERTAINTY_TABLE, FIT_MEASURES, FIT_TABLE
 
 CERTAINTY_COLUMNS = {
     "dp": "definitive_positive",
@@ -60,10 +61,7 @@ class StatedCounts:
         return CERTAINTY_TABLE.frame(lines)
 
     def _line(self, title: str, names: Collection[str]) -> dict[str, Any]:
-        known = pd.Series(
-            sorted(chain.from_iterable(self._p.get(name, ()) for name in names)), dtype="float64"
-        )
-        found = (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4
+        known = chain.from_iterable(self._p.get(name, ()) for name in names)
         counted = {
             column: sum(self._statuses[name, status] for name in names)
             for status, column in CERTAINTY_COLUMNS.items()
@@ -75,7 +73,7 @@ class StatedCounts:
             "total": total,
             **{f"percent_{column}": percent(count, total) for column, count in counted.items()},
             "no_information": sum(self._unknown[name] for name in names),
-            **dict(zip(("p_mean", "p_sd", "p_min", "p_max"), found, strict=True)),
+            **dict(zip(("p_mean", "p_sd", "p_min", "p_max"), _spread(known), strict=True)),
         }
 
 
@@ -91,3 +89,35 @@ def _stated(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]]:
     for frame in (rows, gone):
         stated = frame[(frame["source"] == "original") & (frame["currency"] == CURRENT)]
         yield from zip(column_values(stated, "finding_id"), column_values(stated, "status"), strict=True)
+
+
+class FitFigures:
+    """Steps, rank, mu and p of the tentative findings with a place, collected over parts of the studies:
+    eight bytes of every finding and measure, because a sum would depend on the order of the parts.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, array[float]] = {measure: array("d") for measure in FIT_MEASURES}
+
+    def add(self, fitted: pd.DataFrame) -> None:
+        """Add FITTED_PROBABILITIES rows; those without a place of their own are left out."""
+        placed = fitted[fitted["p_source"] == "fitted"]
+        placed = placed.assign(rank=placed["rank"] + 1)
+        for measure, values in self._values.items():
+            values.extend(placed[measure].astype("float64").tolist())
+
+    def table(self, published: Mapping[str, PublishedFit]) -> pd.DataFrame:
+        """A FIT_TABLE frame: the published values stand beside, whatever the corpus is."""
+        names = ("mean", "sd", "minimum", "maximum")
+        return FIT_TABLE.frame(
+            {"measure": measure, "n": len(values)}
+            | dict(zip(names, _spread(values), strict=True))
+            | {f"published_{name}": getattr(published.get(measure), name, None) for name in names}
+            for measure, values in self._values.items()
+        )
+
+
+def _spread(values: Iterable[float]) -> tuple[float | None, ...]:
+    """Mean, standard deviation (population), minimum and maximum, of nothing None; whatever the order."""
+    known = pd.Series(sorted(values), dtype="float64")
+    return (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4

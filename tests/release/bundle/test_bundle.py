@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
-from small_release import WORD, Made, Tables, opened, resolved, stored, stored_at
+from small_release import WORD, Made, Tables, opened, resolved, stored, stored_at, write_release
 from upath import UPath
 
 from lunguage_assets.corpus.delivery import find_delivery
@@ -31,50 +31,13 @@ from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.release.bundle import bundle, newest
-from lunguage_assets.release.bundle.bundle import Release, Written, write_bundle
+from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.settings import load_settings
-from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, REJECTED
+from lunguage_assets.tables import REJECTED
 
 Rows = list[dict[str, Any]]
-
-
-def write(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:
-    """The folder of the version that is written of these batches, by default all."""
-    return write_bundle(made.release(*batches), folder, made.origin(), analyses, made.examples).folder
-
-
-def audits() -> dict[str, pd.DataFrame]:
-    """Analyses that count studies, few and many."""
-    edge: dict[str, Any] = dict.fromkeys(PATHWAY_AUDIT.names, 0)
-    edge |= {"diagnosis": "pneumonia", "pathway_id": "pneumonia_1", "sub_finding": "opacity", "place": ""}
-    edge |= {"expected": "present", "studies": 42, "mentioned": 4, "as_implied": 1, "otherwise": 3}
-    edge |= {"share": 0.25, "share_low": 0.05, "share_high": 0.7, "experts": 0.8, "against_experts": "below"}
-    label = {"label": "edema", "implied": 12, "unmeasured": 2, "p": 0.8, "p_measured": 0.7}
-    return {
-        "pathway_audit": PATHWAY_AUDIT.frame([edge]),
-        "audited_labels": AUDITED_LABELS.frame([label | {"fall_below_half": 0}]),
-    }
-
-
-@pytest.fixture
-def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No figures and a short report, for tests that look at neither."""
-    monkeypatch.setattr(bundle, "report_sections", lambda _: [])
-
-
-@pytest.fixture(scope="module")
-def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(invented, tmp_path_factory.mktemp("release") / "panel")
-
-
-@pytest.fixture(scope="module")
-def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The second version of patients' reports, so that its README counts changed rows."""
-    folder = tmp_path_factory.mktemp("release") / "panel"
-    write(patients, folder, "first")
-    return write(patients, folder, **audits())
 
 
 def test_every_checksum_holds_for_the_version_and_for_each_part_alone(version: Path, tmp_path: Path) -> None:
@@ -171,13 +134,21 @@ def test_read_three_studies_at_a_time_every_file_says_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 3)
-    apart = data_of(write(invented, tmp_path))
+    apart = data_of(write_release(invented, tmp_path))
     together = data_of(version)
     assert set(apart) == set(together)
     for name in ("README.md", "croissant.json"):  # they name the content, to which the row groups belong
         apart[name] = together[name]
     assert [path for path in apart if apart[path] != together[path]] == []
     assert pq.ParquetFile(tmp_path / "v1/restricted/Lunguage_plus_plus.parquet").num_row_groups > 3
+
+
+def test_what_is_drawn_one_by_one_has_a_place_and_is_sorted_by_it(invented: Made) -> None:
+    studies = invented.release().studies
+    places = bundle._places(studies)
+    fits = pd.concat([tables["fitted_probabilities"] for tables in invented.batches.values()])
+    assert 0 < len(places) <= fits["mu"].notna().sum()
+    assert bundle._points(studies, len(places))["mu"].tolist() == places.tolist() == sorted(places)
 
 
 def test_a_part_holds_so_many_studies_whole_and_every_study_is_in_one_part(
@@ -278,7 +249,6 @@ def unbalanced(accounts: Rows) -> None:
 
 
 @pytest.mark.usefixtures("unreported")
-@pytest.mark.parametrize("at_once", [5, 2_000])
 @pytest.mark.parametrize(
     ("change", "table", "told"),
     [
@@ -289,16 +259,15 @@ def unbalanced(accounts: Rows) -> None:
         (lost, "lunguage_plus_plus", "not the rows that accounting counted"),
     ],
 )
-def test_a_stored_row_that_breaks_a_rule_makes_no_version_and_the_file_is_named(
+def test_read_in_parts_a_stored_row_that_breaks_a_rule_makes_no_version_and_the_file_is_named(
     change: Callable[[Rows], None],
     table: str,
     told: str,
-    at_once: int,
     invented: Made,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", at_once)
+    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 8)
     studies = spoilt(invented, tmp_path / "stored", change, table)
     with pytest.raises(InvalidTable, match=told) as refused:
         write_bundle(
@@ -491,11 +460,14 @@ def test_each_part_says_what_it_may_be_used_for(version: Path, of_patients: Path
 
 
 @pytest.mark.usefixtures("unreported")
-def test_the_summary_counts_rows_that_were_added_removed_and_changed(invented: Made, tmp_path: Path) -> None:
-    first = write(invented, tmp_path / "panel", "first")
+def test_the_summary_counts_rows_that_were_added_removed_and_changed(
+    invented: Made, begun: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(begun, tmp_path / "panel")
+    first = folder / "v1"
     assert json.loads((first / "restricted/summary.json").read_text())["against"] is None
     assert "This is the first version." in (first / "README.md").read_text()
-    second = write(invented, tmp_path / "panel")
+    second = write_release(invented, folder)
     before, after = (
         {
             row["finding_id"]: row | {"report_batch": ""}
@@ -516,8 +488,10 @@ def test_the_summary_counts_rows_that_were_added_removed_and_changed(invented: M
 
 
 @pytest.mark.usefixtures("unreported")
-def test_other_pathways_make_a_new_version_with_other_rows(invented: Made, tmp_path: Path) -> None:
-    write(invented, tmp_path / "panel", "first")
+def test_other_pathways_make_a_new_version_with_other_rows(
+    invented: Made, begun: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(begun, tmp_path / "panel")
     own = tmp_path / "pathways.yaml"
     own.write_text(
         resource("pathways.yaml").read_text(encoding="utf-8").replace("finding: opacity", "finding: density"),
@@ -541,8 +515,8 @@ def test_the_readme_says_how_far_judges_lie_apart_and_whether_that_was_measured(
 
 
 @pytest.mark.usefixtures("unreported")
-def test_another_belief_is_a_changed_row(invented: Made, tmp_path: Path) -> None:
-    write(invented, tmp_path / "panel", "first")
+def test_another_belief_is_a_changed_row(invented: Made, begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun, tmp_path / "panel")
     tables = invented.batches["first"]
     rows = tables["lunguage_plus_plus"].copy()
     doubted = rows.index[(rows["status"] == "tp") & (rows["source"] == "original")][0]
@@ -557,31 +531,18 @@ def test_another_belief_is_a_changed_row(invented: Made, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("unreported")
-def test_a_version_before_whose_rows_were_taken_away_is_said_not_to_be_compared(
-    invented: Made, tmp_path: Path
+def test_a_version_before_whose_rows_were_taken_away_is_not_compared_and_as_many_are_kept_as_was_set(
+    invented: Made, begun: Path, tmp_path: Path
 ) -> None:
-    before = write(invented, tmp_path, "first")
-    (before / "restricted" / "Lunguage_plus_plus.parquet").unlink()
-    assert "The rows of v1 are no longer there" in (write(invented, tmp_path) / "README.md").read_text()
-
-
-@pytest.mark.usefixtures("unreported")
-def test_the_number_of_kept_versions_is_a_setting(invented: Made, tmp_path: Path) -> None:
+    folder = shutil.copytree(begun, tmp_path / "panel")
+    (folder / "v1/restricted/Lunguage_plus_plus.parquet").unlink()
     origin = invented.origin()
-    origin = replace(
-        origin,
-        settings=origin.settings.model_copy(
-            update={"release": origin.settings.release.model_copy(update={"keep": 1})}
-        ),
-    )
-
-    def released(*batches: str) -> Written:
-        return write_bundle(invented.release(*batches), tmp_path, origin, {}, invented.examples)
-
-    first = released("first")
-    second = released()
-    assert second.removed == (first.version,)
-    assert [path.name for path in tmp_path.glob("v*")] == [second.version]
+    one = origin.settings.release.model_copy(update={"keep": 1})
+    origin = replace(origin, settings=origin.settings.model_copy(update={"release": one}))
+    written = write_bundle(invented.release(), folder, origin, {}, invented.examples)
+    assert "The rows of v1 are no longer there" in (written.folder / "README.md").read_text()
+    assert written.removed == ("v1",)
+    assert [path.name for path in folder.glob("v*")] == [written.version] == ["v2"]
 
 
 @pytest.mark.parametrize("stale", [["first"], ["first", "second"]])

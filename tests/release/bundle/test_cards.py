@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,21 +15,8 @@ import yaml
 from small_release import Made
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.studies import read_split, studies_frame
-
-
-@pytest.fixture(scope="module")
-def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("release") / "panel"
-    return folder / write_bundle(invented.release(), folder, invented.origin(), {}, invented.examples).version
-
-
-@pytest.fixture(scope="module")
-def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("release") / "panel"
-    return folder / write_bundle(patients.release(), folder, patients.origin(), {}, patients.examples).version
 
 
 def header(version: Path) -> dict[str, object]:
@@ -131,18 +120,16 @@ def test_a_split_that_arrives_makes_the_release_stale(invented: Made) -> None:
     assert "split" in RECIPES["release"].reads
 
 
-def test_the_split_is_part_of_what_a_version_is(
-    invented: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bundle, "report_sections", lambda _: [])
-    origin = invented.origin()
-    folder = tmp_path / "panel"
-    first = write_bundle(invented.release(), folder, origin, {}, invented.examples)
+@pytest.mark.usefixtures("unreported")
+def test_the_split_is_part_of_what_a_version_is(invented: Made, begun: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(begun, tmp_path / "panel")
+    studies = folder / "v1" / "restricted" / "studies.csv"
+    study = int(pd.read_csv(studies)["study_number"].iloc[0])
     path = tmp_path / "mimic-cxr-2.0.0-split.csv"
-    study = int(pd.read_csv(first.folder / "restricted" / "studies.csv")["study_number"].iloc[0])
     path.write_text(f"study_id,split\n{study},validate\n")
-    origin.files["split"] = ("home", path)  # type: ignore[index]
-    second = write_bundle(invented.release(), folder, origin, {}, invented.examples)
+    origin = invented.origin()
+    origin = replace(origin, files={**origin.files, "split": ("home", path)})
+    second = write_bundle(invented.release("first"), folder, origin, {}, invented.examples)
     assert second.is_new
     listed = pd.read_csv(second.folder / "restricted" / "studies.csv").set_index("study_number")
     assert listed["split"].dropna().to_dict() == {study: "validate"}

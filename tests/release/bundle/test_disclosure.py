@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_release import paper_tables
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.pictures.plots import probability_heights
 from lunguage_assets.release.bundle.disclosure import STRUCTURE_MEASURES, Disclosure
-from lunguage_assets.release.report.paper_tables import PaperTables, paper_tables
+from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, REFERENCE_RANKING, TABLES

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -72,13 +73,9 @@ def sound(invented: Made) -> Stored:
 
 
 @pytest.fixture(scope="module")
-def older(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def older(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of releases in which an earlier, honest version is sealed."""
-    folder = tmp_path_factory.mktemp("sealed") / "panel"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "report_sections", lambda _: [])
-        write_bundle(invented.release("first"), folder, invented.origin(), {}, invented.examples)
-    return folder
+    return shutil.copytree(begun, tmp_path_factory.mktemp("sealed") / "panel")
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +259,7 @@ def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_an
 def test_what_is_written_is_held_against_every_rule_of_its_own_schema(
     table: Table, derived: Mapping[str, Rows], tmp_path: Path
 ) -> None:
-    rows = derived[table.name]
+    rows = derived[table.name][:40]
     for rule in storable_rules(table):
         frame = table.frame([*rows, *breaking(table, rule, rows)])
         with pytest.raises(InvalidTable) as why, growing_parquet(table, tmp_path / "t.parquet") as append:
@@ -545,6 +542,10 @@ def test_every_guarantee_and_every_rule_about_probabilities_has_a_case(invented:
     assert set(PLACED) == {rule for rule, _ in place_rules(fitted, invented.ranking, anchors)}
 
 
+def test_the_rows_that_the_cases_change_break_no_rule(sound: Stored, invented: Made) -> None:
+    assert broken(sound, invented.ranking) == set()
+
+
 @pytest.mark.parametrize(
     ("rule", "change"),
     [
@@ -562,7 +563,6 @@ def test_rows_that_break_exactly_this_rule_seal_nothing(
     older: Path,
     tmp_path: Path,
 ) -> None:
-    assert broken(sound, invented.ranking) == set()
     tables = copy.deepcopy(sound)
     change(tables)
     assert broken(tables, invented.ranking) - ALSO.get(rule, set()) == {rule} - set(COUNTED) - set(TOGETHER)

@@ -15,17 +15,17 @@ from generated_reports import reports as reported
 from hypothesis import given
 from invented_reports import Outcome, Said, dictionary, frames, run, said
 from profiles import examples
+from small_release import paper_tables
 
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.release.report.documents import write_paper_tables
-from lunguage_assets.release.report.fit_figures import FitFigures
 from lunguage_assets.release.report.paper_tables import (
     PaperCounts,
     PaperTables,
-    paper_tables,
 )
 from lunguage_assets.release.report.published_tables import load_published_tables
+from lunguage_assets.release.report.stated_counts import FitFigures
 from lunguage_assets.tables import ACCOUNTING, REPORTS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,

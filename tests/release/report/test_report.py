@@ -17,7 +17,7 @@ import pytest
 from hostile_words import HOSTILE, in_a_browser, require_harmless
 from small_release import Made, opened, stored
 
-from lunguage_assets.pictures.plots import probability_histogram
+from lunguage_assets.pictures.plots import probability_bars, probability_heights
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import shown_analyses
@@ -164,7 +164,7 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """One dot instead of every picture, for tests that look at words only."""
-    dot = probability_histogram(pd.Series([0.5]))
+    dot = probability_bars(probability_heights(pd.Series([0.5])))
     for name in ("ranking_plot", "calibration_plot", "probability_bars", "conflict_bars", "scale_plot"):
         monkeypatch.setattr(report_figures, name, lambda *_: dot)
 
