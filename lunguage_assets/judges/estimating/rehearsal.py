@@ -66,10 +66,6 @@ class _Text(NamedTuple):
     other: int
 
 
-_Extraction = tuple[_Text, _Text]
-_Comparison = tuple[_Text, _Text, int]
-
-
 @dataclass
 class Tally:
     """What one judge was asked in one stage of a rehearsal.
@@ -91,6 +87,13 @@ class Tally:
         """Questions that need a call."""
         return self.questions - self.hits
 
+    def count(self, round_: tuple[int, int], size: tuple[int, int], answer_letters: int) -> None:
+        """Add a call: plain and other letters of its prompt, and letters of its answer."""
+        self.rounds[round_] += 1
+        self.input_tokens += expected_tokens(*size)
+        self.input_tokens_at_most += tokens_at_most(*size)
+        self.output_tokens += math.ceil(answer_letters / ANSWER_LETTERS_PER_TOKEN)
+
 
 class RehearsalJudge:
     """Stands in for a slot that is bound to a language model.
@@ -101,11 +104,7 @@ class RehearsalJudge:
     asked, it hears from the question: extractions are the first, comparisons that may wait the second, and
     comparisons that may not are rounds of a fit.
 
-    Args:
-        key: the slot's name.
-        slot: its table in the judges file.
-        prompts: the templates that a run would use.
-        recorded: the ledger that a run would use, None when there is none.
+    Prompts and ledger (`recorded`; None: there is none) are those that a run would use.
     """
 
     def __init__(
@@ -116,8 +115,8 @@ class RehearsalJudge:
         self._opinion = LexiconJudge.bundled(key)
         self._fit, self._round = 0, -1
         self._texts: dict[str, _Text] = {}
-        self._extractions: dict[_Extraction, ExtractionAnswer] = {}
-        self._comparisons: dict[_Comparison, ComparisonAnswer] = {}
+        self._extractions: dict[tuple[_Text, _Text], ExtractionAnswer] = {}
+        self._comparisons: dict[tuple[_Text, _Text, int], ComparisonAnswer] = {}
         self._extraction_size = _Size(
             lambda finding, sentence: prompts.extraction(ExtractionQuestion(finding, sentence))
         )
@@ -134,14 +133,12 @@ class RehearsalJudge:
     ) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
         asked = [(self._text(q.finding), self._text(q.sentence)) for q in questions]
-        known, tally = self._extractions, self._tally("hedge_phrases")
+        known, tally = self._extractions, self.tallies.setdefault("hedge_phrases", Tally())
         request_of = lambda q: extraction_request(self._prompts.extraction(q))  # noqa: E731
         open_ = self._look_up(asked, questions, known, tally, request_of, _phrases)
         for place, answer in zip(open_, self._opinion.extract(list(open_.values())), strict=True):
             known[place] = answer
-            self._count(
-                tally, (0, 0), self._extraction_size.letters(*place), json.dumps(list(answer.phrases))
-            )
+            tally.count((0, 0), self._extraction_size.letters(*place), len(json.dumps(answer.phrases)))
         return [known[place] for place in asked]
 
     def compare(
@@ -165,7 +162,8 @@ class RehearsalJudge:
         self, stage: RunStage, round_: tuple[int, int], questions: Sequence[ComparisonQuestion]
     ) -> list[ComparisonAnswer]:
         asked = [(self._text(q.sentence_1), self._text(q.sentence_2), q.replicate) for q in questions]
-        known, tally, mode = self._comparisons, self._tally(stage), self._slot.mode
+        known, mode = self._comparisons, self._slot.mode
+        tally = self.tallies.setdefault(stage, Tally())
         request_of = lambda q: comparison_request(self._prompts.comparison(q), mode, q.replicate)  # noqa: E731
         open_ = self._look_up(asked, questions, known, tally, request_of, _label)
         is_wrapped = mode == "enum" and self._slot.provider in _WRAPPED
@@ -176,9 +174,9 @@ class RehearsalJudge:
             if answer == "invalid":  # no hedge that the rules know: a model says something all the same
                 coin = text_hash("unknown", one.line, two.line, replicate) % 2
                 answer = "sentence_1" if coin else "sentence_2"
-            errs = self._errs(one.line, two.line, replicate)
-            known[place] = _TURNED[answer] if errs else ComparisonAnswer(answer)
-            self._count(tally, round_, self._comparison_size.letters(one, two), said)
+            draw = text_hash("rehearsal", self.key, one.line, two.line, replicate)
+            known[place] = _TURNED[answer] if draw < ERROR_RATE * 2.0**64 else ComparisonAnswer(answer)
+            tally.count(round_, self._comparison_size.letters(one, two), len(said))
         return [known[place] for place in asked]
 
     def _look_up(
@@ -202,24 +200,11 @@ class RehearsalJudge:
         tally.hits += len(distinct) - len(open_)
         return open_
 
-    def _errs(self, *question: object) -> bool:
-        return text_hash("rehearsal", self.key, *question) < ERROR_RATE * 2.0**64
-
-    def _tally(self, stage: RunStage) -> Tally:
-        return self.tallies.setdefault(stage, Tally())
-
-    def _count(self, tally: Tally, round_: tuple[int, int], size: tuple[int, int], answer: str) -> None:
-        tally.rounds[round_] += 1
-        tally.input_tokens += expected_tokens(*size)
-        tally.input_tokens_at_most += tokens_at_most(*size)
-        tally.output_tokens += math.ceil(len(answer) / ANSWER_LETTERS_PER_TOKEN)
-
     def _text(self, text: str) -> _Text:
-        found = self._texts.get(text)
-        if found is None:
+        if text not in self._texts:
             line = " ".join(text.split())
-            found = self._texts[text] = _Text(line, *letters(line))
-        return found
+            self._texts[text] = _Text(line, *letters(line))
+        return self._texts[text]
 
 
 def recorded_answers(

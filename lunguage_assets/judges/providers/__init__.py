@@ -26,7 +26,7 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provid
     if slot.provider == "transformers":
         from lunguage_assets.judges.providers.local import local_provider
 
-        return local_provider(key, slot, slot.binding)
+        return local_provider(key, slot)
     endpoint = resolve_endpoint(key, slot, environ)
     if slot.provider == "anthropic":
         from lunguage_assets.judges.providers.anthropic import AnthropicProvider

@@ -53,7 +53,7 @@ class BatchModel(Protocol):
         ...
 
 
-def local_provider(key: str, slot: ModelSlot, binding: ModelBinding) -> Provider:
+def local_provider(key: str, slot: ModelSlot) -> Provider:
     """The provider of a slot of provider `transformers`; nothing is imported or loaded before the first
     question.
 
@@ -78,9 +78,9 @@ def local_provider(key: str, slot: ModelSlot, binding: ModelBinding) -> Provider
     def load() -> BatchModel:
         from lunguage_assets.judges.providers.local_model import load_model
 
-        return load_model(key, binding, slot.device)
+        return load_model(key, slot.binding, slot.device)
 
-    return LocalProvider(binding, load, slot.batch_size)
+    return LocalProvider(slot.binding, load, slot.batch_size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ Questions, anchoring and repairs are those of a run. A second question about a m
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-from lunguage_assets.judges.asking.budget import expected_tokens, letters, tokens_at_most
+from lunguage_assets.judges.asking.budget import letters
 from lunguage_assets.judges.asking.round import Parse, Settled
-from lunguage_assets.judges.estimating.rehearsal import ANSWER_LETTERS_PER_TOKEN, Tally, recorded_answers
+from lunguage_assets.judges.estimating.rehearsal import Tally, recorded_answers
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.requests import ModelBinding, Request
@@ -90,12 +89,8 @@ class _RehearsalAsker:
     def _made_up(self, request: Request) -> str | None:
         """The stand-in's opinion; of a second question, whose answer nobody can guess, the size alone."""
         opinion = self.opinions.get(request.prompt.user)
-        size = letters(request.prompt.system + request.prompt.user)
-        tally, length = self.tally, max(map(len, self.opinions.values())) if opinion is None else len(opinion)
-        tally.rounds[0, 0] += 1
-        tally.input_tokens += expected_tokens(*size)
-        tally.input_tokens_at_most += tokens_at_most(*size)
-        tally.output_tokens += math.ceil(length / ANSWER_LETTERS_PER_TOKEN)
+        length = max(map(len, self.opinions.values())) if opinion is None else len(opinion)
+        self.tally.count((0, 0), letters(request.prompt.system + request.prompt.user), length)
         return opinion
 
 
