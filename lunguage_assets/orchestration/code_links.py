@@ -34,13 +34,12 @@ def linked_to_code(assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetsDefin
     repository = os.environ.get(REPOSITORY_VARIABLE, "").strip().rstrip("/").removesuffix(".git")
     if not repository:
         return local
-    if not repository.startswith(("https://", "http://")) or not any(
-        host in repository for host in ("github", "gitlab")
-    ):
+    known = "github" in repository or "gitlab" in repository
+    if not (known and repository.startswith(("https://", "http://"))):
         raise ConfigurationError(
-            f"${REPOSITORY_VARIABLE}: found {repository!r}; expected the web address of a "
-            "repository on GitHub or GitLab, such as "
-            "https://github.com/OWNER/NAME. Mend it, or unset it for links to local files."
+            f"${REPOSITORY_VARIABLE}: found {repository!r}; expected the web address of a repository on "
+            "GitHub or GitLab, such as https://github.com/OWNER/NAME. Mend it, or unset it for links to "
+            "local files."
         )
     revision = os.environ.get(REVISION_VARIABLE, "").strip() or "main"
     anchor = dg.AnchorBasedFilePathMapping(

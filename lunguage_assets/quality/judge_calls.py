@@ -7,7 +7,6 @@ is told by `doctor` alone, and by the run that asks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -55,19 +54,8 @@ def recent_calls(key: str, slot: ModelSlot, ledger: str | Path, settings: CheckS
     """
     recorded = LedgerReader.at(ledger)
     calls = recorded.recent_calls(key, slot.model, settings.recent_calls) if recorded is not None else []
-    return _calls(slot, calls, settings) if calls else []
-
-
-def last_day(key: str, slot: ModelSlot, today: date) -> Sign:
-    """Whether the model will be served for a while."""
-    ends = [problem.message for problem in lifecycle_problems(key, slot, today)]
-    day = slot.retires_on.isoformat() if slot.retires_on is not None else "not given in the judges file"
-    return Sign("the model's last day", " ".join(ends) or day, _REMEDY_LAST_DAY if ends else "")
-
-
-def _calls(
-    slot: ModelSlot, calls: Sequence[tuple[str | None, str | None]], settings: CheckSettings
-) -> list[Sign]:
+    if not calls:
+        return []
     failed = sum(failure is not None and failure not in REPLIED for failure, _ in calls)
     share, binding = failed / len(calls), slot.binding
     others = Counter(
@@ -88,3 +76,10 @@ def _calls(
             _REMEDY_OTHER_MODEL if names else "",
         ),
     ]
+
+
+def last_day(key: str, slot: ModelSlot, today: date) -> Sign:
+    """Whether the model will be served for a while."""
+    ends = [problem.message for problem in lifecycle_problems(key, slot, today)]
+    day = slot.retires_on.isoformat() if slot.retires_on is not None else "not given in the judges file"
+    return Sign("the model's last day", " ".join(ends) or day, _REMEDY_LAST_DAY if ends else "")

@@ -64,13 +64,10 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         metadata={"dagster/column_schema": column_schema(RELEASE)},
         code_version=RECIPES[STEP].code,
         deps=partitions.deps(STEP),
-        description=(
-            "Lunguage++ over all batches as a numbered version (docs/release.md): an open part "
-            "with rankings, pathways, aggregates and a report, "
-            "and a restricted part with the rows. The same content makes no new version. Of a "
-            "study that came again, the newest delivery. "
-            "Analyses of the ranker are shown when they are there."
-        ),
+        description="Lunguage++ over all batches as a numbered version (docs/release.md): an open part with "
+        "rankings, pathways, aggregates and a report, and a restricted part with the rows. The same content "
+        "makes no new version. Of a study that came again, the newest delivery. Analyses of the ranker are "
+        "shown when they are there.",
     )
 
     @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP))
@@ -166,18 +163,14 @@ def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, p
     """What a release shows when it is there: the ranker's analyses, and how often each hedging phrase was
     extracted.
     """
-    places = {name: partition_path(root, name, ranker) for name in ANALYSES}
     analyses = {
-        name: read_table(table, places[name])
+        name: read_table(table, place)
         for name, table in ANALYSES.items()
-        if is_stored(table, places[name])
+        if is_stored(table, place := partition_path(root, name, ranker))
     }
-    vocabulary = partition_path(root, HEDGE_VOCABULARY.name, extractor)
-    phrases = (
-        read_table(HEDGE_VOCABULARY, vocabulary)
-        if is_stored(HEDGE_VOCABULARY, vocabulary)
-        else HEDGE_VOCABULARY.frame()
-    )
+    vocabulary, phrases = partition_path(root, HEDGE_VOCABULARY.name, extractor), HEDGE_VOCABULARY.frame()
+    if is_stored(HEDGE_VOCABULARY, vocabulary):
+        phrases = read_table(HEDGE_VOCABULARY, vocabulary)
     return analyses, phrases.set_index("phrase")["n_examples"]
 
 
@@ -196,9 +189,7 @@ def stored_batches(
         }
 
     found = {key: paths(key) for key in keys}
-    complete = {
-        key: tables for key, tables in found.items() if all(path.exists() for path in tables.values())
-    }
+    complete = {key: made for key, made in found.items() if all(path.exists() for path in made.values())}
     return complete, [key for key in keys if key not in complete]
 
 
