@@ -128,11 +128,6 @@ class TimedEmbedder:
         self._inner, self._measured = inner, measured
         self.identity = inner.identity
 
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """As the encoder does."""
-        vectors: NDArray[np.float32] = self._measured.timed("encoder", lambda: self._inner.encode(phrases))
-        return vectors
-
     def cosines(
         self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
     ) -> NDArray[np.float64]:

@@ -154,10 +154,6 @@ class TimedEmbedder:
         self._inner, self.identity = inner, inner.identity
         self.seconds, self.phrases = 0.0, 0
 
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """As the encoder does."""
-        return self._inner.encode(phrases)
-
     def cosines(
         self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
     ) -> NDArray[np.float64]:

@@ -11,7 +11,6 @@ from lunguage_assets.annotation.frames import (
     Names,
     conflicts_frame,
     findings_frame,
-    labels_frame,
     left_out_frame,
     reports_frame,
     sentences_frame,
@@ -20,7 +19,7 @@ from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.annotation.reading import read_texts
 from lunguage_assets.annotation.spans import spans_frame
-from lunguage_assets.errors import InputError
+from lunguage_assets.tables.annotation import READ_LABELS
 
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
@@ -92,38 +91,24 @@ def annotate(
     """
     for column in filter(None, (text, study_id, views)):
         if column not in frame.columns:
-            raise InputError(
-                FRAME,
-                f"{len(frame.columns)} columns without it",
-                "one report per row",
-                "Name the column that holds it.",
-                column=column,
-            )
+            found, remedy = f"{len(frame.columns)} columns without it", "Name the column that holds it."
+            raise InputPlace(FRAME, column=column).error(found, "one report per row", remedy)
     names = given_ids(frame[study_id].tolist(), study_id)
     said = frame[views].tolist() if views else [""] * len(frame)
     cells = zip(names, frame[text].tolist(), said, strict=True)
-    return annotated(
-        [
-            given_text(
-                name, cell, given_views(view, InputPlace(FRAME, row, views)), InputPlace(FRAME, row, text)
-            )
-            for row, (name, cell, view) in enumerate(cells)
-        ]
-    )
+    given = []
+    for row, (name, cell, view) in enumerate(cells):
+        written = given_views(view, InputPlace(FRAME, row, views))
+        given.append(given_text(name, cell, written, InputPlace(FRAME, row, text)))
+    return annotated(given)
 
 
 def annotated(given: Sequence[Given]) -> Annotation:
     """The same of reports that are checked already; their names differ."""
     starts = range(0, max(len(given), 1), REPORTS_AT_ONCE)
     parts = [_part(given[start : start + REPORTS_AT_ONCE], start) for start in starts]
-    if len(parts) == 1:
-        return parts[0]
-    return Annotation(
-        *(
-            pd.concat([getattr(part, frame.name) for part in parts], ignore_index=True)
-            for frame in fields(Annotation)
-        )
-    )
+    frames = ([getattr(part, frame.name) for part in parts] for frame in fields(Annotation))
+    return Annotation(*(pd.concat(frame, ignore_index=True) for frame in frames))
 
 
 def _part(given: Sequence[Given], start: int) -> Annotation:
@@ -137,7 +122,7 @@ def _part(given: Sequence[Given], start: int) -> Annotation:
         reports=reports_frame(found, names),
         sentences=sentences_frame(found, names),
         findings=findings_frame(results, names),
-        labels=labels_frame(results, names),
+        labels=names.frame(READ_LABELS, results.labels),
         conflicts=conflicts_frame(results, names),
         left_out=left_out_frame(found, results, names),
         spans=spans_frame(found, results, names),

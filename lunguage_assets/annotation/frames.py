@@ -17,7 +17,6 @@ from lunguage_assets.tables.annotation import (
     LEFT_OUT,
     READ_CONFLICTS,
     READ_FINDINGS,
-    READ_LABELS,
     READ_REPORTS,
     READ_SENTENCES,
 )
@@ -111,11 +110,6 @@ def conflicts_frame(results: Results, names: Names) -> pd.DataFrame:
     living = set(results.resolution.rows["finding_id"].tolist())
     kept = [[own for own in listed if own in living] for listed in conflicts["finding_ids"].tolist()]
     return names.frame(READ_CONFLICTS, conflicts, kept_ids=kept)
-
-
-def labels_frame(results: Results, names: Names) -> pd.DataFrame:
-    """READ_LABELS."""
-    return names.frame(READ_LABELS, results.labels)
 
 
 def reports_frame(found: Read, names: Names) -> pd.DataFrame:

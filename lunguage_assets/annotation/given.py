@@ -1,10 +1,14 @@
-"""Reports as a caller gives them, checked before anything is read: texts, ids, views."""
+"""Reports as a caller gives them, checked before anything is read: texts, ids, views; files for
+`lunguage read`.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,6 +20,8 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.tables import VIEWS
 
 FRAME = "frame"
+STDIN = "-"
+_A_REPORT = "the text of one report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +60,10 @@ def given_report(name: str, content: bytes, views: str, place: InputPlace) -> Gi
         InputError: more than one report can be, or no text.
     """
     if len(content) > LARGEST:
-        raise place.error(
-            "more than a million bytes", "the text of one report", "Give each report by itself."
-        )
+        raise place.error("more than a million bytes", _A_REPORT, "Give each report by itself.")
     text = mended(content)
     if not text.is_text:
-        raise place.error(
-            "bytes that are no text", "the text of one report", "Give the report as plain text."
-        )
+        raise place.error("bytes that are no text", _A_REPORT, "Give the report as plain text.")
     return Given(name, text.text, text.notes, views)
 
 
@@ -87,9 +89,8 @@ def given_views(cell: Any, place: InputPlace) -> str:
     words = "" if is_missing(cell) else str(cell).strip()
     found = _views(words)
     if words and not found:
-        raise place.error(
-            "words that name no view", f"views out of {', '.join(VIEWS)}", "Correct them, or leave them out."
-        )
+        expected = f"views out of {', '.join(VIEWS)}"
+        raise place.error("words that name no view", expected, "Correct them, or leave them out.")
     return found
 
 
@@ -104,9 +105,8 @@ def given_ids(cells: Sequence[Any], column: str) -> list[str]:
         own = "" if is_missing(cell) else str(cell).strip()
         if not own or own in rows:
             found = f"the id of row {rows[own]}" if own else "nothing"
-            raise InputPlace(FRAME, row, column).error(
-                found, "every id once", "Give each report an id of its own."
-            )
+            remedy = "Give each report an id of its own."
+            raise InputPlace(FRAME, row, column).error(found, "every id once", remedy)
         rows[own] = row
     return list(rows)
 
@@ -119,3 +119,37 @@ def is_missing(cell: Any) -> bool:
 @lru_cache(maxsize=1024)
 def _views(words: str) -> str:
     return written(image_views("", "", words).from_procedure)
+
+
+def given_files(paths: Sequence[str], views: str = "") -> list[Given]:
+    """The reports of files, each once, in the given order; `-` is standard input.
+
+    Raises:
+        InputError: no such file, a folder, nothing in it, no text, more than a report can be; or `views` name
+            no view.
+    """
+    said = given_views(views, InputPlace("--views"))
+    return [_report(path, said) for path in dict.fromkeys(paths)]
+
+
+def _report(path: str, views: str) -> Given:
+    place = InputPlace("standard input" if path == STDIN else path)
+    given = given_report(path, _content(path, place), views, place)
+    if not given.text:
+        raise place.error("nothing", _A_REPORT, "Give a file with a report in it, or - for standard input.")
+    return given
+
+
+def _content(path: str, place: InputPlace) -> bytes:
+    """The bytes, and one more than there may be of a file that is too long."""
+    if path == STDIN:
+        return sys.stdin.buffer.read(LARGEST + 1)
+    file = Path(path)
+    if file.is_dir():
+        remedy = "Name its files; `lunguage run --data` takes a whole folder."
+        raise place.error("a folder", _A_REPORT, remedy)
+    try:
+        with file.open("rb") as stream:
+            return stream.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise place.error("no such file", _A_REPORT, "Correct the path.") from None

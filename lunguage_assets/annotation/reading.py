@@ -26,6 +26,9 @@ GIVEN = "metadata"
 """`view_source` of views that the caller gave."""
 
 
+_structurer = lru_cache(maxsize=1)(RuleStructurer)
+
+
 @dataclass(frozen=True)
 class Read:
     """What was read in some texts: tables of a batch, in memory.
@@ -57,11 +60,6 @@ def read_texts(given: Mapping[str, Given]) -> Read:
         CorpusSettings(),
     )
     return Read(_notes(given, read.reading_notes), read, structured, intake)
-
-
-@lru_cache(maxsize=1)
-def _structurer() -> RuleStructurer:
-    return RuleStructurer()
 
 
 def _row(study: str, given: Given) -> dict[str, object]:

@@ -24,7 +24,7 @@ def spans_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
     place = ("study_id", "section", "sent_idx")
     begins, ends = (_by(found.read.report_sentences, place, name) for name in ("begin", "end"))
     phrases = phrases_by_row(results)
-    columns: dict[str, list[Any]] = {name: [] for name in READ_SPANS.names}
+    rows: list[tuple[Any, ...]] = []
     findings = found.intake.findings
     for own, study, section, status, sent_idx, ent_idx in zip(
         *(findings[name].tolist() for name in _READ), strict=True
@@ -37,11 +37,11 @@ def spans_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
                 (PHRASE, *span)
                 for span in nearest(phrase, texts[study,], begins[where], ends[where], read["ent"][0].begin)
             ]
-        for column, begin, end in values:
-            row = (study, own, section, status, column, begin, end, texts[study,][begin:end])
-            for cells, value in zip(columns.values(), row, strict=True):
-                cells.append(value)
-    return names.frame(READ_SPANS, pd.DataFrame(), **columns)
+        rows += [
+            (study, own, section, status, column, begin, end, texts[study,][begin:end])
+            for column, begin, end in values
+        ]
+    return names.frame(READ_SPANS, pd.DataFrame(rows, columns=READ_SPANS.names))
 
 
 def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pandas as pd
 from rich.console import Console, Group
 from rich.live import Live
@@ -53,7 +54,7 @@ class RunDisplay:
         self._stage, self._doing, self._began = Meter(), stage.announced, time.monotonic()
         self._progress.update(self._task, description=stage.announced, completed=done, total=total)
         if not _console.is_terminal:
-            _console.print(f"[{done + 1}/{total}] {stage.announced}", markup=False, soft_wrap=True)
+            click.echo(f"[{done + 1}/{total}] {stage.announced}")
 
     def note(self, progress: Progress) -> None:
         """A judge has got on; called from the judges' threads."""
@@ -61,34 +62,37 @@ class RunDisplay:
         self._stage.note(progress)
         if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
             self._last = time.monotonic()
-            for standing in self._stage.totals():
-                _console.print(f"    {standing.line()}", markup=False, soft_wrap=True)
+            for judge in self._stage.totals():
+                click.echo(f"    {judge.line()}")
 
     def sign_of_life(self) -> None:
         """A line about what is being done, where no terminal shows it."""
-        seconds = spell(time.monotonic() - self._began)
-        _console.print(f"    still at {self._doing}, for {seconds}", markup=False, soft_wrap=True)
+        click.echo(f"    still at {self._doing}, for {spell(time.monotonic() - self._began)}")
 
     def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
         return self._total.totals()
 
     def __rich__(self) -> Group:
-        standings = self._stage.totals()
-        return Group(self._progress, *([judges_table(standings)] if standings else []))
+        judges = self._stage.totals()
+        return Group(self._progress, *([judges_table(judges)] if judges else []))
 
 
-def judges_table(standings: Sequence[JudgeTotal]) -> RichTable:
+def judges_table(judges: Sequence[JudgeTotal]) -> RichTable:
     """One line per language model; `left` is the time left in this round of questions."""
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("judge")
     for name in ("answered", "ledger", "calls", "failed", "tokens", "USD", "per s", "left"):
         table.add_column(name, justify="right")
-    for s in standings:
-        answered, tokens = f"{s.settled:,}/{s.questions:,}", f"{s.input_tokens + s.output_tokens:,}"
-        counts = (f"{s.hits:,}", f"{s.calls:,}", f"{s.failures:,}")
+    for judge in judges:
         table.add_row(
-            s.judge, answered, *counts, tokens, f"{s.cost_usd:.4f}", f"{s.rate:.1f}", spell(s.left_s)
+            judge.judge,
+            f"{judge.settled:,}/{judge.questions:,}",
+            *(f"{count:,}" for count in (judge.hits, judge.calls, judge.failures)),
+            f"{judge.input_tokens + judge.output_tokens:,}",
+            f"{judge.cost_usd:.4f}",
+            f"{judge.rate:.1f}",
+            spell(judge.left_s),
         )
     return table
 
@@ -151,7 +155,7 @@ def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
     """Labels, and values in a column beside them."""
     width = max(len(label) for label, _ in lines)
     for label, value in lines:
-        _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
+        click.echo(f"{label:<{width}}  {value}".rstrip())
 
 
 def _checks(summary: RunSummary) -> list[tuple[str, str]]:

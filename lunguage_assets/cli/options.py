@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lunguage_assets.home.batch import Batch
     from lunguage_assets.home.home import Home, Registration
     from lunguage_assets.judges.configuration import JudgesConfiguration
+    from lunguage_assets.judges.ledger.reading import LedgerReader
     from lunguage_assets.orchestration.resources import HomeResource
     from lunguage_assets.settings import DataClass, Settings
 
@@ -75,7 +76,7 @@ def data_class_option(told: str) -> Callable[[Command], Command]:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class GivenDelivery:
     """Files that a command is given, and what it is told of them."""
 
     data: Path
@@ -123,7 +124,7 @@ def takes_delivery(command: Command) -> Command:
     def taking(
         *, data: Path, batch: str | None, corpus: str | None, data_class: DataClass | None, **others: Any
     ) -> None:
-        command(delivery=Delivery(data, batch, corpus, data_class), **others)
+        command(delivery=GivenDelivery(data, batch, corpus, data_class), **others)
 
     return taking
 
@@ -235,12 +236,11 @@ class Chosen:
         """Where paid answers are kept."""
         return os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite")
 
-    def lost_answers(self) -> int:
-        """Calls of language models that were sent and not answered before their process was killed."""
+    def paid_answers(self) -> LedgerReader | None:
+        """The ledger, where anything was paid for."""
         from lunguage_assets.judges.ledger.reading import LedgerReader
 
-        ledger = LedgerReader.at(self.ledger)
-        return ledger.lost() if ledger is not None else 0
+        return LedgerReader.at(self.ledger)
 
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
         """The judges configuration in force.

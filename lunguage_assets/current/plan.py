@@ -157,8 +157,9 @@ class _Planning:
         if force or (step, keys) in self._to_make or not is_current(self._now, step, keys, self._wanted):
             return True
         # a batch that is not complete yet is no input of the release, but will be
-        completed = any(made == RESOLUTION and place[0] == keys[0] for made, place in self._to_make)
-        return (step == RELEASE and completed) or any(
+        if step == RELEASE and any(made == RESOLUTION and of[0] == keys[0] for made, of in self._to_make):
+            return True
+        return any(
             (STEP_OF[wanted.table], place) in self._to_make
             for wanted, place in self._now.inputs(step, keys)
             if not wanted.on_request

@@ -59,14 +59,7 @@ NOTHING = "none"
 
 
 class Reads:
-    """Fingerprints for one home and one judges configuration; each is read when it is asked for, and then
-    kept.
-
-    Args:
-        home: settings, batches and edited files are read there.
-        judges: the configuration in force.
-        prompts: folder of the user's own prompt templates; None: the bundled ones.
-    """
+    """Fingerprints for `Standings`; each is read when it is asked for, and then kept."""
 
     def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
         self._home, self._judges, self._prompts = home, judges, prompts
@@ -78,11 +71,7 @@ class Reads:
         return load_settings(self._home.settings_file)
 
     def of(self, name: str, keys: Mapping[str, str]) -> str:
-        """Fingerprint of what `name` stands for, for a partition.
-
-        Args:
-            name: as in a recipe's `reads`.
-            keys: partition key by dimension.
+        """Fingerprint of one of a recipe's `reads`, for a partition whose keys are given by dimension.
 
         Raises:
             LunguageError: the file or the judge cannot be used.

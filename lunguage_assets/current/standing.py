@@ -116,12 +116,8 @@ class Standings:
     def made_of(self, step: str, keys: Keys, read: Mapping[str, object] | None = None) -> MadeOf:
         """What a step's partition is made of when it is made now.
 
-        Args:
-            step: name in `RECIPES`.
-            keys: of the partition.
-            read: table -> frame, or frames by partition, as they were read: their versions count, not those
-                of
-                files that may have been replaced since. Of other tables the stored version counts.
+        `read`: table -> frame, or frames by partition, as they were read. Their versions count, not those of
+        files that may have been replaced since; of other tables the stored version counts.
         """
         versions = {
             f"{wanted.table}/{'/'.join(place)}": self._version_read(wanted.table, place, read or {})

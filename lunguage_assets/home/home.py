@@ -54,12 +54,16 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Registration:
-    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered."""
+    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered.
+
+    `parts` says of raw reports which is in which batch of the delivery.
+    """
 
     delivery: Delivery
     corpus: Corpus
     batch: Batch
     is_new: bool
+    parts: SourceParts | None
 
 
 class _Place:
@@ -210,11 +214,11 @@ class Home:
             LunguageError: as `examine`.
         """
         with self._registering():
-            found, parts = self._examined(place, key, corpus_name, data_class, batch_reports)
+            found = self.examine(place, key, corpus_name, data_class, batch_reports=batch_reports)
             self.claim(found[0].corpus)
             new = {part: one.batch for part, one in enumerate(found) if one.is_new}
             if new:
-                store_batches(self.batches, new, found[0].delivery, parts)
+                store_batches(self.batches, new, found[0].delivery, found[0].parts)
         return [one.batch for one in found]
 
     @contextmanager
@@ -260,12 +264,6 @@ class Home:
             ConfigurationError: an unusable key.
             InputError: there are neither Lunguage files nor raw reports, or they cannot be read.
         """
-        return self._examined(place, key, corpus_name, data_class, batch_reports)[0]
-
-    def _examined(
-        self, place: Path, key: str, corpus_name: str | None, data_class: DataClass | None, most: int | None
-    ) -> tuple[list[Registration], SourceParts | None]:
-        """The batches of a delivery, and of raw reports which report is in which."""
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
                 f"batch key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', "
@@ -273,7 +271,7 @@ class Home:
             )
         delivery = find_delivery(place)
         corpus = self._corpus_of(delivery, corpus_name, data_class)
-        parts, surveyed = in_parts(delivery, most)
+        parts, surveyed = in_parts(delivery, batch_reports)
         batches = self.registered()
         of_key = {batch.key: batch for batch in batches}
         of_content = {batch.sha256: batch for batch in reversed(batches)}
@@ -289,10 +287,10 @@ class Home:
             known = of_key.get(own) or of_content.get(sha256)
             batch = known or Batch(own, number, sha256, stored_names(part), part.kind)
             number += known is None
-            registrations.append(Registration(part, corpus, batch, is_new=known is None))
+            registrations.append(Registration(part, corpus, batch, known is None, surveyed))
         if any(one.is_new for one in registrations):
             require_whole_files(delivery)
-        return registrations, surveyed
+        return registrations
 
     def _corpus_of(self, delivery: Delivery, corpus_name: str | None, data_class: DataClass | None) -> Corpus:
         declared = delivery.declared

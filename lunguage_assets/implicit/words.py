@@ -73,5 +73,4 @@ def united_cells(cells: Iterable[str]) -> str:
 
 def united_tokens(*lists: tuple[str, ...]) -> tuple[str, ...]:
     """Reference lists as one, in order and without repeats."""
-    said = [tokens_ for tokens_ in lists if tokens_]
-    return tuple(dict.fromkeys(chain(*said))) if len(said) > 1 else said[0] if said else ()
+    return tuple(dict.fromkeys(chain(*lists)))

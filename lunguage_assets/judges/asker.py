@@ -83,8 +83,9 @@ class Asker:
         """
         if may_wait and self._batching is not None:
             asked = ask_in_batches(requests, self._batching, self.binding, self._asking, parse)
-            return self._background.run(asked)
-        return self._background.run(ask(requests, self._provider, self._asking, parse))
+        else:
+            asked = ask(requests, self._provider, self._asking, parse)
+        return self._background.run(asked)
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the

@@ -24,7 +24,6 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
     Interruptible,
     Judge,
-    Patient,
 )
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
@@ -41,7 +40,6 @@ class Keyed(Protocol):
 
 
 Asked = TypeVar("Asked", bound=Keyed)
-Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
@@ -51,15 +49,13 @@ def bound_to(slot: JudgeSlot) -> dict[str, Any]:
     """
     if not isinstance(slot, ModelSlot):
         return {"provider": slot.provider}
-    blank = Request("compare", Prompt("", ""), slot.mode)
-    binding = slot.binding
-    said = {
+    return {
         "provider": slot.provider,
         "model": slot.model,
         "mode": slot.mode,
-        "parameters": dict(binding.parameters),
+        "parameters": dict(slot.binding.parameters),
+        "sha256": request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode)),
     }
-    return said | {"sha256": request_key(binding, blank)}
 
 
 class BindingRecord:
@@ -94,10 +90,8 @@ class BindingRecord:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 present = self._read()
                 if key not in present:
-                    replace_text(
-                        self._file,
-                        json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True) + "\n",
-                    )
+                    bound = json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True)
+                    replace_text(self._file, f"{bound}\n")
         self.require(key, slot)
 
     def _read(self) -> dict[str, Any]:
@@ -113,22 +107,15 @@ class BindingRecord:
             ) from None
 
     def _difference(self, key: str, present: Any, wanted: dict[str, Any]) -> str | None:
-        if present == wanted or (
-            isinstance(present, dict) and "sha256" in wanted and present.get("sha256") == wanted["sha256"]
-        ):
-            return None
         before = present if isinstance(present, dict) else {}
-        differing = [
-            name
-            for name in ("provider", "model", "mode", "parameters")
-            if before.get(name) != wanted.get(name)
-        ]
-        name = differing[0] if differing else "binding"
+        if before == wanted or ("sha256" in wanted and before.get("sha256") == wanted["sha256"]):
+            return None
+        names = ("provider", "model", "mode", "parameters")
+        name = next((one for one in names if before.get(one) != wanted.get(one)), "binding")
         return (
             f"{self._file}: in this home judge {key!r} stands for {name} {_shown(before, name)}, "
-            f"and its answers are in use; found {name}"
-            f" {_shown(wanted, name)} under the same key. Give the changed judge a new key in the "
-            "judges file, or use another home."
+            f"and its answers are in use; found {name} {_shown(wanted, name)} under the same key. "
+            "Give the changed judge a new key in the judges file, or use another home."
         )
 
 
@@ -157,11 +144,9 @@ class Bound(Generic[Asked]):
         if isinstance(self.asked, Interruptible):
             self.asked.interrupt()
 
-    def _answered(
-        self, ask: Callable[[Sequence[Question]], list[Answer]], questions: Sequence[Question]
-    ) -> list[Answer]:
+    def _answered(self, ask: Callable[[], list[Answer]]) -> list[Answer]:
         self._record.require(self.key, self._slot)
-        answers = ask(questions)
+        answers = ask()
         self._record.claim(self.key, self._slot)
         return answers
 
@@ -169,26 +154,18 @@ class Bound(Generic[Asked]):
 class BoundJudge(Bound[Judge]):
     """A judge whose key is claimed when its first answers come."""
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]:
         """As the judge itself.
 
         Raises:
             ConfigurationError: the key stands for another judge in this home; nothing was asked.
         """
-        return self._answered(self.asked.extract, questions)
+        return self._answered(lambda: self.asked.extract(questions, may_wait=may_wait))
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]:
         """As the judge itself; errors as of `extract`."""
-        return self._answered(self.asked.compare, questions)
-
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(
-            self.asked.extract_patiently if isinstance(self.asked, Patient) else self.asked.extract, questions
-        )
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(
-            self.asked.compare_patiently if isinstance(self.asked, Patient) else self.asked.compare, questions
-        )
+        return self._answered(lambda: self.asked.compare(questions, may_wait=may_wait))

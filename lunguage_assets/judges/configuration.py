@@ -109,19 +109,23 @@ class JudgesConfiguration(Part):
         return self
 
     @property
+    def _active(self) -> Preset:
+        return self.presets[self.preset]
+
+    @property
     def panel_members(self) -> tuple[str, ...]:
         """Judges of the active preset's panel, in panel order."""
-        return self.panels[self.presets[self.preset].panel].members
+        return self.panels[self._active.panel].members
 
     @property
     def extractor(self) -> str:
         """Judge of the active preset that extracts the hedging phrases."""
-        return self.presets[self.preset].extractor
+        return self._active.extractor
 
     @property
     def structurer(self) -> str:
         """Who reads findings in raw reports: `rules`, or a language model among the judges."""
-        return self.presets[self.preset].structurer
+        return self._active.structurer
 
     @property
     def structurers(self) -> tuple[str, ...]:
@@ -134,16 +138,11 @@ class JudgesConfiguration(Part):
         return (RULES, *(key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)))
 
     @property
-    def candidates(self) -> tuple[str, ...]:
-        """Judges that the active preset asks beside its panel."""
-        return self.presets[self.preset].candidates
-
-    @property
     def active_judges(self) -> tuple[str, ...]:
         """Judges of the active preset, its panel, its extractor, its candidates and its structurer, in the
         file's order: only these are ever asked.
         """
-        used = {*self.panel_members, self.extractor, *self.candidates, self.structurer}
+        used = {*self.panel_members, self.extractor, *self._active.candidates, self.structurer}
         return tuple(key for key in self.judges if key in used)
 
     @property
@@ -152,7 +151,10 @@ class JudgesConfiguration(Part):
 
         These are the paper's "all" and single-model configurations.
         """
-        return (PANEL, *(key for key in self.judges if key in self.panel_members or key in self.candidates))
+        return (
+            PANEL,
+            *(key for key in self.judges if key in self.panel_members or key in self._active.candidates),
+        )
 
     @property
     def models(self) -> dict[str, ModelSlot]:

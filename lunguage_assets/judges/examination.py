@@ -65,9 +65,8 @@ def _of_structurer(key: str, slot: ModelSlot) -> list[Message]:
 def _of_model(
     key: str, slot: ModelSlot, data_class: DataClass, today: date, environ: Mapping[str, str]
 ) -> list[Message]:
-    found: list[Message] = []
-    for problem in preflight(key, slot, environ, data_class, today):
-        found.append((problem.severity, problem.message))
+    problems = preflight(key, slot, environ, data_class, today)
+    found: list[Message] = [(problem.severity, problem.message) for problem in problems]
     try:
         provider_of(key, slot, environ)
     except ConfigurationError as error:
@@ -77,9 +76,9 @@ def _of_model(
         found.append(("warning", unpriced))
     if slot.batch_allowed and data_class == "credentialed":
         kept = (
-            "its provider keeps batches until they are collected, for up to a month; see that "
-            "its zero retention covers them"
+            f"judge {key!r} may use batches: its provider keeps batches until they are collected, for up to "
+            "a month; see that its zero retention covers them"
         )
-        found.append(("warning", f"judge {key!r} may use batches: {kept}"))
+        found.append(("warning", kept))
     fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
     return found or [("ok", fine)]

@@ -55,16 +55,8 @@ class ModelJudge(AskedModel[Prompts]):
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
-        answered: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
-        return [ComparisonAnswer(one.value or "invalid", one.tries) for one in answered]
-
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As `extract`, through the provider's batch endpoint where the judge has leave to use it."""
-        return self.extract(questions, may_wait=True)
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As `compare`, through the provider's batch endpoint where the judge has leave to use it."""
-        return self.compare(questions, may_wait=True)
+        settled: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
+        return [ComparisonAnswer(one.value or "invalid", one.tries) for one in settled]
 
 
 def choice_of(text: str) -> Choice | None:

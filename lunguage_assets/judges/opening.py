@@ -33,14 +33,10 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
 
-RULES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
+_RULE_JUDGES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
     {"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled}
 )
 """Provider -> how to make a rule-based judge of that provider under a key."""
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ class Surroundings:
     budget: Budget | None = None
     prompts: Path | None = None
     progress: Callable[[Progress], None] | None = None
-    today: Callable[[], date] = field(default=_today)
+    today: Callable[[], date] = lambda: datetime.now(UTC).date()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
@@ -75,7 +71,6 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
     slot = configuration.judges.get(key)
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration)
-
     return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
 
 
@@ -127,7 +122,7 @@ def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
             "judge answers without a ledger. "
             "Give the run a ledger, or choose the preset 'offline'."
         )
-    return RULES[slot.provider](key)
+    return _RULE_JUDGES[slot.provider](key)
 
 
 class DeferredProvider:
@@ -136,12 +131,8 @@ class DeferredProvider:
     """
 
     def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
-        self._binding, self._make = binding, make
+        self.binding, self._make = binding, make
         self._made: Provider | None = None
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.

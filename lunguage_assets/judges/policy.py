@@ -34,7 +34,6 @@ class WrongModel(LunguageError):
 class Problem:
     """One finding of the preflight; a `refusal` stops the run, a `warning` is shown."""
 
-    judge: str
     severity: Literal["refusal", "warning"]
     message: str
 
@@ -46,7 +45,14 @@ def preflight(
 
     Only a server whose address, as written or as `environ` has it, is this machine's keeps text here.
     """
-    return [*_data_problems(judge, slot, environ, data_class, today), *lifecycle_problems(judge, slot, today)]
+    problems = lifecycle_problems(judge, slot, today)
+    if (reason := _refusal(slot, environ, data_class, today)) is not None:
+        message = (
+            f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
+            "judge or preset, or complete its entry in the judges file if that is true and permitted."
+        )
+        problems.insert(0, Problem("refusal", message))
+    return problems
 
 
 def require(problems: Sequence[Problem]) -> None:
@@ -60,19 +66,6 @@ def require(problems: Sequence[Problem]) -> None:
         raise PolicyRefused(" ".join(refusals))
 
 
-def _data_problems(
-    judge: str, slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
-) -> list[Problem]:
-    reason = _refusal(slot, environ, data_class, today)
-    if reason is None:
-        return []
-    message = (
-        f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
-        "judge or preset, or complete its entry in the judges file if that is true and permitted."
-    )
-    return [Problem(judge, "refusal", message)]
-
-
 def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date) -> str | None:
     """Text that stays on the machine is sent to nobody: it goes where nobody has written down otherwise.
     Every other receiver must be allowed and, for patients' text, attested.
@@ -80,9 +73,7 @@ def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass,
     stays = not slot.leaves_machine(environ)
     if data_class not in slot.allowed_data and not (stays and "allowed_data" not in slot.model_fields_set):
         return f"allowed_data does not list {data_class!r}"
-    if stays:
-        return None
-    if data_class == "synthetic":
+    if stays or data_class == "synthetic":
         return None
     if slot.zero_retention_attested_on is None or not slot.zero_retention_attested_by.strip():
         return (
@@ -110,10 +101,10 @@ def lifecycle_problems(judge: str, slot: ModelSlot, today: date) -> list[Problem
             f"{name} retired on {slot.retires_on.isoformat()}. Bind a new key to a model that is "
             "served, or replay from the ledger."
         )
-        return [Problem(judge, "refusal", message)]
+        return [Problem("refusal", message)]
     if left <= WARN_DAYS:
         message = f"{name} retires on {slot.retires_on.isoformat()}, in {left} day{'s' if left > 1 else ''}."
-        return [Problem(judge, "warning", message)]
+        return [Problem("warning", message)]
     return []
 
 

@@ -52,9 +52,8 @@ class Prompts:
         return self._filled("comparison", sentence_1=question.sentence_1, sentence_2=question.sentence_2)
 
     def _filled(self, task: str, **texts: str) -> Prompt:
-        one_line = {
-            name: " ".join(text.split()) for name, text in texts.items()
-        }  # a line break would end the sentence in the prompt
+        # a line break would end the sentence in the prompt
+        one_line = {name: " ".join(text.split()) for name, text in texts.items()}
         return Prompt(
             self.templates[task, "system"].substitute(),
             self.templates[task, "user"].substitute(one_line),

@@ -76,7 +76,8 @@ class Judge(Protocol):
 
     `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or
     model, version, parameters, word lists) and nothing that does not (limits, retries, prices): rankings and
-    fits are bound to it.
+    fits are bound to it. `may_wait`: nobody needs the answers within minutes, so that a judge may take a way
+    that is cheaper and takes up to a day.
     """
 
     @property
@@ -85,20 +86,13 @@ class Judge(Protocol):
     @property
     def identity(self) -> str: ...
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]: ...
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
-
-
-@runtime_checkable
-class Patient(Protocol):
-    """A judge that has another way for questions that may wait up to a day: cheaper, and with the same
-    answers for whoever asks later.
-    """
-
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]: ...
 
 
 @runtime_checkable
@@ -111,22 +105,16 @@ class Interruptible(Protocol):
 def ask_to_extract(
     judge: Judge, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
 ) -> list[ExtractionAnswer]:
-    """All answers of a judge; an answer too few or too many would shift every later one, so it is an error.
-
-    `may_wait`: nobody needs the answers within minutes; a judge that has no other way for such questions
-        answers as always.
-    """
-    extract = judge.extract_patiently if may_wait and isinstance(judge, Patient) else judge.extract
-    answers = extract(questions) if questions else []
+    """All answers of a judge; one too few or too many would shift every later one, so it is an error."""
+    answers = judge.extract(questions, may_wait=may_wait) if questions else []
     return _complete(judge, answers, len(questions))
 
 
 def ask_to_compare(
     judge: Judge, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
 ) -> list[ComparisonAnswer]:
-    """All answers of a judge, exactly one per question; `may_wait` as in `ask_to_extract`."""
-    compare = judge.compare_patiently if may_wait and isinstance(judge, Patient) else judge.compare
-    answers = compare(questions) if questions else []
+    """All answers of a judge, exactly one per question."""
+    answers = judge.compare(questions, may_wait=may_wait) if questions else []
     return _complete(judge, answers, len(questions))
 
 

@@ -286,16 +286,16 @@ class ModelSlot(Part):
     def _in_process(cls, values: Any) -> Any:
         if not isinstance(values, dict) or values.get("provider") != "transformers":
             return values
-        batch, limits = (
-            values.get("batch_size", cls.model_fields["batch_size"].default),
-            values.get("limits", {}),
-        )
-        filled = {"price": _FREE, **values}
-        return (
-            filled | {"limits": {"in_flight": 2 * batch, **limits}}
-            if _positive(batch) and isinstance(limits, dict)
-            else filled
-        )
+        filled = {
+            "price": _FREE,
+            "limits": {},
+            "batch_size": cls.model_fields["batch_size"].default,
+            **values,
+        }
+        batch, limits = filled["batch_size"], filled["limits"]
+        if _positive(batch) and isinstance(limits, dict):
+            filled["limits"] = {"in_flight": 2 * batch, **limits}
+        return filled
 
     @field_validator("model")
     @classmethod
@@ -319,13 +319,9 @@ class ModelSlot(Part):
             raise ValueError("api_version is given; expected for azure-openai only")
         if self.api_key_env and self.provider == "vertex":
             raise ValueError("api_key_env is given; Vertex AI takes Google's application default credentials")
-        foreign = [
-            name
-            for name in (_SERVED if self.provider == "transformers" else _IN_PROCESS)
-            if name in self.model_fields_set
-        ]
-        if foreign:
-            raise ValueError(f"{foreign[0]} is given; provider {self.provider!r} has no use for it")
+        for name in _SERVED if self.provider == "transformers" else _IN_PROCESS:
+            if name in self.model_fields_set:
+                raise ValueError(f"{name} is given; provider {self.provider!r} has no use for it")
         if self.provider == "transformers":
             _checked_generation(self.params)
         if self.provider == "anthropic" and not _positive(self.params.get("max_tokens")):
@@ -340,9 +336,8 @@ class ModelSlot(Part):
                 "of them is missing"
             )
         open_to_patients = "credentialed" in self.allowed_data and self.zero_retention_attested_on is None
-        known_later = (
-            self.provider == "openai-compatible" and self.base_url_env
-        )  # the policy refuses it before the first call
+        # the policy refuses it before the first call
+        known_later = self.provider == "openai-compatible" and self.base_url_env
         if open_to_patients and not known_later and self.leaves_machine({}):
             raise ValueError(
                 "allowed_data names 'credentialed'; expected zero_retention_attested_on and "

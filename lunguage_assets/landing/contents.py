@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.corpus.columns import study_id
 from lunguage_assets.corpus.delivery import (
     DECLARATION,
     FINDINGS,
@@ -22,8 +23,11 @@ from lunguage_assets.corpus.delivery import (
 )
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.texts.ids import study_of
+from lunguage_assets.corpus.texts.reading import raw_reports
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.corpus.texts.source import table_holds
+from lunguage_assets.corpus.texts.tables import cells, opened
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, LunguageError, damaged
 from lunguage_assets.home.home import Corpus, Home
@@ -150,19 +154,23 @@ def no_usable_row(delivery: Delivery, rejected: pd.DataFrame) -> NoUsableRow:
     )
 
 
-def studies_of(home: Home, batch: str) -> frozenset[str]:
+def studies_of(home: Home, batch: str) -> set[str]:
     """Studies of a registered batch: from its table, before its ingestion from its files.
 
     Empty when these cannot be read; the ingestion reports that.
     """
     table = partition_path(home.tables, "reports", batch)
-    try:
-        if not table.exists():
-            return examine(home.delivery(batch)).studies
+    if table.exists():
         with table.open("rb") as stream:
-            return frozenset(read_columns(stream, ["study_id"]).column(0).to_pylist())
+            return set(read_columns(stream, ["study_id"]).column(0).to_pylist())
+    delivery = home.delivery(batch)
+    try:
+        if delivery.texts is not None:
+            return {study_of(report.study) for report in raw_reports(delivery.texts) if report.study}
+        at, records = opened(delivery.files[0], ("study_id",), (), ("subject_id", "study_id"))
+        return {study for record in records if (study := study_id(cells(record, at)["study_id"]))}
     except InputError:
-        return frozenset()
+        return set()
 
 
 def corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:

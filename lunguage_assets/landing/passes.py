@@ -141,13 +141,12 @@ class _Pass:
     def _agreed(self, record: LandingRecord, machine: str) -> LandingRecord:
         """The home has the last word: a batch that is not there is forgotten, so that its delivery is new."""
         names = {entry.name for entry in (*self.listing.entries, self.listing.shared)}
-
-        def counts(look: LastLook) -> bool:
-            if not look.batch:
-                return machine == record.machine
-            return self.registered.keys() >= {look.batch, *look.further}
-
-        record.looks = {name: look for name, look in record.looks.items() if name in names and counts(look)}
+        present, same_machine = self.registered.keys(), machine == record.machine
+        record.looks = {
+            name: look
+            for name, look in record.looks.items()
+            if name in names and (present >= {look.batch, *look.further} if look.batch else same_machine)
+        }
         record.batches = {
             key: batch for key, batch in record.batches.items() if self.registered.get(key) == batch.sha256
         }

@@ -31,13 +31,13 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     withhold_messages(corpus.data_class if corpus is not None else None)
     partitions = build_partitions(chosen.judges)
     automation = chosen.settings.automation
-    checks, jobs = all_checks(partitions), asset_jobs()
+    jobs = asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     assets = [*step_assets(partitions), release_asset(partitions)]
     return dg.Definitions(
         assets=[*edited_assets(partitions), *linked_to_code(automated(assets, automation, chosen))],
-        asset_checks=checks,
-        jobs=[*jobs, everything, *quality_jobs(checks, partitions)],
+        asset_checks=all_checks(partitions),
+        jobs=[*jobs, everything, *quality_jobs(partitions)],
         sensors=[
             automation_sensor(automation),
             edited_sensor(),
@@ -46,7 +46,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
         ],
         schedules=[
             *automation_schedules(partitions, automation),
-            *quality_schedules(checks, partitions, automation),
+            *quality_schedules(automation),
         ],
         resources={
             "home": chosen,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 
 import dagster as dg
@@ -18,7 +17,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Wanted, plan
 from lunguage_assets.explicit.fit.pairs import collect_pairs, sentence_key
 from lunguage_assets.home.home import Registration
 from lunguage_assets.home.store import partition_path, publish_table, read_table
@@ -33,7 +32,6 @@ from lunguage_assets.judges.estimating.estimate import (
     stage_minutes,
 )
 from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES
-from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.orchestration.assets.groups import COMPUTES
 from lunguage_assets.orchestration.assets.step import made
@@ -83,34 +81,24 @@ def estimate_run(
                 read = receive if one.batch.kind == "text" else take_in
                 read(one.delivery, place.settings.corpus)
             place.remarks.append(
-                "No language model is asked: the judges are rule-based and run in this process. It costs"
-                " nothing."
+                "No language model is asked: the judges are rule-based and run in this process. It costs "
+                "nothing."
             )
         return rehearsal.estimate()
 
 
-@dataclass
-class _Counts:
-    """What the fits of a rehearsal came to: reports by batch, steps by sentence.
+class _Rehearsal:
+    """The stages of a plan, executed, and what they counted.
 
     A sentence of several batches is fitted in each, and paid for once.
     """
 
-    pairs: int = 0
-    steps: dict[str, int] = field(default_factory=dict)
-    reports: dict[str, int] = field(default_factory=dict)
-
-
-class _Rehearsal:
-    """The stages of a plan, executed, and what they counted."""
-
     def __init__(self, home: RehearsedHome, ranker: str, environ: Mapping[str, str], today: date) -> None:
         self.home, self.ranker, self.environ, self.today = home, ranker, environ, today
-        self.configuration, self.settings = home.judges, home.settings
-        self.members = self.configuration.members(ranker)
-        self.remarks, self.models = home.remarks, home.models
-        self.recorded = LedgerReader.at(home.ledger_place) if self.models else None
-        self.counts, self.phrases, self.ruler = _Counts(), 0, ""
+        self.configuration, self.settings, self.models = home.judges, home.settings, home.models
+        self.pairs, self.phrases, self.ruler = 0, 0, ""
+        self.steps = dict[str, int]()  # of the fit, by sentence
+        self.reports = dict[str, int]()  # by batch
 
     def execute(self, rebuild: bool) -> None:
         """Make what a run would make of the explicit half."""
@@ -123,30 +111,24 @@ class _Rehearsal:
                 for output in made(step, COMPUTES[step], self.home, stage.keys, log):
                     if isinstance(output, dg.Output):
                         publish_table(output.value, partition_path(place, output.output_name, *stage.keys))
-                self._count(step, stage)
+                if step in ("extraction", "fitting"):
+                    batch = stage.keys[-1]
+                    self.reports[batch] = self._table("findings", batch)["study_id"].nunique()
+                if step == "fitting":
+                    self._count_fits(batch)
         vocabulary = self._table("hedge_vocabulary", self.configuration.extractor)
         self.phrases = int(vocabulary["retained"].sum())
         self.ruler = str(vocabulary["ruler"].iloc[0])
 
-    def _count(self, step: str, stage: Stage) -> None:
-        batch = stage.keys[-1]
-        if step == "extraction":
-            self.counts.reports[batch] = self._table("findings", batch)["study_id"].nunique()
-        if step != "fitting":
-            return
-        findings = self._table("findings", batch)
+    def _count_fits(self, batch: str) -> None:
         phrases = self._table("hedge_phrases", self.configuration.extractor, batch)
-        pairs = collect_pairs(findings, phrases)
+        pairs = collect_pairs(self._table("findings", batch), phrases)
         fitted = self._table("fitted_probabilities", self.ranker, batch)
         steps_of = dict(zip(fitted["finding_id"], fitted["steps"], strict=True))
-        steps = {
-            pair.masked_sentence: int(steps_of[pair.finding_id])
-            for pair in pairs
-            if pair.masked_sentence is not None  # else the finding is not in its sentence: nothing is asked
-        }
-        self.counts.reports[batch] = findings["study_id"].nunique()
-        self.counts.pairs += len(pairs)
-        self.counts.steps |= {sentence_key(sentence): count for sentence, count in steps.items()}
+        self.pairs += len(pairs)
+        for pair in pairs:
+            if pair.masked_sentence is not None:  # else the finding is not in its sentence: nothing is asked
+                self.steps[sentence_key(pair.masked_sentence)] = int(steps_of[pair.finding_id])
 
     def _table(self, table: str, *keys: str) -> pd.DataFrame:
         return read_table(TABLES[table], partition_path(self.home.home.tables, table, *keys))
@@ -155,18 +137,15 @@ class _Rehearsal:
         """What was counted, with prices."""
         asked = self._asked()
         lines = tuple(line(one) for one in asked)
-        self._remark([one for one in lines if one.calls])
-        prices = (
-            (key, slot.model, slot.price) for key, slot in self.models.items() if slot.price is not None
-        )
-        steps = self.counts.steps.values()
-        batches = tuple(self.counts.reports) or tuple(one.batch.key for one in self.home.home.registrations)
+        remarks = [*self.home.remarks, *self._remarks([one for one in lines if one.calls])]
+        prices = {key: (slot.model, slot.price) for key, slot in self.models.items()}
+        steps = self.steps.values()
         return Estimate(
             preset=self.configuration.preset,
             ranker=self.ranker,
-            batches=batches,
-            reports=sum(self.counts.reports.values()),
-            pairs=self.counts.pairs,
+            batches=tuple(self.reports or (one.batch.key for one in self.home.home.registrations)),
+            reports=sum(self.reports.values()),
+            pairs=self.pairs,
             sentences=len(steps),
             phrases=self.phrases,
             ruler=self.ruler,
@@ -177,84 +156,79 @@ class _Rehearsal:
             },
             prices=tuple(
                 PriceUsed(key, model, price.input, price.output, price.as_of.isoformat())
-                for key, model, price in prices
+                for key, (model, price) in prices.items()
+                if price is not None
             ),
-            remarks=tuple(dict.fromkeys(self.remarks)),
+            remarks=tuple(dict.fromkeys(remarks)),
         )
 
     def _asked(self) -> list[Asked]:
         """Every judge in every stage that would ask it, in the order of the stages."""
-        found = []
+        recorded, found = self.home.recorded, []
         for stage in RUN_STAGES:
             for key, tally in self.home.tallies(stage).items():
-                experience = (
-                    self.recorded.experience(key, _ASKS[stage], self.models[key].model)
-                    if self.recorded
-                    else None
-                )
+                slot = self.models[key]
+                experience = recorded.experience(key, _ASKS[stage], slot.model) if recorded else None
                 at_most = self._steps_at_most() if stage == "fitted_probabilities" else tally.open
-                found.append(Asked(stage, key, self.models[key], tally, experience, at_most))
+                found.append(Asked(stage, key, slot, tally, experience, at_most))
         return found
 
     def _steps_at_most(self) -> int:
         """Answers of one judge when every fit takes all its steps; those after the panel's are shared
         evenly.
         """
-        options, judges = self.settings.explicit, len(self.members)
+        options, judges = self.settings.explicit, len(self.configuration.members(self.ranker))
         steps = min(options.step_limit, options.opponent_limit * self.phrases)
+        together = min(options.panel_steps, steps)
         if options.fit == "economy":
-            together = steps = min(
-                steps, options.economy_rounds * math.ceil(options.economy_answers / judges)
-            )
-        else:
-            together = min(options.panel_steps, steps)
-        return round(len(self.counts.steps) * (together + (steps - together) / judges))
+            answers = options.economy_rounds * math.ceil(options.economy_answers / judges)
+            together = steps = min(steps, answers)
+        return round(len(self.steps) * (together + (steps - together) / judges))
 
-    def _remark(self, asked: Sequence[EstimateLine]) -> None:
+    def _remarks(self, asked: Sequence[EstimateLine]) -> Iterator[str]:
         """What is unknown of the judges that would be asked, and what would stop the run."""
-        room = {one.judge: output_limit(self.models[one.judge].binding) for one in asked}
-        self.remarks += filter(None, (_too_little_room(one, room[one.judge]) for one in asked))
+        for one in asked:
+            yield from _too_little_room(one, output_limit(self.models[one.judge].binding))
         guessed = {one.judge for one in asked if one.basis == "assumed"}
         for key in dict.fromkeys(one.judge for one in asked):
             slot = self.models[key]
             if slot.price is None:
-                self.remarks.append(
-                    f"judge {key!r} has no price in the judges file: its tokens are counted, its "
-                    "dollars are not known."
+                yield (
+                    f"judge {key!r} has no price in the judges file: its tokens are counted, its dollars are "
+                    "not known."
                 )
             if slot.batch_allowed:
-                self.remarks.append(
-                    f"judge {key!r} uses its batch endpoint for all but the fits: at its batch "
-                    "price, up to a day, not in the minutes."
+                yield (
+                    f"judge {key!r} uses its batch endpoint for all but the fits: at its batch price, up to "
+                    "a day, not in the minutes."
                 )
-            if waiting := self.recorded.out_in_batches(key) if self.recorded else 0:
-                self.remarks.append(
-                    f"judge {key!r} has {waiting} questions out in batches already; they are "
-                    "counted as still to be asked."
+            if waiting := self.home.recorded.out_in_batches(key) if self.home.recorded else 0:
+                yield (
+                    f"judge {key!r} has {waiting} questions out in batches already; they are counted as "
+                    "still to be asked."
                 )
             if output_limit(slot.binding) is None:
-                self.remarks.append(
-                    f"judge {key!r} has no limit on output tokens in its parameters: its worst "
-                    "case is not known."
+                yield (
+                    f"judge {key!r} has no limit on output tokens in its parameters: its worst case is not "
+                    "known."
                 )
             if key in guessed and expected_reasoning(slot):
-                self.remarks.append(
-                    f"judge {key!r} may think before it answers: how much is a guess until the "
-                    "ledger has its answers."
+                yield (
+                    f"judge {key!r} may think before it answers: how much is a guess until the ledger has "
+                    "its answers."
                 )
             data_class = self.home.home.registrations[0].corpus.data_class
             for problem in preflight(key, slot, self.environ, data_class, self.today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
-                self.remarks.append(f"{what}: {problem.message}")
+                yield f"{what}: {problem.message}"
 
 
-def _too_little_room(one: EstimateLine, limit: int | None) -> str:
+def _too_little_room(one: EstimateLine, limit: int | None) -> Iterator[str]:
     """What to do when a judge may not answer at the length at which a report is structured."""
     wanted = one.output_tokens // one.calls
-    if one.stage != "structured_findings" or limit is None or wanted <= limit:
-        return ""
-    return (
-        f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take "
-        f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its "
-        "parameters."
-    )
+    if one.stage == "structured_findings" and limit is not None and wanted > limit:
+        yield (
+            f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take "
+            f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its "
+            "parameters."
+        )

@@ -6,7 +6,7 @@ import dagster as dg
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.orchestration.metadata import COSTS
+from lunguage_assets.orchestration.metadata import ASKS_JUDGES, COSTS
 
 DESCRIPTIONS = {
     "read_reports": "Read the raw reports of a batch, and cut them into sentences.",
@@ -31,18 +31,15 @@ def tables_of_job(job: str) -> tuple[str, ...]:
     return tuple(table for step in STEPS_OF_JOB[job] for table in RECIPES[step].tables)
 
 
-def asks_judges(job: str) -> bool:
-    """Whether a step of the job asks judges."""
-    return any(RECIPES[step].asks_judges for step in STEPS_OF_JOB[job])
-
-
 def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
     """One job per entry of `STEPS_OF_JOB`."""
     return [
         dg.define_asset_job(
             job,
             selection=dg.AssetSelection.assets(*tables_of_job(job)),
-            description=f"{DESCRIPTIONS[job]} {COSTS}" if asks_judges(job) else DESCRIPTIONS[job],
+            description=" ".join(
+                [DESCRIPTIONS[job], *([COSTS] if ASKS_JUDGES.intersection(tables_of_job(job)) else [])]
+            ),
         )
         for job in STEPS_OF_JOB
     ]

@@ -9,7 +9,7 @@ import io
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.documents import cell_text, literal, markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.settings import DataClass
@@ -26,15 +27,7 @@ from lunguage_assets.tables.schema import Column, Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
-ASKS_JUDGES = (
-    "structured_findings",
-    "sentence_accounts",
-    "refused_values",
-    "hedge_phrases",
-    "comparison_matches",
-    "fitted_probabilities",
-    "fit_log",
-)
+ASKS_JUDGES = frozenset(table for recipe in RECIPES.values() if recipe.asks_judges for table in recipe.tables)
 """Tables whose making asks judges: paid for where these are language models."""
 
 COSTS = (
@@ -107,10 +100,8 @@ def column_schema(table: Table) -> dg.TableSchema:
 
 def _described(column: Column) -> str:
     """What the column is, and what its codes mean."""
-    told = (
-        f"{column.description.rstrip('.')}. {choices_told(column)}" if column.choices else column.description
-    )
-    return as_written(told) + (" [report text]" if column.restricted else "")
+    codes = f"{column.description.rstrip('.')}. {choices_told(column)}" if column.choices else ""
+    return as_written(codes or column.description) + (" [report text]" if column.restricted else "")
 
 
 def as_written(text: str) -> str:
@@ -118,18 +109,10 @@ def as_written(text: str) -> str:
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-def table_tags(table: Table, group: str) -> dict[str, str]:
-    """Tags to search for: report text inside, half of the method, judges asked."""
-    tags = {"contains": "report-text"} if any(column.restricted for column in table.columns) else {}
-    if group in HALVES:
-        tags["half"] = group
-    if table.name in ASKS_JUDGES:
-        tags["paid"] = "llm"
-    return tags
-
-
 def table_options(name: str, group: str) -> dict[str, Any]:
-    """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags."""
+    """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags to
+    search for (report text inside, half of the method, judges asked).
+    """
     table = TABLES[name]
     costs = f"\n\n{COSTS}" if name in ASKS_JUDGES else ""
     return {
@@ -139,7 +122,11 @@ def table_options(name: str, group: str) -> dict[str, Any]:
         "group_name": group,
         "owners": OWNERS,
         "kinds": {"pandas", "parquet"} | KINDS.get(name, set()),
-        "tags": table_tags(table, group),
+        "tags": {
+            **({"contains": "report-text"} if any(column.restricted for column in table.columns) else {}),
+            **({"half": group} if group in HALVES else {}),
+            **({"paid": "llm"} if name in ASKS_JUDGES else {}),
+        },
     }
 
 
@@ -263,6 +250,17 @@ def picture(png: bytes) -> dg.MetadataValue:
     )
 
 
+_SPENT = {
+    "questions": "questions",
+    "ledger_hits": "hits",
+    "calls": "calls",
+    "failed_calls": "failures",
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+}
+"""Metadata of a table -> field of a judge's total."""
+
+
 class Spending:
     """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to
     show.
@@ -270,11 +268,9 @@ class Spending:
     Counts go to the run's log now and then, and to whoever listens in this process.
     """
 
-    def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
-        self._log, self._clock = log, clock
-        self._meter = Meter(clock)
+    def __init__(self, log: logging.Logger) -> None:
+        self._log, self._meter, self._ahead = log, Meter(), 0
         self._last: dict[str, float] = {}
-        self._ahead = 0
 
     def begin_with(self, ahead: Sequence[Progress]) -> None:
         """Rounds in which the partition's one judge was asked before (`runs/ahead.py`); what they answered is
@@ -293,7 +289,7 @@ class Spending:
             progress = replace(progress, **{name: max(0, n - self._ahead) for name, n in counts.items()})
         self._meter.note(progress)
         announce(progress)
-        now = self._clock()
+        now = time.monotonic()
         if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._last[progress.judge] = now
             (total,) = (one for one in self._meter.totals() if one.judge == progress.judge)
@@ -303,26 +299,20 @@ class Spending:
         """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
         language model.
         """
-        standings = sorted(self._meter.totals(), key=lambda standing: standing.judge)
-        if not standings:
+        totals = sorted(self._meter.totals(), key=lambda total: total.judge)
+        if not totals:
             return {}
-        for standing in standings:
-            self._log.info(standing.line())
-        sums = {
-            name: sum(getattr(standing, name) for standing in standings)
-            for name in ("questions", "hits", "calls", "failures", "input_tokens", "output_tokens")
-        }
-        header = ["judge", "questions", "from the ledger", "calls", "failed", "tokens in", "tokens out"]
+        for total in totals:
+            self._log.info(total.line())
         rows = [
-            (one.judge, *(getattr(one, name) for name in sums), f"{one.cost_usd:.4f}") for one in standings
+            (one.judge, *(getattr(one, name) for name in _SPENT.values()), f"{one.cost_usd:.4f}")
+            for one in totals
         ]
+        header = ["judge", "questions", "from the ledger", "calls", "failed", "tokens in", "tokens out"]
+        sums = {f"llm_{shown}": sum(getattr(s, name) for s in totals) for shown, name in _SPENT.items()}
+        cost = round(sum(total.cost_usd for total in totals), 6)
         return {
-            "llm_questions": sums["questions"],
-            "llm_ledger_hits": sums["hits"],
-            "llm_calls": sums["calls"],
-            "llm_failed_calls": sums["failures"],
-            "llm_input_tokens": sums["input_tokens"],
-            "llm_output_tokens": sums["output_tokens"],
-            "llm_cost_usd": round(sum(standing.cost_usd for standing in standings), 6),
+            **sums,
+            "llm_cost_usd": cost,
             "llm_by_judge": markdown([*header, "US dollars"], rows),
         }

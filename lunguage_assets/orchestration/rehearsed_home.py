@@ -22,6 +22,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, require_anchors
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Home, Registration
+from lunguage_assets.home.store import partition_path, stored_partitions
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord
 from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge, RunStage, Tally
@@ -85,9 +86,9 @@ class RehearsedHome(HomeResource):
         return self._home
 
     @property
-    def rehearsed(self) -> dict[str, RehearsalJudge]:
-        """Rehearsal judges by key."""
-        return self._judges_asked
+    def recorded(self) -> LedgerReader | None:
+        """The ledger, where there is one and a language model would be asked."""
+        return self._recorded
 
     def tallies(self, stage: RunStage) -> dict[str, Tally]:
         """What every language model was asked in a stage, by key."""
@@ -165,25 +166,25 @@ def rehearsed(
     structurer = configuration.judges.get(configuration.structurer)
     for key in asked:
         BindingRecord(resource.home.binding_file).require(key, configuration.judges[key])
-    ask = bool(slots) or isinstance(structurer, ModelSlot)
-    recorded = home._recorded = LedgerReader.at(resource.ledger_place) if ask else None
-    home._judges_asked = {key: RehearsalJudge(key, slot, prompts, recorded) for key, slot in slots.items()}
+    if slots or isinstance(structurer, ModelSlot):
+        home._recorded = LedgerReader.at(resource.ledger_place)
+    home._judges_asked = {
+        key: RehearsalJudge(key, slot, prompts, home._recorded) for key, slot in slots.items()
+    }
     _copy_tables(resource.home, place)
     try:
         yield home
     finally:
         if place.exists():
             place.fs.rm(place.path, recursive=True)
-        if recorded is not None:
-            recorded.close()
+        if home._recorded is not None:
+            home._recorded.close()
 
 
 def _copy_tables(home: Home, place: UPath) -> None:
     """Copy what the explicit half has stored; records come with it, so that what is current stays so."""
-    for step in STEPS:
-        for table in RECIPES[step].tables:
-            folder = UPath(home.tables) / table
-            for file in sorted(folder.rglob("*.parquet"), key=str) if folder.exists() else ():
-                goal = place / table / str(file)[len(str(folder)) :].lstrip("/")
-                goal.parent.mkdir(parents=True, exist_ok=True)
-                goal.write_bytes(file.read_bytes())
+    for table in (table for step in STEPS for table in RECIPES[step].tables):
+        for keys in stored_partitions(home.tables, table):
+            goal = partition_path(place, table, *keys)
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            goal.write_bytes(partition_path(home.tables, table, *keys).read_bytes())

@@ -91,7 +91,6 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def home(self) -> Home:
-        """The home folder."""
         return Home(Path(self.root))
 
     @property
@@ -132,21 +131,16 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             ConfigurationError: no such judge, or one whose key stands for another model in this home.
         """
-        configuration = self.judges
-        judge = open_judge(key, configuration, self._surroundings(progress))
-        record = BindingRecord(self.home.binding_file)
-        record.require(key, configuration.judges[key])
-        return BoundJudge(judge, configuration.judges[key], record)
+        judge = open_judge(key, self.judges, self._surroundings(progress))
+        record, slot = BindingRecord(self.home.binding_file), self.judges.judges[key]
+        record.require(key, slot)
+        return BoundJudge(judge, slot, record)
 
     def structurer(
         self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
     ) -> Structurer:
-        """A structurer, ready to be given reports of this home's corpus.
-
-        Args:
-            key: `rules`, or a language model of the active preset.
-            terms: the batch's vocabulary, `tables.TERMS`.
-            progress: told after every recorded attempt of a language model.
+        """A structurer (`rules`, or a language model of the active preset) for reports with the vocabulary
+        `terms`; `progress` is told after every recorded attempt of a language model.
 
         Raises:
             ConfigurationError: no such structurer, or one whose key stands for another model in this home.
@@ -203,14 +197,12 @@ def _budget(of_run: str, of_day: str) -> Budget | None:
     """One for all judges of the process."""
     if not of_run and not of_day:
         return None
-    return Budget(
-        _dollars("budget", of_run) if of_run else None, _dollars("daily_budget", of_day) if of_day else None
-    )
+    return Budget(_dollars("budget", of_run), _dollars("daily_budget", of_day))
 
 
-def _dollars(field: str, written: str) -> float:
+def _dollars(field: str, written: str) -> float | None:
     try:
-        return float(written)
+        return float(written) if written else None
     except ValueError:
         raise ConfigurationError(
             f"{field} (${VARIABLES[field]}): found {written!r}; expected US dollars, such as 25. "

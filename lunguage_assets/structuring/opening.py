@@ -75,7 +75,7 @@ class BoundStructurer(Bound[ModelStructurer]):
         Raises:
             ConfigurationError: the key stands for another model in this home; nothing was asked.
         """
-        return self._answered(self.asked.structure, reports)
+        return self._answered(lambda: self.asked.structure(reports))
 
 
 def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:

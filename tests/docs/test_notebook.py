@@ -1,6 +1,7 @@
 """The notebook runs from top to bottom, and prints what it shows.
 
-`LUNGUAGE_WRITE_GOLDEN=1` writes what it prints into it.
+At a desk the cells that make a release and read it are left out: CI runs them. `LUNGUAGE_WRITE_GOLDEN=1`
+writes what it prints into it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ import pytest
 from blank_pictures import blank_pictures
 from commands import lunguage
 
+WRITES = bool(os.environ.get("LUNGUAGE_WRITE_GOLDEN"))
+OF_A_RELEASE = "version"
+"""The name that occurs only in cells that make a release or read it."""
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
 
 
@@ -49,9 +53,11 @@ def test_the_notebook_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(subprocess, "run", run_here)
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    if not (WRITES or os.environ.get("CI")):
+        cells = [cell for cell in cells if OF_A_RELEASE not in "".join(cell["source"])]
     with blank_pictures():
         printed = printed_by(cells)
-    if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
+    if WRITES:
         for number, (cell, lines) in enumerate(zip(cells, printed, strict=True), start=1):
             cell["execution_count"] = number
             shown = {"name": "stdout", "output_type": "stream", "text": lines}
@@ -59,4 +65,4 @@ def test_the_notebook_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
         NOTEBOOK.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     shown = [[line for output in cell["outputs"] for line in output["text"]] for cell in cells]
     assert printed == shown
-    assert sum(map(bool, shown)) >= 6
+    assert sum(map(bool, shown)) >= 5

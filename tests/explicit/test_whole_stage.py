@@ -53,7 +53,7 @@ def run(folder: Path, reports: int) -> Run:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return run(tmp_path_factory.mktemp("sample"), 800)
+    return run(tmp_path_factory.mktemp("sample"), 600)
 
 
 def test_every_published_phrase_is_in_the_vocabulary_of_a_large_corpus(sample: Run) -> None:

@@ -185,6 +185,7 @@ def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, t
     ]
 
 
+@pytest.mark.usefixtures("few_views")
 def test_loading_from_the_command_line_makes_the_views_again(home: Home, bucket: str, tmp_path: Path) -> None:
     home.claim(SYNTHETIC)
     fill(home, "first", "second")
@@ -203,6 +204,7 @@ def test_loading_from_the_command_line_makes_the_views_again(home: Home, bucket:
     assert found == [("first", 2), ("second", 2)]
 
 
+@pytest.mark.usefixtures("few_views")
 def test_views_over_other_storage_show_tables_that_come_later(
     home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import ssl
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import postgres_server
 import pytest
 from loopback import LoopbackServer
 
 from lunguage_assets.judges.ledger.ledger import Ledger
+
+
+@pytest.fixture(scope="module", autouse=True)
+def certificates() -> Iterator[None]:
+    """None are read: the tests' servers speak http, and reading them is most of what a new client costs."""
+    with mock.patch.object(ssl.SSLContext, "load_verify_locations", return_value=None):
+        yield
 
 
 @pytest.fixture(scope="session")

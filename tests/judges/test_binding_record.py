@@ -21,7 +21,6 @@ from lunguage_assets.judges.protocol import (
     ComparisonQuestion,
     Interruptible,
     Judge,
-    Patient,
 )
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import Limits, ModelSlot, OfflineSlot, Price
@@ -46,7 +45,7 @@ class Mute:
 
     key, identity = "one", "mute"
 
-    def extract(self, questions: object) -> list[Any]:
+    def extract(self, questions: object, *, may_wait: bool = False) -> list[Any]:
         raise LunguageError("no answer")
 
     compare = extract
@@ -103,12 +102,12 @@ class Able(Mute):
     def __init__(self) -> None:
         self.done: list[str] = []
 
-    def extract_patiently(self, questions: object) -> list[Any]:
-        self.done.append("extract")
+    def extract(self, questions: object, *, may_wait: bool = False) -> list[Any]:
+        self.done.append(f"extract {may_wait}")
         return []
 
-    def compare_patiently(self, questions: object) -> list[Any]:
-        self.done.append("compare")
+    def compare(self, questions: object, *, may_wait: bool = False) -> list[Any]:
+        self.done.append(f"compare {may_wait}")
         return []
 
     def interrupt(self) -> None:
@@ -118,15 +117,16 @@ class Able(Mute):
 def test_whatever_a_judge_can_do_it_can_do_behind_its_binding(record: BindingRecord) -> None:
     able = Able()
     bound = BoundJudge(able, slot(), record)  # type: ignore[arg-type]
-    for ability in (Judge, Patient, Interruptible):
+    for ability in (Judge, Interruptible):
         assert isinstance(bound, ability)
-    bound.extract_patiently([])
-    bound.compare_patiently([])
+    bound.extract([], may_wait=True)
+    bound.compare([], may_wait=True)
+    bound.compare([])
     bound.interrupt()
-    assert able.done == ["extract", "compare", "interrupt"]
+    assert able.done == ["extract True", "compare True", "compare False", "interrupt"]
     plain = BoundJudge(LexiconJudge.bundled("two"), OfflineSlot(provider="lexicon"), record)
-    assert plain.compare_patiently([QUESTION]) == plain.compare([QUESTION])
-    assert plain.extract_patiently([]) == []
+    assert plain.compare([QUESTION], may_wait=True) == plain.compare([QUESTION])
+    assert plain.extract([], may_wait=True) == []
     plain.interrupt()
 
 

@@ -86,15 +86,24 @@ def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_replayed_by_its_ledger(
+def test_a_run_that_a_budget_stopped_goes_on_ends_like_one_with_failing_calls_and_is_replayed_by_its_ledger(
     tmp_path: Path, delivery: Path
 ) -> None:
     with LoopbackServer() as clean_server:
         clean = home_for(tmp_path / "clean", clean_server)
-        assert run(clean, delivery) is None
-        shown = shown_with_the_partitions(clean)
-        assert sum(values["llm_calls"] for values in shown) == len(clean_server.calls)
-        assert all(values["llm_cost_usd"] > 0 for values in shown)
+        stopped = run(clean, delivery, "--budget", "0.02")
+        assert len(str(stopped).splitlines()) == 1
+        assert "budget of $0.02" in str(stopped)
+        assert not (clean / "release").exists()
+        paid = clean_server.answered
+        assert paid == len(clean_server.calls) > 0
+        assert run(clean, delivery, "--budget", "5") is None
+        asked = [(call.model, call.prompt) for call in clean_server.calls]
+        assert len(asked) - len(set(asked)) <= 40, "only repeated draws may be asked twice"
+        extraction, fits = shown_with_the_partitions(clean)
+        assert fits["llm_calls"] == len(asked) - paid > 0
+        assert extraction["llm_calls"] == sum("finding:" in call.user.lower() for call in clean_server.calls)
+        assert fits["llm_cost_usd"] > 0 < extraction["llm_cost_usd"]
     with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as bad_server:
         troubled = home_for(tmp_path / "troubled", bad_server)
         assert run(troubled, delivery) is None
@@ -111,22 +120,6 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_r
     (clean / "judges.toml").write_text(retired)
     assert run(clean, delivery, "--rebuild-ranking") is None
     assert tables(clean) == before
-
-
-def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(
-    tmp_path: Path, delivery: Path, server: LoopbackServer
-) -> None:
-    home = home_for(tmp_path, server)
-    stopped = run(home, delivery, "--budget", "0.02")
-    assert len(str(stopped).splitlines()) == 1
-    assert "budget of $0.02" in str(stopped)
-    assert not (home / "release").exists()
-    paid = server.answered
-    assert paid > 0
-    assert run(home, delivery, "--budget", "5") is None
-    asked = [(call.model, call.prompt) for call in server.calls]
-    assert len(asked) > paid
-    assert len(asked) - len(set(asked)) <= 40, "only repeated draws may be asked twice"
 
 
 def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(

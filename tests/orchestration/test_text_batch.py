@@ -43,7 +43,7 @@ def text_home(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     (raw / "corpus.toml").write_text(declared)
     home = folder / "home"
     home.mkdir()
-    (home / "settings.toml").write_text("[explicit]\nrepetitions = 1\nbootstrap = 10\n")
+    (home / "settings.toml").write_text("[explicit]\nruler = 'published'\nbootstrap = 5\nstep_limit = 4\n")
     with SmallHome.opened(home) as small:
         small.register({"five": five, "raw": raw})
         small.executed_stages = small.run()  # type: ignore[attr-defined]

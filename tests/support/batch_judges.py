@@ -137,21 +137,29 @@ class Hurried:
     key: str = "one"
     identity: str = "one"
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]:
         return self.judge.extract(questions)
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]:
         return self.judge.compare(questions)
 
 
 class Unhurried(Hurried):
     """A judge that knows batches only."""
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        return self.judge.extract_patiently(questions)
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]:
+        return self.judge.extract(questions, may_wait=True)
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        return self.judge.compare_patiently(questions)
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]:
+        return self.judge.compare(questions, may_wait=True)
 
 
 def row(ledger: Ledger) -> dict[str, Any]:

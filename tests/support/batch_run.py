@@ -15,7 +15,7 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 def answers(place: str, url: str, wire: str, count: int) -> list[str]:
     """What a judge answers to what may wait."""
     judge = judge_of(wire, url, Ledger.open(place))
-    return [answer.answer for answer in judge.compare_patiently(pairs(count))]
+    return [answer.answer for answer in judge.compare(pairs(count), may_wait=True)]
 
 
 def dies_when_sent(place: str, url: str, wire: str, count: int) -> None:

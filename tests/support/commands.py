@@ -1,8 +1,9 @@
-"""The `lunguage` command as a user meets it, in this process; pictures are blank."""
+"""The `lunguage` command as a user meets it, in this process; pictures are blank unless asked for."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -22,7 +23,7 @@ class Said:
     stderr: str
 
 
-def lunguage(home: Path, *arguments: str | Path, **variables: str | None) -> Said:
+def lunguage(home: Path, *arguments: str | Path, draws: bool = False, **variables: str | None) -> Said:
     """Run `lunguage ARGS` on a home; `variables` are set, or taken away with None, while it runs."""
     environment = {
         "DAGSTER_HOME": None,
@@ -32,7 +33,7 @@ def lunguage(home: Path, *arguments: str | Path, **variables: str | None) -> Sai
     }
     status = 0
     with (
-        blank_pictures(),
+        nullcontext() if draws else blank_pictures(),
         CliRunner().isolation(env={**environment, **variables}) as (out, err, _),
         mock.patch.object(sys, "argv", ["lunguage", *map(str, arguments)]),
     ):

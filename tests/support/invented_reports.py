@@ -160,9 +160,6 @@ class TableEmbedder:
     def __init__(self, listed: dict[tuple[str, str], float]) -> None:
         self._listed = {frozenset(pair): cosine for pair, cosine in listed.items()}
 
-    def encode(self, phrases: Sequence[str]) -> np.ndarray:
-        raise AssertionError("pairs are asked for")
-
     def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
         return np.array(
             [

@@ -78,6 +78,17 @@ def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
     pq.write_table(pa.Table.from_arrays(columns, schema=table.arrow), path)
 
 
+def contradicting_itself(rows: pd.DataFrame) -> pd.DataFrame:
+    """A result of the right form in which one study says one thing twice, once denying it."""
+    first, second = rows.index[rows["study_id"] == rows["study_id"].iloc[0]][:2]
+    changed = rows.copy()
+    for column in ("name", "currency"):
+        changed.loc[second, column] = changed.loc[first, column]
+    changed.at[second, "location_parts"] = changed.at[first, "location_parts"]
+    changed.loc[second, "status"] = "dn" if changed.loc[first, "status"] != "dn" else "dp"
+    return changed
+
+
 def without_checks(definitions: dg.Definitions) -> dg.Definitions:
     """The same assets and jobs; the checks, which cost more than they, are left out."""
     return dg.Definitions(

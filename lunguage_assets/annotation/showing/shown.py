@@ -45,14 +45,14 @@ class ShownRow:
     title: str
     tone: str
     status: str
-    phrase: str
-    p: float
-    low: float
-    high: float
-    is_bound: bool
     where: str
-    details: str
     lines: tuple[str, ...]
+    phrase: str = ""
+    p: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    is_bound: bool = False
+    details: str = ""
     implied: tuple[ShownRow, ...] = ()
     is_left_out: bool = False
 
@@ -193,11 +193,8 @@ class _Rows:
         for row in self._out:
             if row["source"] == "stated":
                 tone = {"merged": tone_of(row["status"]), "excluded": PAST}.get(row["event"], OUT)
-                yield ShownRow(
-                    self._numbers.get(row["survivor_id"], 0), row["finding_id"],
-                    titled(row["ent"], row["place"]), tone, STATUSES[row["status"]], "", 0.0, 0.0, 0.0,
-                    False, _where(row), "", (self._fate(row),), is_left_out=True,
-                )  # fmt: skip
+                number = self._numbers.get(row["survivor_id"], 0)
+                yield self._as_shown(row, number, tone, _where(row), (self._fate(row),), is_left_out=True)
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Conflicts of polarity."""
@@ -221,22 +218,26 @@ class _Rows:
 
     def _row(self, row: _Record) -> ShownRow:
         children = tuple(map(self._row, self._children.get(row["finding_id"], ())))
-        return ShownRow(
+        return self._as_shown(
+            row,
             self._numbers[row["finding_id"]],
-            row["finding_id"],
-            titled(row["ent"], row["place"]),
             tone_of(row["status"]),
-            STATUSES[row["status"]],
-            row["phrase"],
-            row["p"],
-            row["p_low"],
-            row["p_high"],
-            row["p_is_bound"],
             _where(row) if row["source"] == "stated" else "",
-            "; ".join(f"{shown}: {row[name]}" for name, shown in ATTRIBUTES.items() if row[name]),
             tuple(self._reasons(row)),
-            children,
+            phrase=row["phrase"],
+            p=row["p"],
+            low=row["p_low"],
+            high=row["p_high"],
+            is_bound=row["p_is_bound"],
+            details="; ".join(f"{shown}: {row[name]}" for name, shown in ATTRIBUTES.items() if row[name]),
+            implied=children,
         )
+
+    def _as_shown(
+        self, row: _Record, number: int, tone: str, where: str, lines: tuple[str, ...], **more: Any
+    ) -> ShownRow:
+        title, status = titled(row["ent"], row["place"]), STATUSES[row["status"]]
+        return ShownRow(number, row["finding_id"], title, tone, status, where, lines, **more)
 
     def _reasons(self, row: _Record) -> Iterator[str]:
         if row["source"] == "implied":

@@ -45,9 +45,8 @@ def print_report(report: ShownReport, console: Console) -> None:
         console.print(Text("No finding is stated.", style="bold"))
     for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
         if body.plain:
-            console.print(
-                Padding(Group(Text(heading, style="bold cyan"), Padding(body, (0, 2))), (1, 0, 0, 0))
-            )
+            part = Group(Text(heading, style="bold cyan"), Padding(body, (0, 2)))
+            console.print(Padding(part, (1, 0, 0, 0)))
 
 
 def _text(report: ShownReport) -> Text:
@@ -62,17 +61,9 @@ def _text(report: ShownReport) -> Text:
 
 
 def _legend() -> Text:
-    shown = (
-        (PRESENT, "present"),
-        (OPEN, "with doubt"),
-        (ABSENT, "absent or normal"),
-        (PAST, "past"),
-        (OUT, "removed"),
-    )
-    parts = [(words, _TONES[tone]) for tone, words in shown]
-    return Text("  ").join(
-        [Text(words, style) for words, style in (*parts, ("hedge", _KINDS[HEDGE]), ("place", _KINDS[DETAIL]))]
-    )
+    words = ("present", "with doubt", "absent or normal", "past", "removed", "hedge", "place")
+    styles = (*(_TONES[tone] for tone in (PRESENT, OPEN, ABSENT, PAST, OUT)), _KINDS[HEDGE], _KINDS[DETAIL])
+    return Text("  ").join(map(Text, words, styles))
 
 
 def _findings(report: ShownReport, *, bars: bool) -> RichTable:
@@ -86,14 +77,8 @@ def _findings(report: ShownReport, *, bars: bool) -> RichTable:
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row, depth in _in_order(report.rows, 0):
         title = Text("  " * depth + ("↳ " if depth else "") + _line(row.title), _TONES[row.tone])
-        table.add_row(
-            str(row.number),
-            title,
-            row.claim,
-            row.believed,
-            *([bar(row)] if bars else []),
-            Text(_line("; ".join(filter(None, (row.where, *row.lines))))),
-        )
+        why = Text(_line("; ".join(filter(None, (row.where, *row.lines)))))
+        table.add_row(str(row.number), title, row.claim, row.believed, *([bar(row)] if bars else []), why)
     return table
 
 
@@ -113,12 +98,10 @@ def bar(row: ShownRow) -> Text:
 
 
 def _contradictions(report: ShownReport) -> Text:
-    lines = [
-        Text.assemble(
-            (_line(found.title), "bold"), ": ", _line(f"{' against '.join(found.sides)}. {found.rule}")
-        )
-        for found in report.contradictions
-    ]
+    lines = []
+    for found in report.contradictions:
+        sides = _line(f"{' against '.join(found.sides)}. {found.rule}")
+        lines.append(Text.assemble((_line(found.title), "bold"), ": ", sides))
     return Text("\n").join(lines)
 
 

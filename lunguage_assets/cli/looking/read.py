@@ -44,7 +44,7 @@ def read(
 
 
 def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) -> None:
-    from lunguage_assets.annotation.files import given_files
+    from lunguage_assets.annotation.given import given_files
 
     given = given_files(files, views)
     from lunguage_assets.annotation.annotation import annotated

@@ -97,9 +97,8 @@ def _spent(chosen: Chosen) -> dict[str, float]:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.ledger.attempts import moment
-    from lunguage_assets.judges.ledger.reading import LedgerReader
 
-    reader = LedgerReader.at(chosen.ledger)
+    reader = chosen.paid_answers()
     if reader is None:
         return {"today": 0.0, "total": 0.0}
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

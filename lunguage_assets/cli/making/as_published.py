@@ -46,9 +46,8 @@ def as_published_lines(settings: Settings, preset: str) -> list[str]:
         if not any(key.endswith(f".{name}") for key in other)
         and not (name == "encoder_model" and "implicit.encoder" in other)
     )
-    lines = [f"as published (settings.toml): {told}"]
-    lines += [
-        f"not as published: {key} = {used} (published: {published})"
-        for key, (published, used) in other.items()
+    return [
+        f"as published (settings.toml): {told}",
+        *(f"not as published: {key} = {used} (published: {was})" for key, (was, used) in other.items()),
+        f"not options: the judges are those of preset {preset!r}, the prompts this package's own",
     ]
-    return [*lines, f"not options: the judges are those of preset {preset!r}, the prompts this package's own"]

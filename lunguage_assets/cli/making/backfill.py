@@ -107,8 +107,8 @@ def _print_run(chosen: Chosen, judge: str, summary: RunSummary, spent: Sequence[
     click.echo(f"{summary.runs} runs for judge {judge!r}; {len(summary.checks('passed'))} checks passed")
     for warning in summary.checks("warned"):
         click.echo(f"  warns  {warning}")
-    for standing in spent:
-        click.echo(f"  {standing.line()}")
+    for total in spent:
+        click.echo(f"  {total.line()}")
     if judge in judges.rankers:
         click.echo(f"release: {chosen.home.release / judge}")
     if judge not in judges.panel_members:

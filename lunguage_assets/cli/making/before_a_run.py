@@ -47,7 +47,8 @@ def require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequence
     asked = set(_asked(stages, judges)) & judges.models.keys()
     if not asked:
         return
-    answered = _models_with_answers(chosen)
+    ledger = chosen.paid_answers()
+    answered = set() if ledger is None else set(ledger.statistics()["model"])
     asked = {key for key in asked if judges.models[key].model not in answered}
     found = examination(judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked)
     refusals = [message for severity, message in found if severity == "refusal"]
@@ -63,10 +64,3 @@ def _asked(stages: Sequence[Stage], judges: JudgesConfiguration) -> Iterator[str
             yield stage.keys[0]
         elif stage.job in ("fit", "refit"):
             yield from judges.members(stage.keys[0])
-
-
-def _models_with_answers(chosen: Chosen) -> set[str]:
-    from lunguage_assets.judges.ledger.reading import LedgerReader
-
-    reader = LedgerReader.at(chosen.ledger)
-    return set() if reader is None else set(reader.statistics()["model"])

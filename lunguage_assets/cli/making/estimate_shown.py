@@ -7,13 +7,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 from rich.table import Table as RichTable
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.estimating.estimate import Estimate
-
-_console = Console(highlight=False)
 
 _WIDE = 120
 """Columns of the estimate's table: a narrow terminal wraps it, so that no number is cut off."""
@@ -21,22 +20,20 @@ _WIDE = 120
 
 def print_estimate(estimate: Estimate, judges_file: Path) -> None:
     """What a run would ask and spend: a line per stage and judge, totals, prices, and what is not known."""
-    _say(f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}")
+    click.echo(f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}")
     if estimate.lines:
         ruler = "of its own" if estimate.ruler == "own" else "of the published ruler"
         steps = f"; {estimate.steps or 0:.1f} steps a fit in this rehearsal (published: 24.6)"
-        _say(
+        click.echo(
             f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "
             f"different masked sentences; {estimate.phrases} phrases {ruler}"
             + (steps if estimate.steps is not None else "")
         )
-        Console(highlight=False, width=max(_console.width, _WIDE)).print(_estimate_table(estimate))
+        console = Console(highlight=False)
+        console.width = max(console.width, _WIDE)
+        console.print(_estimate_table(estimate))
     for text in _estimate_remarks(estimate, judges_file):
-        _say(text)
-
-
-def _say(text: str) -> None:
-    _console.print(text, soft_wrap=True, markup=False)
+        click.echo(text)
 
 
 def _estimate_table(estimate: Estimate) -> RichTable:

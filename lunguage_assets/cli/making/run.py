@@ -16,7 +16,7 @@ from lunguage_assets.cli.options import (
     RANKER_OPTION,
     STRUCTURER_OPTION,
     Chosen,
-    Delivery,
+    GivenDelivery,
     chooses,
     number,
     takes_delivery,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Register a delivery as a batch, and make nothing yet.")
 @takes_delivery
 @chooses()
-def register(delivery: Delivery, chosen: Chosen) -> None:
+def register(delivery: GivenDelivery, chosen: Chosen) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
@@ -57,7 +57,7 @@ def register(delivery: Delivery, chosen: Chosen) -> None:
 )
 @number("--processes", 1, "Batches at once; with offline judges only.")
 def run(
-    delivery: Delivery,
+    delivery: GivenDelivery,
     chosen: Chosen,
     out: Path | None,
     ranker: str,
@@ -95,7 +95,8 @@ def run(
         runner = runner_of(chosen.resource(out), instance, processes)
         summary = runner.run(wanted, progress=display.stage, stages=stages)
     spent = display.spent()
-    print_run(folder, place, summary, spent, chosen.lost_answers() if spent else 0)
+    ledger = chosen.paid_answers() if spent else None
+    print_run(folder, place, summary, spent, ledger.lost() if ledger is not None else 0)
     require_checks(summary)
 
 
@@ -106,7 +107,7 @@ def run(
 @click.option("--rebuild-ranking", is_flag=True, help="As for a run that makes the measuring stick again.")
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
 def estimate(
-    delivery: Delivery, chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None
+    delivery: GivenDelivery, chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None
 ) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
     from lunguage_assets.cli.making.estimate_shown import print_estimate

@@ -50,8 +50,8 @@ class FindingsBuilder:
                     row.finding_id, study.subject_id, study.study_id, study.sequence, row.section,
                     row.sent_idx, row.sent, row.ent_idx, row.ent, name, row.cat, row.status, row.location,
                     self._vocabulary.location_parts(row.location), *row.attributes,
-                    self._tokens(study, row, "evidence", row.evidence, references),
-                    self._tokens(study, row, "associate", row.associate, references),
+                    self._tokens(study, row, "evidence", references),
+                    self._tokens(study, row, "associate", references),
                     "past dx" if _is_past(row) else "current dx", view_information, row.row, sentence, state,
                     (row.section, row.sent_idx, sentence) in twins,
                 )
@@ -63,25 +63,18 @@ class FindingsBuilder:
         if not any(row.evidence or row.associate for row in rows):
             return None
         targets = [
-            Target(
-                row.finding_id,
-                row.section,
-                row.ent_idx,
-                frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)}),
-                name,
-            )
+            Target(row.finding_id, row.section, row.ent_idx, self._wordings(row), name)
             for row, name in zip(rows, names, strict=True)
         ]
         return StudyReferences([*targets, *study.refused], self._vocabulary.finding)
 
+    def _wordings(self, row: DeliveredRow) -> frozenset[str]:
+        return frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)})
+
     def _tokens(
-        self,
-        study: DeliveredStudy,
-        row: DeliveredRow,
-        column: str,
-        cell: str,
-        references: StudyReferences | None,
+        self, study: DeliveredStudy, row: DeliveredRow, column: str, references: StudyReferences | None
     ) -> list[str]:
+        cell = row.evidence if column == "evidence" else row.associate
         if row.references is not None:
             return list(row.references[column == "associate"])
         if not cell or references is None:

@@ -27,6 +27,8 @@ _NUMBERED = ("sequence", "sent_idx", "ent_idx")
 _WITHOUT_TARGET = ("study-of-two-patients", "study-too-long")
 """Rejections of rows to which nothing that stays can refer."""
 _MAY_BE_DERIVED = ("sent_idx", "ent_idx", "cat")
+_DERIVED = {ROW_NUMBER: "row-numbers-made"} | dict.fromkeys(("sent_idx", "ent_idx"), "positions-derived")
+"""Reasons of notes on missing columns whose values are counted."""
 
 
 class _Rejection(Exception):
@@ -68,10 +70,8 @@ class RowReader:
             column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)
         }
         self._passage_at = self._at["sent"] if known.sentence_in_passage else None
-        if known.sentence_in_passage:
-            self._at["sent"] = (
-                absent + 1
-            )  # every record gets its own sentence there; its passage stays as delivered
+        if known.sentence_in_passage:  # every record gets its own sentence behind; its passage stays
+            self._at["sent"] = absent + 1
         self._passages = _read_as(columns.numbered_sentences)
         self._attributes = [self._at[column] for column in ATTRIBUTES]
         self._coded = [
@@ -91,14 +91,7 @@ class RowReader:
         for name in known.ignored:
             log.note("column-ignored", self.file, column=name)
         for name in known.missing:
-            reason = (
-                "row-numbers-made"
-                if name == ROW_NUMBER
-                else "positions-derived"
-                if name in ("sent_idx", "ent_idx")
-                else "column-missing"
-            )
-            log.note(reason, self.file, column=name)
+            log.note(_DERIVED.get(name, "column-missing"), self.file, column=name)
 
     def read(self) -> dict[str, DeliveredStudy]:
         """All studies with a readable id; rejections go to the log."""
@@ -162,15 +155,8 @@ class RowReader:
             dict(zip(self._labels, record.values, strict=False)), ensure_ascii=False
         )
         study_id = study.study_id if study is not None else ""
-        self._log.reject(
-            rejection.reason,
-            self.file,
-            record.number,
-            column=rejection.column,
-            found=rejection.found,
-            study_id=study_id,
-            content=content,
-        )
+        what = {"column": rejection.column, "found": rejection.found, "content": content}
+        self._log.reject(rejection.reason, self.file, record.number, study_id=study_id, **what)
         in_place = record.broken in ("", ENCODING)  # every value stands in its column
         if study is not None and in_place and rejection.reason not in _WITHOUT_TARGET:
             study.refused.append(self._refused_target(record))
@@ -183,13 +169,8 @@ class RowReader:
         ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
         section = columns.section(self._cell(record, "section")) or ""
         number = columns.whole_number(self._cell(record, "ent_idx"))
-        return Target(
-            "",
-            section,
-            number,
-            frozenset({plain(ent), plain(normed)} - {""}),
-            self._vocabulary.finding(normed or ent),
-        )
+        wordings = frozenset({plain(ent), plain(normed)} - {""})
+        return Target("", section, number, wordings, self._vocabulary.finding(normed or ent))
 
     def _cell(self, record: Record, column: str) -> str:
         place = self._at[column]

@@ -21,14 +21,14 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
-from lunguage_assets.explicit.analysis.extractors import extractor_rows
-from lunguage_assets.explicit.analysis.reliability import (
-    Resampling,
-    fleiss_kappa,
-    krippendorff_alpha,
-    pairwise_agreement,
+from lunguage_assets.explicit.analysis.agreement_rows import (
+    NOT_DEFINED,
+    agreement_frame,
+    agreement_row,
+    coefficient_rows,
 )
+from lunguage_assets.explicit.analysis.extractors import extractor_rows
+from lunguage_assets.explicit.analysis.reliability import Resampling, pairwise_agreement
 from lunguage_assets.explicit.analysis.trust.diagnostics import diagnostic_rows
 from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.settings import ExplicitSettings
@@ -49,13 +49,13 @@ class Judged:
 
     A question is two sentences in the order in which they were shown, so a judge who was asked with other
     sentences or in another order was not asked the same. `position` (questions, judges): 0 sentence_1, 1
-    sentence_2, -1 invalid, -2 not asked. `phrase`: number of the chosen phrase, negative likewise. `cluster`:
-    number of the question's sentence pair, whose answers depend on each other.
+    sentence_2, -1 invalid, -2 not asked. `shown` (questions, 2): numbers of the phrases that were shown first
+    and second. `cluster`: number of the question's sentence pair, whose answers depend on each other.
     """
 
     judges: tuple[str, ...]
     position: Integers
-    phrase: Integers
+    shown: Integers
     cluster: Integers
 
 
@@ -87,14 +87,16 @@ def judge_agreement(
     answering = {judge: frame for judge, frame in compared.items() if (frame["answer"] != "invalid").any()}
     judged = same_questions(answering)
     resampling = Resampling(judged.cluster, settings.seed, settings.bootstrap)
-    rows += [*_pairwise_rows(judged, resampling), *_coefficient_rows(judged, resampling)]
+    rows += _pairwise_rows(judged, resampling)
+    incomplete, unpaired = "no valid answer of every judge", "fewer than two valid answers"
+    rows += coefficient_rows(
+        judged.position, judged.shown, resampling, incomplete, unpaired, first=ALL_JUDGES
+    )
     rows += [
         _left_out(judge, frame, ALL_INVALID) for judge, frame in compared.items() if judge not in answering
     ]
     rows += extractor_rows(hedges, settings)
-    order = {measure: i for i, measure in enumerate(JUDGE_AGREEMENT.column("measure").choices)}
-    rows.sort(key=lambda row: (order[row["measure"]], row["coding"], row["first"], row["second"]))
-    return JUDGE_AGREEMENT.frame([{"p_value": None, **row} for row in rows])
+    return agreement_frame(JUDGE_AGREEMENT, [{"p_value": None, **row} for row in rows])
 
 
 def comparable(
@@ -128,7 +130,7 @@ def same_questions(matches: Mapping[str, pd.DataFrame]) -> Judged:
     """Answers side by side, sorted by question; `matches` as `comparable` returns them."""
     if not matches:
         none = np.zeros((0, 0), dtype=np.int64)
-        return Judged((), none, none, np.zeros(0, dtype=np.int64))
+        return Judged((), none, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64))
     together = pd.concat(list(matches.values()), ignore_index=True)
     judge = np.repeat(np.arange(len(matches)), [len(frame) for frame in matches.values()])
     question = np.asarray(together.groupby(_QUESTION, sort=True).ngroup(), dtype=np.int64)
@@ -143,9 +145,8 @@ def same_questions(matches: Mapping[str, pd.DataFrame]) -> Judged:
     )
     swapped = questions["swapped"].to_numpy(dtype=bool)
     shown = np.stack([np.where(swapped, b, a), np.where(swapped, a, b)], axis=1)
-    phrase = np.where(position >= 0, np.take_along_axis(shown, np.maximum(position, 0), axis=1), position)
     cluster: Integers = np.asarray(questions.groupby(_PAIR, sort=True).ngroup(), dtype=np.int64)
-    return Judged(tuple(matches), position, phrase, cluster)
+    return Judged(tuple(matches), position, shown, cluster)
 
 
 def _pairwise_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str, Any]]:
@@ -164,16 +165,6 @@ def _pairwise_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str,
             mean = table.mean(number)
             apart = {"judge without a common question": len(judged.judges) - 1 - mean.n}
             yield agreement_row("mean pairwise agreement", mean, first=judge, left_out=apart)
-
-
-def _coefficient_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str, Any]]:
-    valid = (judged.position >= 0).sum(axis=1)
-    incomplete = {"no valid answer of every judge": int((valid < len(judged.judges)).sum())}
-    unpaired = {"fewer than two valid answers": int((valid < 2).sum())}
-    for coding, ratings in (("phrase", judged.phrase), ("position", judged.position)):
-        kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
-        yield agreement_row("fleiss kappa", kappa, first=ALL_JUDGES, coding=coding, left_out=incomplete)
-        yield agreement_row("krippendorff alpha", alpha, first=ALL_JUDGES, coding=coding, left_out=unpaired)
 
 
 def _left_out(judge: str, frame: pd.DataFrame, reason: str) -> dict[str, Any]:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lunguage_assets.explicit.analysis.reliability import MeasuredValue
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.explicit.analysis.reliability import (
+    MeasuredValue,
+    Resampling,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+from lunguage_assets.explicit.arrays import Integers
+from lunguage_assets.tables.schema import Table
 
 NOT_DEFINED = MeasuredValue(None, None, None, 0)
 
@@ -35,3 +45,29 @@ def agreement_row(
         "reasons": "; ".join(f"{reason}: {count}" for reason, count in present.items()),
         **more,
     }
+
+
+def coefficient_rows(
+    position: Integers, shown: Integers, resampling: Resampling, incomplete: str, unpaired: str, **more: Any
+) -> Iterator[dict[str, Any]]:
+    """Fleiss' kappa and Krippendorff's alpha of raters in both codings.
+
+    `position` (questions, raters): 0 first, 1 second, negative for no answer; `shown` (questions, 2): numbers
+    of the phrases. `incomplete`, `unpaired`: why kappa and alpha leave questions out.
+    """
+    phrase = np.where(position >= 0, np.take_along_axis(shown, np.maximum(position, 0), axis=1), position)
+    answers = (position >= 0).sum(axis=1)
+    few = {incomplete: int((answers < position.shape[1]).sum())}
+    single = {unpaired: int((answers < 2).sum())}
+    for coding, ratings in (("phrase", phrase), ("position", position)):
+        kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
+        yield agreement_row("fleiss kappa", kappa, coding=coding, left_out=few, **more)
+        yield agreement_row("krippendorff alpha", alpha, coding=coding, left_out=single, **more)
+
+
+def agreement_frame(table: Table, rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows in the order of the table's measures, then by its key."""
+    order = {measure: number for number, measure in enumerate(table.column("measure").choices)}
+    return table.frame(
+        sorted(rows, key=lambda row: (order[row["measure"]], *(row[n] for n in table.key[1:])))
+    )

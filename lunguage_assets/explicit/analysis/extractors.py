@@ -48,23 +48,14 @@ def _pair_rows(
         answers, others = _answers(one), _answers(other)
         left_out["pair that one of them lacks"] += len(answers.keys() ^ others.keys())
         for finding_id in sorted(answers.keys() & others.keys()):
-            (study, phrases, obstacle), (_, further, second_obstacle) = (
-                answers[finding_id],
-                others[finding_id],
-            )
+            study, phrases, obstacle = answers[finding_id]
+            _, further, second_obstacle = others[finding_id]
             if obstacle or second_obstacle:
                 left_out[min(filter(None, (obstacle, second_obstacle)))] += 1
                 continue
-            union = len(phrases | further)
-            common = len(phrases & further)
-            overlaps.append(
-                (
-                    float(phrases == further),
-                    common / union if union else 1.0,
-                    2.0 * common,
-                    float(len(phrases) + len(further)),
-                )
-            )
+            union, common = len(phrases | further), len(phrases & further)
+            jaccard = common / union if union else 1.0
+            overlaps.append((float(phrases == further), jaccard, 2.0 * common, len(phrases) + len(further)))
             studies.append(study)
     hits = np.array(overlaps).reshape(-1, 4)
     cases = np.stack([np.ones(len(hits)), np.ones(len(hits)), hits[:, 3]], axis=1)
@@ -77,14 +68,10 @@ def _pair_rows(
 
 def _answers(frame: pd.DataFrame) -> dict[str, tuple[str, frozenset[str], str]]:
     """Study, phrases, and the obstacle to a comparison (empty: none), by finding id."""
-    columns = [
-        frame[name].tolist() for name in ("finding_id", "study_id", "phrases", "answer_state", "corrected")
-    ]
+    obstacle = np.where(frame["answer_state"] == "valid", "", "invalid answer")
+    obstacle = np.where(frame["corrected"], "corrected by a person", obstacle)
+    columns = [frame[name].tolist() for name in ("finding_id", "study_id", "phrases")]
     return {
-        finding_id: (
-            study,
-            frozenset(phrases),
-            "corrected by a person" if corrected else ("" if state == "valid" else "invalid answer"),
-        )
-        for finding_id, study, phrases, state, corrected in zip(*columns, strict=True)
+        finding_id: (study, frozenset(phrases), why)
+        for finding_id, study, phrases, why in zip(*columns, obstacle.tolist(), strict=True)
     }

@@ -31,11 +31,11 @@ OWN_RATINGS = "ratings"
 _Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
-class _Entry(BaseModel):
+class _FrozenEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class AnchorEntry(_Entry):
+class AnchorEntry(_FrozenEntry):
     """One anchor of a set; `optional`: left out where the ranking does not have the phrase."""
 
     phrase: str = Field(min_length=1)
@@ -45,21 +45,21 @@ class AnchorEntry(_Entry):
     optional: bool = False
 
 
-class SetEntry(_Entry):
+class SetEntry(_FrozenEntry):
     """A named set and where its numbers come from."""
 
     source: str = Field(min_length=1)
     anchors: list[AnchorEntry] = Field(min_length=2)
 
 
-class ReadersEntry(_Entry):
+class ReadersEntry(_FrozenEntry):
     """Points that the middle 80% of readers span, and who says so."""
 
     points: float = Field(gt=0.0, lt=100.0)
     source: str = Field(min_length=1)
 
 
-class AnchorFile(_Entry):
+class AnchorFile(_FrozenEntry):
     """The content of `resources/anchors.toml`, or of a file of this form."""
 
     sets: dict[str, SetEntry] = Field(min_length=1)

@@ -87,19 +87,17 @@ class FitPanel:
         swaps, questions = [], []
         for j, rows in enumerate(rows_of):
             shown = self._opponent_sentences(play.opponent[rows], mix(keys[rows, j], 0))
-            swapped = (
-                coins(mix(keys[rows, j], 1)) if self.position == "coin" else np.zeros(len(rows), dtype=bool)
-            )
+            drawn = coins(mix(keys[rows, j], 1))
+            swapped = drawn if self.position == "coin" else np.zeros(len(rows), dtype=bool)
             own = [self.sentences[i] for i in play.sentence[rows].tolist()]
             swaps.append(swapped)
+            sides = zip(own, shown, play.step[rows].tolist(), swapped.tolist(), strict=True)
             questions.append(
                 [
-                    ComparisonQuestion(theirs, mine, replicate)
+                    ComparisonQuestion(theirs, mine, step)
                     if second
-                    else ComparisonQuestion(mine, theirs, replicate)
-                    for mine, theirs, replicate, second in zip(
-                        own, shown, play.step[rows].tolist(), swapped.tolist(), strict=True
-                    )
+                    else ComparisonQuestion(mine, theirs, step)
+                    for mine, theirs, step, second in sides
                 ]
             )
         won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
@@ -115,9 +113,9 @@ class FitPanel:
         """
         shown = [""] * len(opponent)
         by_phrase = np.argsort(opponent, kind="stable")
-        for rows in (
-            np.split(by_phrase, np.flatnonzero(np.diff(opponent[by_phrase])) + 1) if len(opponent) else []
-        ):
+        for rows in np.split(by_phrase, np.flatnonzero(np.diff(opponent[by_phrase])) + 1):
+            if not len(rows):
+                continue
             phrase = int(opponent[rows[0]])
             chosen = smallest(draws[rows], self.reference.hashes[phrase])
             for row, example in zip(rows.tolist(), chosen.tolist(), strict=True):

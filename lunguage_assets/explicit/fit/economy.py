@@ -51,11 +51,9 @@ def fit_economically(
         if not len(active):
             break
         play = choose_round(active, fits, reference, len(panel), settings)
+        own, other = play.sentence, play.opponent
         draw = draw_probability(
-            fits.mu[play.sentence],
-            fits.variance[play.sentence],
-            reference.mu[play.opponent],
-            reference.variance[play.opponent],
+            fits.mu[own], fits.variance[own], reference.mu[other], reference.variance[other]
         )
         said = judges.ask(play, judges.everyone(play))
         fits.count(play.sentence, play.opponent, said)

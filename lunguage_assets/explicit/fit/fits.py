@@ -19,12 +19,8 @@ VOID_STEPS = 10
 """Steps without a valid answer after which a sentence is given up."""
 
 STOPS = (
-    "stable rank",
-    "step limit",
-    "no opponent left",
-    "no valid answers",
-    "narrow posterior",
-    "round limit",
+    *("stable rank", "step limit", "no opponent left", "no valid answers"),
+    *("narrow posterior", "round limit"),
 )
 RUNNING, STABLE, LIMIT, NO_OPPONENT, NO_ANSWERS, NARROW, ROUNDS = -1, 0, 1, 2, 3, 4, 5
 """Reasons for the end of a fit, as numbers into `STOPS`; the last two are the economy fit's."""
@@ -75,9 +71,7 @@ class Fits:
     @property
     def answers(self) -> Integers:
         """Valid answers, shape (sentences,)."""
-        total: Integers = self.won.sum(axis=(1, 2), dtype=np.int64) + self.lost.sum(
-            axis=(1, 2), dtype=np.int64
-        )
+        total: Integers = (self.won + self.lost).sum(axis=(1, 2), dtype=np.int64)
         return total
 
     def running(self) -> Integers:
@@ -98,37 +92,26 @@ class Fits:
         return answered
 
 
-_WHOLE = ("rank", "steps", "answers", "invalid", "stop")
-
-
 @dataclass(frozen=True)
 class Places:
     """Places at the end of fits; arrays over sentences.
 
-    mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer. `centre`,
-    `mu_sd`: mean and deviation of the place given all answers, from which the interval is made
+    mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer.
+    `mu_centre`, `mu_sd`: mean and deviation of the place given all answers, from which the interval is made
     (docs/intervals.md).
     """
 
     mu: Floats
     sigma: Floats
     rank: Integers
-    centre: Floats
+    mu_centre: Floats
     mu_sd: Floats
     steps: Integers
     answers: Integers
-    invalid: Integers
+    invalid_answers: Integers
     stop: Integers
 
     @classmethod
     def join(cls, parts: Sequence[Places]) -> Places:
-        """Several chunks of sentences as one, none included."""
-        nothing = (np.empty(0), np.empty(0, dtype=np.int64))
-        return cls(
-            *(
-                np.concatenate(
-                    [nothing[field.name in _WHOLE], *(getattr(part, field.name) for part in parts)]
-                )
-                for field in fields(cls)
-            )
-        )
+        """Several chunks of sentences as one."""
+        return cls(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(cls)))

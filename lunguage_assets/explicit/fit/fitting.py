@@ -64,10 +64,8 @@ def fit_pairs(
     sentence key and step; the log is empty when `settings.fit_log` is off.
 
     Args:
-        findings: `FINDINGS` frame of a batch.
-        hedges: `HEDGE_PHRASES` frame of the same batch.
-        vocabulary: `HEDGE_VOCABULARY` frame that was ranked.
-        ranking: `REFERENCE_RANKING` frame.
+        findings, hedges: `FINDINGS` and `HEDGE_PHRASES` frames of a batch.
+        vocabulary, ranking: `REFERENCE_RANKING` frame, and the `HEDGE_VOCABULARY` that was ranked.
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
         settings: which fit and its options, seed, position.
@@ -87,15 +85,12 @@ def fit_pairs(
     ranking = placed(ranking)
     calibration = calibrate(ranking, anchors)  # before judges are asked: bad anchors must not cost answers
     reference = Reference.of(ranking, vocabulary)
-    by_key = {
-        sentence_key(pair.masked_sentence): pair.masked_sentence
-        for pair in pairs
-        if pair.masked_sentence is not None
-    }
+    masked = (pair.masked_sentence for pair in pairs)
+    by_key = {sentence_key(sentence): sentence for sentence in masked if sentence is not None}
     keys = sorted(by_key)
     fit = fit_economically if settings.fit == "economy" else fit_sentences
     places, logs = [], []
-    for start in range(0, len(keys), at_once):
+    for start in range(0, max(len(keys), 1), at_once):
         chunk = keys[start : start + at_once]
         log = FitLog([judge.key for judge in panel], reference.phrases) if settings.fit_log else None
         fits = fit([by_key[key] for key in chunk], reference, panel, settings, log)

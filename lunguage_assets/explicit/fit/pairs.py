@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import digest
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.fits import STOPS, Places
 from lunguage_assets.explicit.fit.probability import Calibration, probability
 from lunguage_assets.explicit.rating import trueskill
@@ -95,33 +94,25 @@ def fitted_frame(
     row = np.array([number[key] if key else -1 for key in keys], dtype=np.int64)
     stop = [STOPS[places.stop[i]] if i >= 0 else "not located" for i in row.tolist()]
     fitted = np.array([reason not in ("not located", "no valid answers") for reason in stop], dtype=bool)
-    mu, sigma, centre, mu_sd = (
-        _of_pairs(values, row) for values in (places.mu, places.sigma, places.centre, places.mu_sd)
-    )
-    p, low, high = probability(mu, mu_sd, calibration, centre)
+    place = {
+        name: np.where(row >= 0, values[row] if len(values) else 0, 0)
+        for name, values in vars(places).items()
+    }
+    p, low, high = probability(place["mu"], place["mu_sd"], calibration, place["mu_centre"])
     source = np.full(len(pairs), "fitted", dtype=object)
-    by_phrase = _PhraseProbability(ranking, calibration)
+    mu_of = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
     for i in np.flatnonzero(~fitted).tolist():
-        p[i], low[i], high[i], source[i] = by_phrase.of(pairs[i].phrases)
-    steps, answers, invalid, rank = (
-        _of_pairs(values, row) for values in (places.steps, places.answers, places.invalid, places.rank)
-    )
+        p[i], low[i], high[i], source[i] = _from_phrases(pairs[i].phrases, mu_of, calibration)
     columns: dict[str, Sequence[Any]] = {
         "finding_id": [pair.finding_id for pair in pairs],
         "study_id": [pair.study_id for pair in pairs],
         "phrases": [list(pair.phrases) for pair in pairs],
         "sentence_key": keys,
         "same_name_in_sentence": [pair.same_name for pair in pairs],
-        "mu": _where(fitted, mu),
-        "sigma": _where(fitted, sigma),
-        "rank": _where(fitted, rank),
-        "steps": steps.tolist(),
-        "answers": answers.tolist(),
-        "invalid_answers": invalid.tolist(),
+        **{name: _where(fitted, place[name]) for name in ("mu", "sigma", "rank", "mu_centre", "mu_sd")},
+        **{name: place[name].tolist() for name in ("steps", "answers", "invalid_answers")},
         "stop": stop,
         "fit": [fit] * len(pairs),
-        "mu_centre": _where(fitted, centre),
-        "mu_sd": _where(fitted, mu_sd),
         "p": p.tolist(),
         "p_low": low.tolist(),
         "p_high": high.tolist(),
@@ -132,11 +123,6 @@ def fitted_frame(
     return FITTED_PROBABILITIES.frame(columns)
 
 
-def _of_pairs(values: NDArray[Any], row: Integers) -> NDArray[Any]:
-    """Values of sentences by pair; 0 where a pair has no sentence."""
-    return np.where(row >= 0, values[row] if len(values) else 0, 0).astype(values.dtype)
-
-
 def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
     """Values, null where not known."""
     return [
@@ -144,21 +130,17 @@ def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
     ]
 
 
-class _PhraseProbability:
-    """Probability of a pair without a fit: from the mean mu of its ranked phrases, else unknown (section 5).
+def _from_phrases(
+    phrases: Sequence[str], mu_of: Mapping[str, float], calibration: Calibration
+) -> tuple[float, float, float, str]:
+    """p, p_low, p_high and p_source of a pair without a fit: from the mean mu of its ranked phrases, else
+    unknown (section 5).
 
     One sentence strays from its phrase's mean; TrueSkill's own model of that is a normal of deviation beta,
     taken here as the standard error of the place.
     """
-
-    def __init__(self, ranking: pd.DataFrame, calibration: Calibration) -> None:
-        self._mu = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
-        self._calibration = calibration
-
-    def of(self, phrases: Sequence[str]) -> tuple[float, float, float, str]:
-        """p, p_low, p_high, p_source."""
-        known = [self._mu[phrase] for phrase in phrases if phrase in self._mu]
-        if not known:
-            return 0.5, 0.0, 1.0, "none"
-        p, low, high = probability(sum(known) / len(known), trueskill.BETA, self._calibration)
-        return float(p), float(low), float(high), "phrase"
+    known = [mu_of[phrase] for phrase in phrases if phrase in mu_of]
+    if not known:
+        return 0.5, 0.0, 1.0, "none"
+    p, low, high = probability(sum(known) / len(known), trueskill.BETA, calibration)
+    return float(p), float(low), float(high), "phrase"

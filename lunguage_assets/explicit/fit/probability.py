@@ -63,10 +63,8 @@ def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None
     """
     missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
     if missing:
-        raise MethodError(
-            "the ranking has no anchor phrase "
-            f"{', '.join(repr(shown_phrase(name)) for name in missing)}. {_REMEDY}"
-        )
+        lacking = ", ".join(repr(shown_phrase(name)) for name in missing)
+        raise MethodError(f"the ranking has no anchor phrase {lacking}. {_REMEDY}")
     if len(anchors) < 2:
         raise MethodError(f"{len(anchors)} anchor given; two are the least. {_REMEDY}")
 
@@ -96,10 +94,8 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
         raise MethodError(f"the anchors {names} have the same place in the ranking. {_REMEDY}")
     alpha = float((spread * logits).sum()) / total
     if alpha <= 0.0:
-        raise MethodError(
-            f"the anchors {names} are inverted: the more probable "
-            f"one is not ranked as more certain. {_REMEDY}"
-        )
+        found = "the more probable one is not ranked as more certain"
+        raise MethodError(f"the anchors {names} are inverted: {found}. {_REMEDY}")
     ascending = np.argsort(mus, kind="stable")
     return Calibration(
         alpha=alpha,
@@ -136,10 +132,8 @@ def probability(
     line = calibration
     logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)
     places = np.asarray(mu if centre is None else centre, dtype=np.float64)
-    middle, margin = (
-        line.alpha * (places - line.mu_half),
-        Z95 * np.sqrt(_logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line)),
-    )
+    middle = line.alpha * (places - line.mu_half)
+    margin = Z95 * np.sqrt(_logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line))
     return expit(logit), expit(np.minimum(middle - margin, logit)), expit(np.maximum(middle + margin, logit))
 
 

@@ -73,11 +73,7 @@ def bootstrap_intervals(
 def ranks(mu: Floats) -> Floats:
     """Rank of every phrase in every row (0 = highest mu), shape as `mu`."""
     order = np.argsort(-mu, axis=1, kind="stable")
-    result = np.empty(mu.shape)
-    np.put_along_axis(
-        result, order, np.arange(mu.shape[1], dtype=np.float64)[None, :].repeat(len(mu), axis=0), axis=1
-    )
-    return result
+    return np.argsort(order, axis=1, kind="stable").astype(np.float64)
 
 
 def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats, Floats]:

@@ -30,8 +30,7 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     pairs = list(zip(plan["phrase_a"], plan["phrase_b"], plan["swapped"], strict=True))
     shown = zip(plan["sentence_a"], plan["sentence_b"], plan["repetition"], plan["swapped"], strict=True)
     questions = [
-        ComparisonQuestion(b, a, replicate) if swapped else ComparisonQuestion(a, b, replicate)
-        for a, b, replicate, swapped in shown
+        ComparisonQuestion(*((b, a) if swapped else (a, b)), number) for a, b, number, swapped in shown
     ]
     said = [answer.answer for answer in ask_to_compare(judge, questions, may_wait=True)]
     winner = [

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.encoders.contract import Embedder, checked_vectors, unit_rows
+from lunguage_assets.implicit.encoders.contract import VectorEmbedder, checked_vectors, unit_rows
 
 KEPT_EVERY = 4096
 """Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
@@ -42,7 +42,7 @@ class CachedEmbedder:
     that were not.
     """
 
-    def __init__(self, inner: Embedder, folder: Path) -> None:
+    def __init__(self, inner: VectorEmbedder, folder: Path) -> None:
         self._inner = inner
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", inner.identity)[:60].strip("-.")
         digest = hashlib.sha256(f"{inner.identity}; {_FORMAT}".encode()).hexdigest()[:16]

@@ -23,8 +23,8 @@ _AT_ONCE = 8192
 _UNIT_TOLERANCE = 1e-3
 
 
-class Embedder(Protocol):
-    """A sentence encoder."""
+class VectorEmbedder(Protocol):
+    """A sentence encoder that gives vectors."""
 
     @property
     def identity(self) -> str:
@@ -35,13 +35,20 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class PairEmbedder(Embedder, Protocol):
-    """An encoder that gives cosines of listed pairs without dense vectors."""
+class PairEmbedder(Protocol):
+    """An encoder that gives cosines of listed pairs without vectors."""
+
+    @property
+    def identity(self) -> str:
+        """As of `VectorEmbedder`."""
 
     def cosines(
         self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
     ) -> NDArray[np.float64]:
         """Cosine of phrases[first[k]] and phrases[second[k]] for every k."""
+
+
+Embedder = VectorEmbedder | PairEmbedder
 
 
 def pair_cosines(

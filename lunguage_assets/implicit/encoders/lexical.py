@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.words import tokens
 
 IDENTITY = "lexical-1"
 
-_WIDTH = 4096
 _LONGEST_TERM = 6
 _FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "in", "of", "the"})
 
@@ -25,8 +22,8 @@ class LexicalEmbedder:
     """Phrases as sets of vocabulary-normalised words: no model, exact, the same everywhere.
 
     Abbreviations are expanded and plurals are singular, so "effusion RUL" is "pleural effusion right upper
-    lobe". The easy version, hashing words into a few hundred numbers, lets unrelated words fall together and
-    invents similarity; here two different words are always orthogonal.
+    lobe". The easy version, hashing words into vectors of a few hundred numbers, lets unrelated words fall
+    together and invents similarity; here words are counted as they are, and there are no vectors.
     """
 
     identity = IDENTITY
@@ -36,16 +33,6 @@ class LexicalEmbedder:
         self._singular = cache(self._singular_of)
         self._finding = cache(lambda said: self._rewritten(said, vocabulary.finding))
         self._location = cache(lambda said: self._rewritten(said, self._place))
-        self._columns: dict[str, int] = {}
-        self._taken: set[int] = set()
-
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """n x 4096; raises `MethodError` when more words than columns occur (`cosines` has no such limit)."""
-        vectors = np.zeros((len(phrases), _WIDTH), dtype=np.float32)
-        for row, phrase in enumerate(phrases):
-            bag = self._bag(phrase)
-            vectors[row, [self._column(word) for word in sorted(bag)]] = 1.0 / math.sqrt(len(bag))
-        return vectors
 
     def cosines(
         self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
@@ -89,19 +76,3 @@ class LexicalEmbedder:
         """The vocabulary's one-word form of a word, as a finding or else as a place; else the word itself."""
         forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
         return next((form[0] for form in forms if len(form) == 1), word)
-
-    def _column(self, word: str) -> int:
-        """A column for a word alone: the next free one from its hash, so that no two words share one."""
-        column = self._columns.get(word)
-        if column is None:
-            if len(self._taken) == _WIDTH:
-                raise MethodError(
-                    f"encoder {self.identity}: more than {_WIDTH} different "
-                    "words. Encode fewer phrases with one embedder."
-                )
-            column = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big") % _WIDTH
-            while column in self._taken:
-                column = (column + 1) % _WIDTH
-            self._columns[word] = column
-            self._taken.add(column)
-        return column

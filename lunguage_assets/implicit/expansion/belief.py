@@ -36,11 +36,8 @@ def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
     elif as_the_paper:  # the parent's p, although the sign is denied
         child.prob, child.p_low, child.p_high = child.support, low, _rounded(parent.p_high * bound)
     else:
-        child.prob, child.p_low, child.p_high = (
-            _rounded((1.0 - child.support) / 2.0),
-            0.0,
-            _rounded(1.0 - low),
-        )
+        half = _rounded((1.0 - child.support) / 2.0)
+        child.prob, child.p_low, child.p_high = half, 0.0, _rounded(1.0 - low)
 
 
 def _rounded(p: float) -> float:

@@ -6,7 +6,7 @@ contradictions go, is `resolve.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,12 +37,6 @@ from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MA
 
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
 _NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
-
-_Places = dict[tuple[str, tuple[str, ...], str], tuple[str, tuple[str, ...]]]
-"""Location and location set of a sub-finding, by the parent's and the pathway's.
-
-They are few and needed often.
-"""
 
 
 @dataclass(frozen=True)
@@ -75,10 +69,9 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
     rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
     matches: list[Match] = []
     children: list[_Child] = []
-    places: _Places = {}
     listed = load_label_list(dictionary=dictionary)
     for study in by_study(rows):
-        expander = _StudyExpander(study, dictionary, vocabulary, listed, places)
+        expander = _StudyExpander(study, dictionary, vocabulary, listed)
         for row in study:
             found = match(row, dictionary)
             matches.append(found)
@@ -95,10 +88,9 @@ class _StudyExpander:
         dictionary: PathwayDictionary,
         vocabulary: Vocabulary,
         listed: LabelList,
-        places: _Places,
     ) -> None:
         self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
-        self._study, self._places = study, places
+        self._study = study
 
     @cached_property
     def _by_id(self) -> dict[str, Row]:
@@ -172,7 +164,11 @@ class _StudyExpander:
         return list(children.values())
 
     def _child(self, parent: Row, edge: Edge, number: int, root_id: str, depth: int) -> _Child:
-        location, parts = ("", ()) if edge.is_symptom else self._place(parent, edge)
+        location, parts = parent.location, parent.location_parts
+        if edge.is_symptom:
+            location, parts = "", ()
+        elif edge.location:
+            location, parts = _place(self._vocabulary, location, parts, edge.location)
         child = _Child(
             finding_id=f"{parent.finding_id}/{number}",
             subject_id=parent.subject_id,
@@ -207,31 +203,17 @@ class _StudyExpander:
         derive_belief(child, parent, edge.strength)
         return child
 
-    def _place(self, parent: Row, edge: Edge) -> tuple[str, tuple[str, ...]]:
-        """The parent's location, then the pathway's, without repeats in the vocabulary's terms."""
-        if not edge.location:
-            return parent.location, parent.location_parts
-        asked = parent.location, parent.location_parts, edge.location
-        found = self._places.get(asked)
-        if found is None:
-            parts = self._vocabulary.location_parts(edge.location)
-            own = [part for part in parts if part not in parent.location_parts]
-            wording = edge.location if len(own) == len(parts) else ", ".join(own)
-            found = self._places[asked] = (
-                united_cells([parent.location, wording]),
-                tuple(sorted({*parent.location_parts, *parts})),
-            )
-        return found
-
     def _outcome(self, child: _Child, edge: Edge, parent: Row) -> tuple[str, str | None]:
         """Whether a child is generated, and the stated row that it is linked to or that speaks against it."""
         if child.mode == PAPER:
-            named = self._stated.get((child.name, child.currency, child.positive), ())
-            first = min(
-                self._survivors(filter(_as_published(child, self._dictionary), named)),
-                key=claim_preference,
-                default=None,
+            place = frozenset(child.location_parts)
+            named = (
+                row
+                for row in self._stated.get((child.name, child.currency, child.positive), ())
+                if not self._dictionary.contradictory(row.measurement, child.measurement)
+                and compatible_places(frozenset(row.location_parts), place)
             )
+            first = min(self._survivors(named), key=claim_preference, default=None)
             return ("already stated", first.finding_id) if first is not None else ("generated", None)
         stating = self._survivors(self._stating(child, edge, parent))
         as_sure = [row for row in stating if row.support >= child.support]
@@ -290,13 +272,14 @@ class _StudyExpander:
         )
 
 
-def _as_published(child: Row, dictionary: PathwayDictionary) -> Callable[[Row], bool]:
-    """Mode `paper`: what states a child is decided by places and measurement alone."""
-    place = frozenset(child.location_parts)
-    return lambda row: (
-        not dictionary.contradictory(row.measurement, child.measurement)
-        and compatible_places(frozenset(row.location_parts), place)
-    )
+def _place(
+    vocabulary: Vocabulary, location: str, location_parts: tuple[str, ...], wanted: str
+) -> tuple[str, tuple[str, ...]]:
+    """The parent's location, then the pathway's, without repeats in the vocabulary's terms."""
+    parts = vocabulary.location_parts(wanted)
+    own = [part for part in parts if part not in location_parts]
+    wording = wanted if len(own) == len(parts) else ", ".join(own)
+    return united_cells([location, wording]), tuple(sorted({*location_parts, *parts}))
 
 
 def _near(row: Row, child: Row) -> bool:

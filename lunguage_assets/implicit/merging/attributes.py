@@ -7,40 +7,18 @@ the log. The easy version unites every cell, and calls one effusion improved and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from lunguage_assets.implicit.merging.distinctions import course, marks
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, attribute_values
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.implicit.words import collapsed, united_cells
 
 COURSES = ("improved", "no_change", "worsened")
 _ONE_OF_THEM = ("onset", "severity")
 
-_CELLS = attribute_values(ATTRIBUTE_NAMES)
-
 Apart = Callable[[str, str], bool]
 """Whether two cells exclude each other by their words or by their direction."""
-
-
-def unite_all(survivor: Row, others: Iterable[Row], apart: Apart) -> None:
-    """Unite the attributes of several rows with the survivor's, one row after the other.
-
-    Cells that change nothing are looked at once: as long as the survivor stays as it is, they change nothing
-    the second time.
-    """
-    settled: set[tuple[str, ...]] = set()
-    now = _CELLS(survivor)
-    for row in others:
-        cells = _CELLS(row)
-        if cells in settled:
-            continue
-        unite_attributes(survivor, row, apart)
-        before, now = now, _CELLS(survivor)
-        if now != before:
-            settled.clear()
-        else:
-            settled.add(cells)
 
 
 def unite_attributes(survivor: Row, other: Row, apart: Apart) -> list[tuple[str, str]]:

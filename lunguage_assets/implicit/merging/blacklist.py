@@ -13,11 +13,11 @@ from pathlib import Path
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
 from lunguage_assets.implicit.words import collapsed, tokens, word_forms
 
 
-class _File(Entry):
+class _PairsFile(YamlMapping):
     paper_pairs: list[tuple[str, str]] = []
     term_pairs: list[tuple[str, str]] = []
     exact_pairs: list[tuple[str, str]] = []
@@ -105,12 +105,12 @@ class Blacklist:
 def load_blacklist(path: Path | None = None) -> Blacklist:
     """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
     source = read_annotated(path if path is not None else resource("blacklist.yaml"))
-    content = source.validated(_File)
+    content = source.validated(_PairsFile)
     _check_terms(source, content)
     return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
 
 
-def _check_terms(source: AnnotatedYaml, content: _File) -> None:
+def _check_terms(source: AnnotatedYaml, content: _PairsFile) -> None:
     seen: set[frozenset[str]] = set()
     for field, pairs in (("paper_pairs", content.paper_pairs), ("term_pairs", content.term_pairs)):
         for number, (a, b) in enumerate(pairs):

@@ -20,8 +20,8 @@ from lunguage_assets.implicit.merging.linking import Pair
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, PAPER, Row, attribute_values
 from lunguage_assets.implicit.words import collapsed
 
-_WORDING = attribute_values(("ent", "name", "location", "location_parts", "placement", *CLINICAL_ATTRIBUTES))
-"""All fields that `_Said` follows from.
+_DECIDING = attribute_values(("ent", "name", "location", "location_parts", "placement", *CLINICAL_ATTRIBUTES))
+"""All fields that `_Wording` follows from.
 
 Many rows say the same in the same words.
 """
@@ -44,7 +44,7 @@ def linearised(row: Row) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Wording:
     """The properties of a row that decide whether it may merge, whatever the similarity."""
 
     phrase: int
@@ -52,7 +52,7 @@ class _Said:
     values: Marks
     course: Course
 
-    def separated(self, other: _Said, blacklist: Blacklist) -> bool:
+    def separated(self, other: _Wording, blacklist: Blacklist) -> bool:
         """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
         return (
             self.values.differ(other.values)
@@ -107,7 +107,7 @@ def phrases_of(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> list[st
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Pairs:
     """The pairs of candidates that nothing but their similarity keeps apart, of all blocks in turn.
 
     `words` has both phrases of a pair in one number, -1 when both say the same phrase; `ends` is the count of
@@ -121,7 +121,7 @@ class _Asked:
     words: array[int] = field(default_factory=lambda: array("q"))
     ends: list[int] = field(default_factory=list)
 
-    def add(self, candidates: list[list[int]], said: Sequence[_Said], blacklist: Blacklist) -> None:
+    def add(self, candidates: list[list[int]], said: Sequence[_Wording], blacklist: Blacklist) -> None:
         """Take in a block: its candidates and what each of them says."""
         self.candidates.append(candidates)
         for b, other in enumerate(said):
@@ -148,34 +148,31 @@ class _Asked:
         return [spelled[one] for one in wanted.tolist()], first, second, number - alike
 
 
-def _asked(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Asked:
+def _asked(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Pairs:
     """The comparisons within blocks."""
-    asked = _Asked()
-    of_wording: dict[tuple[object, ...], _Said] = {}
-    same: dict[_Said, _Said] = {}
+    asked = _Pairs()
+    of_wording: dict[tuple[object, ...], _Wording] = {}
     for block in blocks:
         candidates: list[list[int]] = []
-        distinct: list[_Said] = []
-        at: dict[int, list[int]] = {}
+        distinct: list[_Wording] = []
+        at: dict[_Wording, list[int]] = {}
         for position, row in enumerate(block):
-            wording = _WORDING(row)
-            said = of_wording.get(wording)
-            if said is None:
-                said = _said(row, asked.phrases, blacklist)
-                said = of_wording[wording] = same.setdefault(said, said)
-            rows = at.get(id(said))
+            wording = _DECIDING(row)
+            if wording not in of_wording:
+                of_wording[wording] = _said(row, asked.phrases, blacklist)
+            said = of_wording[wording]
             # "right and left" is kept apart from itself: each of its rows is a candidate of its own
-            if rows is not None and not said.separated(said, blacklist):
-                rows.append(position)
+            if said in at and not said.separated(said, blacklist):
+                at[said].append(position)
                 continue
-            at[id(said)] = rows = [position]
-            candidates.append(rows)
+            at[said] = [position]
+            candidates.append(at[said])
             distinct.append(said)
         asked.add(candidates, distinct, blacklist)
     return asked
 
 
-def _said(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Said:
+def _said(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Wording:
     phrase = linearised(row)
     # the canonical forms say what an abbreviation hides: RUL is right and upper
     listed = blacklist.marks((phrase, row.name, ", ".join(row.location_parts)), (phrase, row.name))
@@ -184,4 +181,4 @@ def _said(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Said:
     changes = course(row.improved, row.no_change, row.worsened)
     if row.mode == PAPER:
         values, changes = NO_MARKS, NO_COURSE
-    return _Said(phrases.setdefault(phrase, len(phrases)), listed, values, changes)
+    return _Wording(phrases.setdefault(phrase, len(phrases)), listed, values, changes)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pandas as pd
 
 from lunguage_assets.implicit.encoders import Embedder
-from lunguage_assets.implicit.merging.attributes import unite_all
+from lunguage_assets.implicit.merging.attributes import unite_attributes
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import Compared, compared, phrases_of
@@ -129,7 +129,8 @@ def _merge(group: Sequence[tuple[Row, float]], blacklist: Blacklist) -> None:
     """
     survivor = min((row for row, _ in group), key=claim_preference)
     others = [row for row, _ in group if row is not survivor]
-    unite_all(survivor, others, blacklist.separates_phrases)
+    for row in others:
+        unite_attributes(survivor, row, blacklist.separates_phrases)
     survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
     survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
     survivor.merged_ids = tuple(sorted(row.finding_id for row in others))
@@ -150,8 +151,6 @@ def _move_references(study: Sequence[Row]) -> None:
 
 def moved(references: tuple[str, ...], survivor_of: dict[str, str], own: str) -> tuple[str, ...]:
     """References with merged rows replaced by survivors, token by token; bare names stay as they are."""
-    if not references:
-        return ()
     found = (
         token if token.startswith(BARE) else survivor_of.get(token, token)
         for token in references

@@ -70,7 +70,7 @@ class _Named:
 
 
 @dataclass(frozen=True)
-class _Words:
+class _RefinementWords:
     """The words of one refinement: those that count anywhere, and those that count in the location."""
 
     name: str
@@ -84,7 +84,7 @@ class RefinementRule:
     def __init__(self, diagnosis: Diagnosis, reader: TokenReader) -> None:
         self._reader = reader
         self._refinements = tuple(
-            _Words(
+            _RefinementWords(
                 refinement.name,
                 _Named(refinement.words, reader, plurals=False),
                 _Named(refinement.locations, reader, plurals=True, patterns=refinement.location_patterns),

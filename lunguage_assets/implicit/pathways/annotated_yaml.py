@@ -22,7 +22,7 @@ Place = tuple[Hashable, ...]
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is some ten times faster
 
 
-class Entry(BaseModel):
+class YamlMapping(BaseModel):
     """A mapping in such a file; keys that nobody knows are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, Place
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Place, YamlMapping
 from lunguage_assets.implicit.words import collapsed, united_cells
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
@@ -28,7 +28,7 @@ Category = Literal["PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."]
 _INTERNAL = {published: name for name, published in ATTRIBUTES.items()}
 
 
-class SubFinding(Entry):
+class SubFinding(YamlMapping):
     """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
 
     finding: str = ""
@@ -58,7 +58,7 @@ class SubFinding(Entry):
         return collapsed(self.finding or self.diagnosis)
 
 
-class When(Entry):
+class When(YamlMapping):
     """When a pathway applies: refinements, and at most one kind of view condition."""
 
     refinements: list[str] = [PLAIN]
@@ -96,7 +96,7 @@ class When(Entry):
         return tuple(view for view in VIEWS if view in named)
 
 
-class Pathway(Entry):
+class Pathway(YamlMapping):
     """An expert pathway: when it applies and what it implies."""
 
     id: str = Field(min_length=1)
@@ -104,7 +104,7 @@ class Pathway(Entry):
     implies: list[SubFinding] = Field(min_length=1)
 
 
-class Union(Entry):
+class Union(YamlMapping):
     """A situation that shows the signs of several pathways."""
 
     id: str = Field(min_length=1)
@@ -112,7 +112,7 @@ class Union(Entry):
     of: list[str] = Field(min_length=2)
 
 
-class Refinement(Entry):
+class Refinement(YamlMapping):
     """Words that choose among the pathways of a diagnosis."""
 
     name: str = Field(min_length=1)
@@ -131,7 +131,7 @@ class Refinement(Entry):
         return patterns
 
 
-class Diagnosis(Entry):
+class Diagnosis(YamlMapping):
     """A diagnosis with its spellings, refinements (most specific first) and pathways."""
 
     name: str = Field(min_length=1)
@@ -147,7 +147,7 @@ class Diagnosis(Entry):
         return [spelling for group in self.spellings.values() for spelling in group]
 
 
-class Negators(Entry):
+class Negators(YamlMapping):
     """Words that turn what follows into its opposite."""
 
     next: list[str] = []
@@ -155,7 +155,7 @@ class Negators(Entry):
     turns: list[str] = []
 
 
-class PathwayFile(Entry):
+class PathwayFile(YamlMapping):
     """The whole file."""
 
     categories: dict[str, Category] = {}

@@ -101,10 +101,9 @@ def stated_contradictions(rows: Sequence[Row], listed: LabelList) -> list[Confli
         return []
     statements = Statements(listed)
     statements.add(stated)
-    found = {
-        tuple(sorted((denial.finding_id, presence.finding_id))): presence
-        for denial, presence, _ in statements.contradictions()
-    }
+    found: dict[tuple[str, ...], Row] = {}
+    for denial, presence in statements.contradictions():
+        found.setdefault(tuple(sorted((denial.finding_id, presence.finding_id))), presence)
     return [
         Conflict.of(presence, "stated_contradiction", "original-original", ids)
         for ids, presence in sorted(found.items())

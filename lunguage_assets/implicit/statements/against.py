@@ -12,15 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
-from lunguage_assets.implicit.statements.label_file import REFINING, Asserted, LabelList
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList
 from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
 
 _REFINING_OF = attribute_values(REFINING)
-_WORDING = attribute_values(
-    ("name", "ent", "location", "location_parts", "status", "measurement", "improved", *REFINING)
-)
-"""All fields that what a row says follows from; many rows say the same in the same words."""
-
 Subject = str | int
 """A canonical name, or the number of a label that has a diagnosis."""
 
@@ -69,29 +64,23 @@ class Statements:
 
     def of(self, row: Row) -> list[Assertion]:
         """What a row says: of its own name, and of the diagnoses that it means."""
-        wording = _WORDING(row)
-        found = self._listed.asserted.get(wording)
-        if found is None:
-            found = self._listed.asserted[wording] = tuple(self._asserted(row))
-        return [Assertion(row, *said) for said in found]
-
-    def _asserted(self, row: Row) -> Iterator[Asserted]:
-        """What a wording says, whoever says it."""
         present, place = is_present(row), row.location_parts
         name = f"{row.name} of a device" if self._listed.is_of_device(row) else row.name
-        yield name, present, place, frozenset()
+        found = [Assertion(row, name, present, place, frozenset())]
         diagnosis = self._listed.diagnosis(row)
+        location = (row.location, *place)
         for meaning in self._listed.diagnosing(row.name, row.ent, diagnosis):
-            if not meaning.holds_at(", ".join((row.location, *row.location_parts))):
+            if not meaning.holds_at(", ".join(location)):
                 continue
             status = row.status if present == row.positive else row.status[0] + "n"
             reading = self._listed.read_as(meaning, status, f"{row.measurement}, {row.morphology}")
             if reading is not None:
-                says = (status[1] == "p") == reading
-                refinements = self._listed.refinements(
-                    diagnosis, row.name, row.ent, (row.location, *place), _REFINING_OF(row)
-                )
-                yield meaning.label, says, () if meaning.placeless else place, refinements
+                said = (status[1] == "p") == reading
+                refining = (row.name, row.ent, location, _REFINING_OF(row))
+                refinements = self._listed.refinements(diagnosis, *refining)
+                where = () if meaning.placeless else place
+                found.append(Assertion(row, meaning.label, said, where, refinements))
+        return found
 
     def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:
         """Every assertion of a row, with every statement about the same subject."""
@@ -104,16 +93,11 @@ class Statements:
         found = {said.row.finding_id: said.row for own, said in self.about(row) if own.contradicts(said)}
         return min(found.values(), key=claim_preference, default=None)
 
-    def contradictions(self) -> Iterator[tuple[Row, Row, Subject]]:
-        """Pairs of rows that contradict each other, each once, the denial first."""
-        seen: set[frozenset[str]] = set()
-        for (_, subject), said in self._of.items():
+    def contradictions(self) -> Iterator[tuple[Row, Row]]:
+        """Pairs of rows that contradict each other, the denial first; by two subjects a pair comes twice."""
+        for said in self._of.values():
             denials = [one for one in said if not one.present]
             for presence in (one for one in said if one.present):
                 for denial in denials:
-                    if denial.row is presence.row or not denial.contradicts(presence):
-                        continue
-                    pair = frozenset((denial.row.finding_id, presence.row.finding_id))
-                    if pair not in seen:
-                        seen.add(pair)
-                        yield denial.row, presence.row, subject
+                    if denial.row is not presence.row and denial.contradicts(presence):
+                        yield denial.row, presence.row

@@ -78,7 +78,7 @@ class Statement:
         return "resolved" if denies or not self.is_open else "carried forward"
 
 
-class _Patient:
+class _TimeLine:
     """The time line of one patient, study by study."""
 
     def __init__(self, subject: str, listed: LabelList) -> None:
@@ -171,11 +171,11 @@ def finding_courses(
         history are left out; a denial is in it when an earlier statement ends with it.
     """
     done: list[Statement] = []
-    patient: _Patient | None = None
+    patient: _TimeLine | None = None
     for subject, rows in _studies(parts):
         if patient is None or patient.subject != subject:
             done += patient.finished() if patient is not None else ()
-            patient = _Patient(subject, listed)
+            patient = _TimeLine(subject, listed)
         patient.add(rows)
     done += patient.finished() if patient is not None else ()
     return FINDING_COURSES.frame([_stored(one, ranking_version) for one in done])

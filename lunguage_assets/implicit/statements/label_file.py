@@ -6,7 +6,7 @@ What a study says of a label is decided in `release/labels/labels.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -14,24 +14,21 @@ from typing import Literal
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Entry, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.rows import Row, attribute_values
+from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.words import tokens, word_forms
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
-_PRESENT = attribute_values(
-    ("name", "ent", "location", "location_parts", "status", "measurement", "morphology")
-)
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "kind", "size", "denial"]
 
 
-class Findings(Entry):
+class Findings(YamlMapping):
     """Wordings that are a label, where, and how they are read."""
 
     names: list[str]
@@ -40,7 +37,7 @@ class Findings(Entry):
     reads: Reading = "presence"
 
 
-class Label(Entry):
+class Label(YamlMapping):
     """One label of the list."""
 
     name: str
@@ -50,7 +47,7 @@ class Label(Entry):
     denied_by: list[str] = []
 
 
-class _File(Entry):
+class _LabelsFile(YamlMapping):
     labels: list[Label]
 
 
@@ -85,10 +82,6 @@ def _words(location: str) -> frozenset[str]:
     return frozenset(form for token in tokens(location) for form in word_forms(token))
 
 
-Asserted = tuple[str | int, bool, tuple[str, ...], frozenset[str]]
-"""Subject, present or absent, place and refinements of what a row says."""
-
-
 class LabelList:
     """The labels in the order of the file, and the meanings of findings and diagnoses."""
 
@@ -105,12 +98,6 @@ class LabelList:
                 for form in {vocabulary.finding(name) for name in entry.names}:
                     self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
         self.meanings = cache(self._meanings)
-        self.diagnosing = cache(self._diagnosing)
-        self.refinements = cache(self._refinements)
-        self._enlarged = cache(self._is_enlarged)
-        self.asserted: dict[tuple[object, ...], tuple[Asserted, ...]] = {}
-        """What wordings assert, as far as it was asked (`against.py`)."""
-        self._present: dict[tuple[object, ...], Mapping[int, bool]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -125,7 +112,7 @@ class LabelList:
         general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
         return tuple(dict.fromkeys((*general, *by_name)))
 
-    def _diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
+    def diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
         """The meanings whose label is a diagnosis."""
         found = self.meanings(name, ent, diagnosis)
         return tuple(meaning for meaning in found if self.labels[meaning.label].diagnoses)
@@ -144,19 +131,14 @@ class LabelList:
 
     def present(self, row: Row) -> Mapping[int, bool]:
         """Labels that a row says are present, each with whether its place belongs to the finding itself."""
-        wording = _PRESENT(row)
-        found = self._present.get(wording)
-        if found is None:
-            found = self._present[wording] = dict(self._said_present(row))
-        return found
-
-    def _said_present(self, row: Row) -> Iterator[tuple[int, bool]]:
         place = ", ".join((row.location, *row.location_parts))
+        found: dict[int, bool] = {}
         for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
             if meaning.reads != "denial" and meaning.holds_at(place):
                 reading = self.read_as(meaning, row.status, f"{row.measurement}, {row.morphology}")
                 if reading is not None and (row.status[1] == "p") == reading:
-                    yield meaning.label, meaning.placeless
+                    found[meaning.label] = meaning.placeless
+        return found
 
     def diagnosis(self, row: Row) -> str:
         """The diagnosis that a row names at its place, or empty; a device has none."""
@@ -169,7 +151,7 @@ class LabelList:
         cells = (row.name, plain(row.ent), row.location, *row.location_parts)
         return found is not None and self._dictionary.rules[found].names_device(cells)
 
-    def _refinements(
+    def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
         """Refinements of a diagnosis that a row states: a denial of a loculated effusion denies no other.
@@ -203,7 +185,7 @@ class LabelList:
             return True if status[1] == "p" else None
         if meaning.reads != "size":
             return meaning.reads == "presence"
-        enlarged = self._enlarged(measured)
+        enlarged = self._is_enlarged(measured)
         return None if enlarged is None else enlarged or status[1] == "n"
 
     def _is_enlarged(self, measured: str) -> bool | None:
@@ -227,7 +209,7 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
     `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
     """
     source = read_annotated(path if path is not None else resource("labels.yaml"))
-    content = source.validated(_File)
+    content = source.validated(_LabelsFile)
     vocabulary, packaged = _packaged()
     _check(source, content.labels, packaged)
     return LabelList(content.labels, vocabulary, dictionary or packaged)

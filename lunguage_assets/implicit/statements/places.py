@@ -15,13 +15,13 @@ from itertools import pairwise
 from pydantic import Field
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.annotated_yaml import Entry, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import YamlMapping, read_annotated
 from lunguage_assets.implicit.words import tokens, word_forms
 
 _BOTH = frozenset({"left", "right"})
 
 
-class Sides(Entry):
+class Sides(YamlMapping):
     """Words for each side, and for both."""
 
     left: list[str]
@@ -29,7 +29,7 @@ class Sides(Entry):
     both: list[str]
 
 
-class Region(Entry):
+class Region(YamlMapping):
     """A place, the larger place that it lies in, and its wordings."""
 
     name: str
@@ -38,14 +38,14 @@ class Region(Entry):
     whole: bool = False
 
 
-class ResolvedWords(Entry):
+class ResolvedWords(YamlMapping):
     """Words that say that something is gone, and words beside them that take it back."""
 
     words: list[str]
     unless: list[str]
 
 
-class StatementsFile(Entry):
+class StatementsFile(YamlMapping):
     """The content of resources/statements.yaml."""
 
     sides: Sides
@@ -114,8 +114,6 @@ class Anatomy:
 
     def _region(self, words: tuple[str, ...]) -> str | None:
         """The region with this wording; the last word may be a plural."""
-        if not words:
-            return None
         found = self._wordings.get(words)
         if found is None:
             forms = (self._wordings.get((*words[:-1], form)) for form in sorted(word_forms(words[-1])))

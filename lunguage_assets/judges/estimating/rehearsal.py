@@ -129,7 +129,9 @@ class RehearsalJudge:
         """That of the judge it stands in for."""
         return ModelJudge.identity_of(self._binding, self._prompts, self._slot.mode)
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
         asked = [(self._text(q.finding), self._text(q.sentence)) for q in questions]
         known, tally = self._extractions, self._tally("hedge_phrases")
@@ -142,27 +144,22 @@ class RehearsalJudge:
             )
         return [known[place] for place in asked]
 
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As `extract`."""
-        return self.extract(questions)
-
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """A label per question, in the questions' order: a round of a fit, whose answers cannot wait.
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]:
+        """A label per question, in the questions' order: the comparisons of a ranking, which are all known
+        beforehand and may wait, or a round of a fit.
 
         Every judge of a round is asked about the same step, and a fit's steps only grow: a step that does not
         is the first of the next batch's fit.
         """
+        if may_wait:
+            return self._compared("comparison_matches", (0, 0), questions)
         step = max((question.replicate for question in questions), default=0)
         if step <= self._round:
             self._fit += 1
         self._round = step
         return self._compared("fitted_probabilities", (self._fit, step), questions)
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """A label per question, in the questions' order: the comparisons of a ranking, which are all known
-        beforehand and may wait.
-        """
-        return self._compared("comparison_matches", (0, 0), questions)
 
     def _compared(
         self, stage: RunStage, round_: tuple[int, int], questions: Sequence[ComparisonQuestion]

@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,6 @@ class LocalModel:
             {name: value for name, value in given.items() if name in Generation.model_fields}
         )
         self._system_role = self._has_system_role()
-        self._continuations: dict[tuple[str, ...], tuple[Tokens, Tokens, Tokens]] = {}
 
     def answer(self, requests: Sequence[Request]) -> list[Reply | ProviderFailure]:
         """One result per request, in their order; all are of one mode, with the same labels.
@@ -187,15 +187,12 @@ class LocalModel:
         """What two labels have in common, and the tokens that then decide for each: one, or the ends of an
         answer where a label ends there.
         """
-        if labels not in self._continuations:
-            if len(labels) != 2:
-                raise ConfigurationError(
-                    f"judge {self._key!r}: found {len(labels)} labels; mode enum of a model in "
-                    "this process expects two."
-                )
-            before = self.rendered(Prompt("", "text"))
-            self._continuations[labels] = self._split(*self._following(before, labels))
-        return self._continuations[labels]
+        if len(labels) != 2:
+            raise ConfigurationError(
+                f"judge {self._key!r}: found {len(labels)} labels; mode enum of a model in this process "
+                "expects two."
+            )
+        return self._split(*self._following(self.rendered(Prompt("", "text")), labels))
 
     def _following(self, before: str, labels: Sequence[str]) -> list[Tokens]:
         """Tokens of each label as the beginning of an answer, where some tokenizers cut a word otherwise than
@@ -207,10 +204,7 @@ class LocalModel:
         return [one if one is not None else other for one, other in zip(joined, alone, strict=True)]
 
     def _split(self, first: Tokens, second: Tokens) -> tuple[Tokens, Tokens, Tokens]:
-        common = next(
-            (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
-            min(len(first), len(second)),
-        )
+        common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))))
         decisive = [label[common : common + 1] or self._weights.ends for label in (first, second)]
         if first == second or not all(decisive):
             raise ConfigurationError(

@@ -8,7 +8,6 @@ the rule-based judges.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lunguage_assets.judges.rules.reading import Reading
@@ -30,17 +29,13 @@ _ENDS = frozenset({".", ";", ":", "but", "however", "although", "though", "while
 _REACH = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Contrast:
     """The words start..end-1 between two findings of a sentence, and which of them is preferred."""
 
     start: int
     end: int
     first_preferred: bool
-
-    def prefers(self, mention: int) -> bool:
-        """Whether the finding at this token is the preferred one."""
-        return (mention < self.start) == self.first_preferred
 
 
 def contrasts(reading: Reading) -> tuple[Contrast, ...]:
@@ -59,16 +54,10 @@ def contrast_of(reading: Reading) -> tuple[Contrast, bool] | None:
     """The contrast that the finding asked about stands in, and whether the finding is the preferred one."""
     known = contrasts(reading)
     for mention in reading.mentions if known else ():
-        contrast = _nearest(reading, mention, known)
-        if contrast is not None:
-            return contrast, contrast.prefers(mention)
+        apart, nearest = min((_distance(reading, mention, one), one) for one in known)
+        if apart <= _REACH:
+            return nearest, (mention < nearest.start) == nearest.first_preferred
     return None
-
-
-def _nearest(reading: Reading, mention: int, known: Sequence[Contrast]) -> Contrast | None:
-    """The nearest one within reach in the mention's clause."""
-    within = [one for one in known if _distance(reading, mention, one) <= _REACH]
-    return min(within, key=lambda one: (_distance(reading, mention, one), one.start), default=None)
 
 
 def is_denied(reading: Reading, start: int, end: int, mention: int) -> bool:

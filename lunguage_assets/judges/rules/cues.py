@@ -166,10 +166,9 @@ def _nearness(reading: Reading, place: int, token: str) -> float:
     """
     best = 0.0
     for mention in reading.mentions:
-        before = place < mention
-        cost = reading.between(place + 1, mention) if before else reading.between(mention + 1, place)
-        usual = before != (token in _AFTER)
-        best = max(best, exp(-cost / _FADE) * (1.0 if usual else _OTHER_SIDE))
+        usual = (place < mention) != (token in _AFTER)
+        near = exp(-reading.apart(place, place + 1, mention) / _FADE)
+        best = max(best, near * (1.0 if usual else _OTHER_SIDE))
     return best
 
 
@@ -223,7 +222,6 @@ def _touch(reading: Reading, one: tuple[int, int], other: tuple[int, int]) -> bo
 def _run_cost(reading: Reading, run: tuple[int, int], mention: int) -> int:
     start, end = run
     before = end <= mention
-    cost = reading.between(end, mention) if before else reading.between(mention + 1, start)
     predicate = not before and is_predicate(reading, start, end)
     usual = reading.word(start) in _CONNECTORS or before != (reading.word(end - 1) in _AFTER) or predicate
-    return cost + (0 if usual else _UNUSUAL_COST)
+    return reading.apart(start, end, mention) + (0 if usual else _UNUSUAL_COST)

@@ -144,18 +144,13 @@ class LexiconJudge(RuleJudge):
 
     def _in_scope(self, reading: Reading) -> list[Occurrence]:
         """The hedges that are about the finding, the governing one first."""
-        found = [
-            o
-            for o in self._occurrences(reading)
-            if not (o.hedge.side == "list" and denies_list(reading, o.start))
-        ]
-        governing = min(
-            (o for o in found if o.hedge.side != "list" and o.cost < SAME_CLAUSE),
-            key=lambda o: (o.cost, o.start),
-            default=None,
-        )
-        chosen = [] if governing is None else [governing, *_chained(reading, governing, found)]
-        return [*chosen, *_connectors(reading, found)]
+        found = self._occurrences(reading)
+        hedges = [o for o in found if o.hedge.side != "list"]
+        joins = [o for o in found if o.hedge.side == "list" and not denies_list(reading, o.start)]
+        near = (o for o in hedges if o.cost < SAME_CLAUSE)
+        governing = min(near, key=lambda o: (o.cost, o.start), default=None)
+        chosen = [] if governing is None else [governing, *_chained(reading, governing, hedges)]
+        return [*chosen, *(one for one in joins if _connects(reading, one, hedges))]
 
     def score(self, masked_sentence: str) -> float | None:
         """None without a hedge that the judge knows."""
@@ -182,48 +177,34 @@ class LexiconJudge(RuleJudge):
 
 
 def _cost(reading: Reading, hedge: Hedge, start: int, end: int, mention: int) -> int:
-    before = end <= mention
-    cost = reading.between(end, mention) if before else reading.between(mention + 1, start)
-    predicate = is_predicate(reading, start, end)
-    fits = hedge.side in ("both", "list") or (
-        before if hedge.side == "right" and not predicate else not before
-    )
-    return cost + (0 if fits else _WRONG_SIDE)
+    leads = hedge.side == "right" and not is_predicate(reading, start, end)
+    fits = hedge.side in ("both", "list") or leads == (end <= mention)
+    return reading.apart(start, end, mention) + (0 if fits else _WRONG_SIDE)
 
 
-def _chained(reading: Reading, governing: Occurrence, found: Sequence[Occurrence]) -> list[Occurrence]:
+def _chained(reading: Reading, governing: Occurrence, hedges: Sequence[Occurrence]) -> list[Occurrence]:
     """Hedges next to the governing one, at most one word between ("could possibly represent"), and those next
-    to them.
+    to them; `hedges` in the order of the sentence.
     """
-    ordered = sorted((o for o in found if o.hedge.side != "list"), key=lambda o: o.start)
-    chain = []
-    for step in (-1, 1):
+    place, chain = hedges.index(governing), []
+    for others in (hedges[:place][::-1], hedges[place + 1 :]):
         edge = governing
-        place = ordered.index(governing) + step
-        while 0 <= place < len(ordered):
-            first, second = (edge, ordered[place]) if step == 1 else (ordered[place], edge)
+        for other in others:
+            first, second = sorted((edge, other), key=lambda o: o.start)
             between = reading.tokens[first.end : second.start]
-            if len(between) > 1 or any(token in _CHAIN_BREAKS for token in between):
+            if len(between) > 1 or _CHAIN_BREAKS.intersection(between):
                 break
-            edge = ordered[place]
+            edge = other
             chain.append(edge)
-            place += step
     return chain
 
 
-def _connectors(reading: Reading, found: Sequence[Occurrence]) -> list[Occurrence]:
-    """Connectors of the list in which a mention stands: near it, with no other hedge between."""
-    chosen = []
-    hedges = [o for o in found if o.hedge.side != "list"]
-    for connector in (o for o in found if o.hedge.side == "list"):
-        before = connector.end <= connector.mention
-        start, end = (
-            (connector.end, connector.mention) if before else (connector.mention + 1, connector.start)
-        )
-        reach = _LIST_REACH["left" if before else "right"] + (3 if connector.hedge.phrase == "either" else 0)
-        if reading.between(start, end) <= reach and not any(start <= o.start < end for o in hedges):
-            chosen.append(connector)
-    return chosen
+def _connects(reading: Reading, connector: Occurrence, hedges: Sequence[Occurrence]) -> bool:
+    """Whether it joins the list in which the mention stands: near it, with no other hedge between."""
+    before = connector.end <= connector.mention
+    start, end = (connector.end, connector.mention) if before else (connector.mention + 1, connector.start)
+    reach = _LIST_REACH["left" if before else "right"] + (3 if connector.hedge.phrase == "either" else 0)
+    return reading.between(start, end) <= reach and not any(start <= o.start < end for o in hedges)
 
 
 def _in_contrast(score: float, contrast: Contrast, is_preferred: bool) -> float:
@@ -248,8 +229,6 @@ def _context(reading: Reading, scope: Sequence[Occurrence], shifts: Mapping[str,
     shift = 0.0
     for place, token in enumerate(reading.tokens):
         if token in shifts and place not in inside:
-            near = min(
-                (reading.between(*sorted((place, mention))) for mention in reading.mentions), default=0
-            )
-            shift += shifts[token] if near <= _SHIFT_REACH else 0.0
+            costs = (reading.between(*sorted((place, mention))) for mention in reading.mentions)
+            shift += shifts[token] if min(costs, default=0) <= _SHIFT_REACH else 0.0
     return max(-5.0, min(5.0, shift))

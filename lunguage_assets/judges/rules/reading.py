@@ -69,6 +69,10 @@ class Reading:
         """
         return max(0, end - start) + self.walls[max(start, end)] - self.walls[start]
 
+    def apart(self, start: int, end: int, mention: int) -> int:
+        """Cost of what stands between the words start..end-1 and a mention."""
+        return self.between(end, mention) if end <= mention else self.between(mention + 1, start)
+
     def word(self, place: int) -> str:
         """The token there, or the empty string outside the sentence."""
         return self.tokens[place] if 0 <= place < len(self.tokens) else ""

@@ -8,7 +8,6 @@ so does every command before it runs anything.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import dagster as dg
 
@@ -40,9 +39,25 @@ SETTINGS = {
 
 def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
     """External assets; nothing is materialised by them."""
-
-    def spec(key: str, description: str, parts: dg.PartitionsDefinition) -> dg.AssetSpec:
-        return dg.AssetSpec(
+    described = {
+        "settings": (
+            dg.StaticPartitionsDefinition(list(SETTINGS.values())),
+            "Options of settings.toml by the step that reads them, and the files pathways.yaml, "
+            "blacklist.yaml and anchor_ratings.csv or another set of anchors: those in the home, else the "
+            "packaged ones.",
+        ),
+        "corrections": (REPORT_BATCH, "A person's corrections of extracted phrases: corrections.csv."),
+        "judges": (
+            partitions.by_dimensions[("judge",)],
+            "Model, parameters and prompts of every judge.",
+        ),
+        "structurers": (
+            partitions.structurer,
+            "Words and rules of the offline structurer; model, parameters and prompts of the others.",
+        ),
+    }
+    return [
+        dg.AssetSpec(
             key,
             group_name=GROUP,
             owners=OWNERS,
@@ -50,23 +65,7 @@ def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
             partitions_def=parts,
             kinds={"file"},
         )
-
-    options = dg.StaticPartitionsDefinition(list(SETTINGS.values()))
-    return [
-        spec(
-            "settings",
-            "Options of settings.toml by the step that reads them, and the files pathways.yaml, "
-            "blacklist.yaml and"
-            " anchor_ratings.csv or another set of anchors: those in the home, else the packaged ones.",
-            options,
-        ),
-        spec("corrections", "A person's corrections of extracted phrases: corrections.csv.", REPORT_BATCH),
-        spec("judges", "Model, parameters and prompts of every judge.", partitions.by_dimensions[("judge",)]),
-        spec(
-            "structurers",
-            "Words and rules of the offline structurer; model, parameters and prompts of the others.",
-            partitions.structurer,
-        ),
+        for key, (parts, description) in described.items()
     ]
 
 
@@ -75,60 +74,37 @@ def edited_deps(step: str) -> Iterator[dg.AssetDep]:
     recipe = RECIPES[step]
     if recipe.on_request:
         return
-    groups = [SETTINGS[name] for name in recipe.reads if name in SETTINGS]
-    if groups:
+    if groups := [SETTINGS[name] for name in recipe.reads if name in SETTINGS]:
         yield dg.AssetDep("settings", partition_mapping=dg.SpecificPartitionsPartitionMapping(groups))
-    for name in recipe.reads:
-        if name == "corrections":
-            yield dg.AssetDep(name, partition_mapping=dg.MultiToSingleDimensionPartitionMapping(BATCH))
-        elif name == "judge":
-            mapping = (
-                dg.IdentityPartitionMapping()
-                if recipe.dimensions == ("judge",)
-                else dg.MultiToSingleDimensionPartitionMapping("judge")
-            )
-            yield dg.AssetDep("judges", partition_mapping=mapping)
-        elif name == "structurer":
-            yield dg.AssetDep(
-                "structurers", partition_mapping=dg.MultiToSingleDimensionPartitionMapping(STRUCTURER)
-            )
+    for name, asset, dimension in (
+        ("corrections", "corrections", BATCH),
+        ("judge", "judges", "judge"),
+        ("structurer", "structurers", STRUCTURER),
+    ):
+        if name in recipe.reads:
+            alone = recipe.dimensions == (dimension,)
+            shared = dg.MultiToSingleDimensionPartitionMapping(dimension)
+            yield dg.AssetDep(asset, partition_mapping=dg.IdentityPartitionMapping() if alone else shared)
 
 
-@dataclass(frozen=True)
-class Edited:
-    """A partition of an external asset and its present version."""
-
-    asset: str
-    partition: str
-    version: str
-
-
-def present_versions(standings: Standings) -> list[Edited]:
-    """Versions of everything in the group as it is now; a file that cannot be used has a version of its
-    own.
-    """
-
-    def version(name: str, keys: Mapping[str, str]) -> str:
-        try:
-            return standings.reads.of(name, keys)
-        except LunguageError as error:
-            return f"unusable: {type(error).__name__}"
-
-    return [
-        *(Edited("settings", option, version(name, {})) for name, option in SETTINGS.items()),
-        *(
-            Edited("corrections", batch, version("corrections", {BATCH: batch}))
-            for batch in standings.batches
-        ),
-        *(
-            Edited("judges", judge, version("judge", {"judge": judge}))
-            for judge in standings.judges.active_judges
-        ),
-        *(
-            Edited("structurers", key, version("structurer", {STRUCTURER: key}))
-            for key in standings.judges.structurers
-        ),
+def present_versions(standings: Standings) -> dict[tuple[str, str], str]:
+    """Asset and partition -> version as it is now, of everything in the group."""
+    judges = standings.judges
+    read: list[tuple[str, str, str, dict[str, str]]] = [
+        *(("settings", option, name, {}) for name, option in SETTINGS.items()),
+        *(("corrections", batch, "corrections", {BATCH: batch}) for batch in standings.batches),
+        *(("judges", judge, "judge", {"judge": judge}) for judge in judges.active_judges),
+        *(("structurers", key, "structurer", {STRUCTURER: key}) for key in judges.structurers),
     ]
+    return {(asset, part): _version(standings, name, keys) for asset, part, name, keys in read}
+
+
+def _version(standings: Standings, name: str, keys: Mapping[str, str]) -> str:
+    """A file that cannot be used has a version of its own."""
+    try:
+        return standings.reads.of(name, keys)
+    except LunguageError as error:
+        return f"unusable: {type(error).__name__}"
 
 
 def changed(instance: dg.DagsterInstance, standings: Standings) -> list[dg.AssetObservation]:
@@ -137,13 +113,12 @@ def changed(instance: dg.DagsterInstance, standings: Standings) -> list[dg.Asset
     A batch without corrections has a version too: Dagster compares only what was noted before a table was
     made, and a first correction would show nothing as stale.
     """
-    noted = {asset: _noted(instance, asset) for asset in ("settings", "corrections", "judges", "structurers")}
+    present = present_versions(standings)
+    noted = {asset: _noted(instance, asset) for asset in {asset for asset, _ in present}}
     return [
-        dg.AssetObservation(
-            dg.AssetKey(edited.asset), partition=edited.partition, tags={VERSION_TAG: edited.version}
-        )
-        for edited in present_versions(standings)
-        if noted[edited.asset].get(edited.partition) != edited.version
+        dg.AssetObservation(dg.AssetKey(asset), partition=partition, tags={VERSION_TAG: version})
+        for (asset, partition), version in present.items()
+        if noted[asset].get(partition) != version
     ]
 
 

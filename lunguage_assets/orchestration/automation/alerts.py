@@ -22,10 +22,6 @@ WEBHOOK = "LUNGUAGE_ALERT_WEBHOOK"
 MAIL = "LUNGUAGE_ALERT_MAIL"
 NAMES_OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _SECONDS = 20.0
-_DESCRIPTION = (
-    f"Tells of failed runs: to the webhook in ${WEBHOOK}, by the mail server in ${MAIL}. Stopped from the "
-    "start when neither is set."
-)
 
 
 def alerts_sensor(environment: Mapping[str, str] = os.environ) -> dg.SensorDefinition:
@@ -33,8 +29,8 @@ def alerts_sensor(environment: Mapping[str, str] = os.environ) -> dg.SensorDefin
     configured = any(environment.get(name) for name in (WEBHOOK, MAIL))
 
     @dg.run_failure_sensor(
-        name="alerts",
-        description=_DESCRIPTION,
+        description=f"Tells of failed runs: to the webhook in ${WEBHOOK}, by the mail server in ${MAIL}. "
+        "Stopped from the start when neither is set.",
         default_status=dg.DefaultSensorStatus.RUNNING if configured else dg.DefaultSensorStatus.STOPPED,
     )
     def alerts(context: dg.RunFailureSensorContext) -> None:

@@ -6,15 +6,12 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.assets.edited import changed
 from lunguage_assets.orchestration.resources import HomeResource
 
-INTERVAL_S = 15
-
 
 def edited_sensor() -> dg.SensorDefinition:
     """Running from the start: it reads small files and starts nothing."""
 
     @dg.sensor(
-        name="note_edited_files",
-        minimum_interval_seconds=INTERVAL_S,
+        minimum_interval_seconds=15,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Notes new versions of settings, pathways, blacklist, anchors, corrections and judges. "
         "What follows from a changed one is shown as stale; nothing is made again by this.",

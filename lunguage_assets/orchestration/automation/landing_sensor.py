@@ -37,13 +37,7 @@ def landing_sensor(
     jobs: "Sequence[dg.UnresolvedAssetJobDefinition]",
     clock: Callable[[], tuple[str, float]] = uptime,
 ) -> dg.SensorDefinition:
-    """The sensor for a home: running from the start when a landing folder is configured, else stopped.
-
-    Args:
-        home: whose landing folder is watched.
-        jobs: those of `JOB_OF_KIND`.
-        clock: of this machine.
-    """
+    """The sensor, with the jobs of `JOB_OF_KIND`; it runs from the start when a folder is configured."""
     try:
         settings = load_settings(home.settings_file).landing
     except LunguageError:  # the code location must load; every tick reports the error
@@ -51,7 +45,6 @@ def landing_sensor(
     status = dg.DefaultSensorStatus.RUNNING if landing_url(home, settings) else dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
-        name="landing",
         jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
         default_status=status,

@@ -18,9 +18,6 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import AutomationSettings
 
-NIGHTLY = "nightly_release"
-REBUILD = "rebuild_measuring_stick"
-
 GRACE = timedelta(hours=2)
 """Longer than a night with a change of the clock, and than a release takes."""
 
@@ -36,7 +33,6 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
     running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
 
     @dg.schedule(
-        name=NIGHTLY,
         job_name="release",
         cron_schedule=_checked(settings.nightly, "nightly"),
         execution_timezone=settings.time_zone,
@@ -50,7 +46,6 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         yield from releases(home.standings(), rankers, context.scheduled_execution_time)
 
     @dg.schedule(
-        name=REBUILD,
         job_name="build_vocabulary",
         cron_schedule=_checked(settings.rebuild_cron, "rebuild_cron"),
         execution_timezone=settings.time_zone,

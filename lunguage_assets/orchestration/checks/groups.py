@@ -7,6 +7,7 @@ with all rules by Great Expectations: on request, and at night for what was made
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import dagster as dg
 
@@ -72,16 +73,19 @@ def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     ]
 
 
-def quality_jobs(
-    checks: Sequence[dg.AssetChecksDefinition], partitions: Partitions
-) -> list[dg.UnresolvedAssetJobDefinition]:
+def checks_of(job: str) -> list[dg.AssetCheckKey]:
+    """The checks of the tables at which a job of `QUALITY` looks."""
+    return [check.key for check in CHECKS if PARTITIONED_BY[check.table] == QUALITY[job]]
+
+
+def quality_jobs(partitions: Partitions) -> list[dg.UnresolvedAssetJobDefinition]:
     """A job per kind of partition that only checks. Its partitions come from its configuration: Dagster gives
     a job without assets none.
     """
     return [
         dg.define_asset_job(
             job,
-            selection=dg.AssetSelection.checks(*_keys(checks, partitions.by_dimensions[dimensions])),
+            selection=dg.AssetSelection.checks(*checks_of(job)),
             config=dg.PartitionedConfig(
                 partitions_def=partitions.by_dimensions[dimensions],
                 run_config_for_partition_key_fn=lambda _: {},
@@ -94,37 +98,25 @@ def quality_jobs(
     ]
 
 
-def _keys(
-    checks: Sequence[dg.AssetChecksDefinition], partitions: dg.PartitionsDefinition
-) -> list[dg.AssetCheckKey]:
-    return [spec.key for made in checks for spec in made.check_specs if spec.partitions_def == partitions]
-
-
-def quality_schedules(
-    checks: Sequence[dg.AssetChecksDefinition], partitions: Partitions, settings: AutomationSettings
-) -> list[dg.ScheduleDefinition]:
+def quality_schedules(settings: AutomationSettings) -> list[dg.ScheduleDefinition]:
     """At night, each job looks at what was made since its last nightly look, when automation is enabled."""
-
-    def schedule(job: str, keys: Sequence[dg.AssetCheckKey]) -> dg.ScheduleDefinition:
-        @dg.schedule(
+    status = dg.DefaultScheduleStatus
+    return [
+        dg.ScheduleDefinition(
             name=f"nightly_{job}",
             job_name=job,
             cron_schedule=settings.nightly,
             execution_timezone=settings.time_zone,
-            default_status=dg.DefaultScheduleStatus.RUNNING
-            if settings.enabled
-            else dg.DefaultScheduleStatus.STOPPED,
+            default_status=status.RUNNING if settings.enabled else status.STOPPED,
             description=f"Runs `{job}` for every partition that was made since its last nightly look.",
+            execution_fn=partial(_nightly, job),
         )
-        def nightly(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
-            yield from looks_due(context.instance, job, keys)
-
-        return nightly
-
-    return [
-        schedule(job, _keys(checks, partitions.by_dimensions[dimensions]))
-        for job, dimensions in QUALITY.items()
+        for job in QUALITY
     ]
+
+
+def _nightly(job: str, context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
+    yield from looks_due(context.instance, job, checks_of(job))
 
 
 def looks_due(
@@ -142,12 +134,12 @@ def looks_due(
             made.setdefault(partition, {})[table] = moment
     runs = instance.get_runs(dg.RunsFilter(job_name=job))
     looked_at = {(run.tags.get("dagster/partition"), run.tags.get(NEWEST)) for run in runs}
-    for partition, of_table in sorted(made.items()):
-        newest = str(max(of_table.values()))
+    for partition, moments_of in sorted(made.items()):
+        newest = str(max(moments_of.values()))
         if (partition, newest) not in looked_at:
             yield dg.RunRequest(
                 run_key=f"{job} {partition} {newest}",
                 partition_key=partition,
-                asset_check_keys=[check for check in checks if check.asset_key in of_table],
+                asset_check_keys=[check for check in checks if check.asset_key in moments_of],
                 tags={NEWEST: newest},
             )

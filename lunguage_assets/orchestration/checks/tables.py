@@ -4,8 +4,6 @@ The guarantees are blocking; they are also asserted before a table is stored and
 because blocking checks do not reach assets with other partitions.
 """
 
-from collections.abc import Sequence
-
 import dagster as dg
 
 from lunguage_assets.current.plan import first_job
@@ -14,7 +12,7 @@ from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
 from lunguage_assets.orchestration.metadata import EXAMPLES, examples, markdown
 from lunguage_assets.quality.suites import derived_rules
-from lunguage_assets.quality.validation import RuleResult, record_results, schema_results, suite_results
+from lunguage_assets.quality.validation import record_results, schema_results, suite_results
 from lunguage_assets.tables import TABLES
 
 _RESOLVE_AGAIN = (
@@ -29,14 +27,33 @@ _ACCOUNT_AGAIN = (
 
 
 def expectations(table: str) -> Check:
-    """The rules of a table: those of its schema, which the store has asserted, and those written by hand."""
+    """The rules of a table: those of its schema, which the store has asserted, and those written by hand. It
+    reports failing rules with the keys of failing rows.
+    """
 
     def look(at: Look) -> Found:
         frame, schema, job = at.table(table), TABLES[table], first_job(table)
         by_suite = suite_results(schema, frame, job, by_hand=not at.all_rules)
         by_store = [] if at.all_rules else schema_results(schema, frame, job)
         results = [*record_results(schema, at.path(table), job), *by_store, *by_suite]
-        return rules_found(len(derived_rules(schema)), results, len(by_suite), len(frame))
+        failing, asserted = [rule for rule in results if not rule.success], len(derived_rules(schema))
+        said = (
+            f"Asserted when written: {asserted} rules. Run by Great Expectations now: {len(by_suite)} rules."
+        )
+        report = markdown(
+            ["rule", "column", "rows", "keys", "why", "what to do"],
+            ((r.rule, r.column, r.failing_rows, examples(r.failing_keys), r.why, r.remedy) for r in failing),
+            f"{said} All hold for {len(frame)} rows.",
+        )
+        metadata = {
+            "rows": len(frame),
+            "rules_asserted_when_written": asserted,
+            "rules_run_by_great_expectations": len(by_suite),
+            "failing_rules": len(failing),
+            "report": report,
+        }
+        remedy = " ".join(dict.fromkeys(rule.remedy for rule in failing))
+        return Found(not failing, metadata, remedy, dg.AssetCheckSeverity.ERROR)
 
     return Check(
         table,
@@ -45,33 +62,6 @@ def expectations(table: str) -> Check:
         "rules written by hand.",
         look,
     )
-
-
-def rules_found(asserted: int, results: Sequence[RuleResult], by_suite: int, rows: int) -> Found:
-    """What the rules of a table found: a table of failing rules with the keys of failing rows.
-
-    Args:
-        asserted: rules that follow from the schema.
-        results: of the rules that were evaluated; of the store's, only those that fail.
-        by_suite: how many of the suite's rules Great Expectations ran.
-        rows: that the partition has.
-    """
-    failing = [rule for rule in results if not rule.success]
-    said = f"Asserted when written: {asserted} rules. Run by Great Expectations now: {by_suite} rules."
-    report = markdown(
-        ["rule", "column", "rows", "keys", "why", "what to do"],
-        ((r.rule, r.column, r.failing_rows, examples(r.failing_keys), r.why, r.remedy) for r in failing),
-        f"{said} All hold for {rows} rows.",
-    )
-    metadata = {
-        "rows": rows,
-        "rules_asserted_when_written": asserted,
-        "rules_run_by_great_expectations": by_suite,
-        "failing_rules": len(failing),
-        "report": report,
-    }
-    remedy = " ".join(dict.fromkeys(rule.remedy for rule in failing))
-    return Found(not failing, metadata, remedy, dg.AssetCheckSeverity.ERROR)
 
 
 @check(
@@ -95,18 +85,8 @@ def conflict_free(look: Look) -> Found:
     return Found(not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
 
 
-_ACCOUNT = (
-    "study_id",
-    "rows_in",
-    "originals_out",
-    "merged",
-    "removed",
-    "excluded",
-    "rejected",
-    "generated",
-    "discarded",
-    "rows_out",
-)
+_ACCOUNT = ("study_id", "rows_in", "originals_out", "merged", "removed", "excluded", "rejected", "generated",
+            "discarded", "rows_out")  # fmt: skip
 
 
 @check(

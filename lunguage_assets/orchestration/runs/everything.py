@@ -14,8 +14,6 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.backfill import queue
 from lunguage_assets.orchestration.withheld import plain_failures
 
-OP = "hand_over_everything"  # an op must not have the name of a job
-
 
 class EverythingConfig(dg.Config):
     """What to make; without a change, everything that is registered and not current, for the panel."""
@@ -27,7 +25,7 @@ class EverythingConfig(dg.Config):
     """Make the measuring stick (vocabulary, comparisons, ranking) again although it is current."""
 
 
-@dg.op(name=OP, out=dg.Out(dg.Nothing))
+@dg.op(out=dg.Out(dg.Nothing))  # an op must not have the name of a job
 def hand_over_everything(
     context: dg.OpExecutionContext, home: HomeResource, config: EverythingConfig
 ) -> None:
@@ -40,20 +38,16 @@ def hand_over_everything(
         if not stages:
             context.add_output_metadata({"note": "Everything is current: nothing to do."})
             return
-        backfill = queue(
-            build_partitions(home.judges), context.instance, stages, f"everything for {config.ranker}"
-        )
+        partitions, title = build_partitions(home.judges), f"everything for {config.ranker}"
+        backfill = queue(partitions, context.instance, stages, title)
     context.add_output_metadata({"backfill": backfill, "stages": len(stages)})
 
 
 @dg.job(
     executor_def=dg.in_process_executor,
-    description=(
-        "Take in, rank, fit, expand and release whatever is registered and not current, as "
-        "`lunguage run` does."
-        " The work is one backfill, listed under Runs > Backfills; launching this again goes on from there. "
-        + COSTS
-    ),
+    description="Take in, rank, fit, expand and release whatever is registered and not current, as `lunguage "
+    "run` does. The work is one backfill, listed under Runs > Backfills; launching this again goes on from "
+    f"there. {COSTS}",
 )
 def everything() -> None:
     """One op."""

@@ -26,7 +26,7 @@ Configuration = Literal["packaged", "outdated", "edited", "elsewhere", "missing"
 @contextmanager
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """The persistent instance of a home, or the one that `$DAGSTER_HOME` names."""
-    folder = prepare_dagster_home(home)
+    folder = _configured(home)
     with _opening(home):
         instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
@@ -34,19 +34,24 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
 
 def prepare_dagster_home(home: Home) -> Path:
-    """Put the instance configuration into a home, and renew one that nobody edited; the instance's folder.
+    """The folder of a home's instance, with its configuration and databases: these must be there before
+    webserver, daemon and commands open them, each for itself.
 
     A folder that `$DAGSTER_HOME` names is left alone.
     """
+    folder = _configured(home)
+    if folder == home.dagster and not (folder / "history").exists():
+        with dagster_instance(home):
+            pass
+    return folder
+
+
+def _configured(home: Home) -> Path:
+    """The folder, where the packaged configuration is put, or renewed if nobody edited it."""
     home.create()
-    state = configuration_of(home)
-    if state in ("missing", "outdated"):
+    if configuration_of(home) in ("missing", "outdated"):
         home.dagster.mkdir(parents=True, exist_ok=True)
         replace_text(home.dagster / "dagster.yaml", _sealed(dagster_yaml().read_text(encoding="utf-8")))
-    if state != "elsewhere" and not (home.dagster / "history").exists():
-        # The databases must be there before webserver, daemon and commands open them, each for itself.
-        with _opening(home), dg.DagsterInstance.from_config(str(home.dagster)):
-            pass
     return _folder(home)
 
 

@@ -70,13 +70,7 @@ class RunSummary:
 
 
 class Runner:
-    """Plans and executes the runs for a home, in this process, one after the other.
-
-    Args:
-        home: the home, with judges, ledger and budget.
-        instance: the persistent one.
-        definitions: None: those of the home.
-    """
+    """Plans and executes the runs for a home, in this process, one after the other."""
 
     def __init__(
         self, home: HomeResource, instance: dg.DagsterInstance, definitions: dg.Definitions | None = None
@@ -86,18 +80,13 @@ class Runner:
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        """Built when the first stage is executed: a run with nothing to do needs none."""
+        """Those given, else of the home; built for the first stage: a run with nothing to do needs none."""
         return self._given or build_defs(self._home)
 
     def run(
         self, wanted: Wanted, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
     ) -> RunSummary:
-        """Make what is wanted and not current.
-
-        Args:
-            wanted: the request; its `release` is the folder of the release.
-            progress: told before each stage.
-            stages: a plan that was made already; None: made here.
+        """Make what is wanted and not current, or the `stages` that were planned already.
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.

@@ -71,11 +71,7 @@ def stretches(stages: Sequence[Stage]) -> Iterator[list[list[Stage]]]:
 
 
 class SideBySideRunner(Runner):
-    """A `Runner` that works on several batches at once.
-
-    Args:
-        home, instance: as of `Runner`.
-        processes: how many batches at once.
+    """A `Runner` that works on so many batches at once as it has processes.
 
     Raises:
         ConfigurationError: a judge of the preset is a language model.

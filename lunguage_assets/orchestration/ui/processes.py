@@ -60,12 +60,7 @@ def workspace_file(folder: Path, code: str) -> Path:
 
 
 class Serving:
-    """The processes of one UI; they end together.
-
-    Args:
-        log: file that takes what they say.
-        environment: of all of them.
-    """
+    """The processes of one UI; they end together, and say what they have to say in one log."""
 
     def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
         self._log, self._environment = log, dict(environment)

@@ -23,11 +23,10 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
     Value,
 )
-from lunguage_assets.structuring.model.answers import Answer
 from lunguage_assets.structuring.model.assembling import Kept, assembled
 from lunguage_assets.structuring.model.locating import distance, nearest, occurrences, parts
 from lunguage_assets.structuring.model.prompts import sentence_id
-from lunguage_assets.structuring.model.schema import ACCOUNTS, CERTAINTIES, POLARITIES, REASONS
+from lunguage_assets.structuring.model.schema import ACCOUNTS, CERTAINTIES, POLARITIES, REASONS, Answer
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES
 
 VERSION = 1
@@ -70,9 +69,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """What is kept of an answer. `claims`: everything that it claimed or should have, refused or not."""
+    """What is kept of the answer `line`. `claims`: everything that it claimed or should have, refused or
+    not.
+    """
 
     report: StructuredReport = field(repr=False)
+    line: str = field(repr=False)
     claims: int
     faults: tuple[Fault, ...] = field(repr=False)
 
@@ -111,7 +113,8 @@ class _Anchoring:
         self._references()
         accounts = self._accounts(answer.sentences)
         refused = tuple(fault.refused for fault in self.faults)
-        return Anchored(assembled(self.report, self.kept, accounts, refused), self.claims, tuple(self.faults))
+        report = assembled(self.report, self.kept, accounts, refused)
+        return Anchored(report, answer.line, self.claims, tuple(self.faults))
 
     # --- findings
 
@@ -296,10 +299,7 @@ def _point(fault: Fault) -> str:
 def _words(claims: Sequence[Any]) -> Iterator[Any]:
     """Claimed words, cut at commas; blank ones claim nothing."""
     for claim in claims:
-        if isinstance(claim, str):
-            yield from parts(claim)
-        else:
-            yield claim
+        yield from parts(claim) if isinstance(claim, str) else [claim]
 
 
 def _said_of_it(claim: dict[Any, Any]) -> Iterator[str]:

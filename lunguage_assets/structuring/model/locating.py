@@ -24,8 +24,8 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     if not any(map(str.isalnum, words)):
         return []
     tokens = [token for token in re.split(_GAP, words.strip(_EDGES)) if token]
-    before = r"(?<!\w)" if _is_word(tokens[0][0]) else ""
-    behind = r"(?!\w)" if _is_word(tokens[-1][-1]) else ""
+    before = r"(?<!\w)" if re.match(r"\w", tokens[0]) else ""
+    behind = r"(?!\w)" if re.match(r"\w", tokens[-1][-1]) else ""
     pattern = before + _GAP.join(map(_token, tokens)) + behind
     return [Span(*found.span()) for found in re.finditer(pattern, sentence, re.IGNORECASE)]
 
@@ -34,7 +34,12 @@ def nearest(found: Sequence[Span], anchor: Span) -> Span:
     """Of several places the one nearest to `anchor`, one that does not overlap it before one that does, the
     first of equals.
     """
-    return min(found, key=lambda span: (_overlap(span, anchor), distance(span, anchor), span.begin))
+
+    def rank(span: Span) -> tuple[bool, int, int]:
+        overlaps = span.begin < anchor.end and anchor.begin < span.end
+        return overlaps, distance(span, anchor), span.begin
+
+    return min(found, key=rank)
 
 
 def distance(one: Span, other: Span) -> int:
@@ -47,16 +52,5 @@ def parts(words: str) -> list[str]:
     return [part for piece in _PARTS.split(words) if (part := piece.strip(_EDGES))]
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.begin < other.end and other.begin < one.end
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
 def _token(token: str) -> str:
-    letters = (
-        f"[{_APOSTROPHES}]" if character in _APOSTROPHES else re.escape(character) for character in token
-    )
-    return "".join(letters)
+    return "".join(f"[{_APOSTROPHES}]" if one in _APOSTROPHES else re.escape(one) for one in token)

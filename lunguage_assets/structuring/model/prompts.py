@@ -45,7 +45,8 @@ class StructuringPrompts:
 
         Each sentence is one line of JSON, so that no report can end its own quotation.
         """
-        lines = "\n".join(_line(sentence) for sentence in sentences)
+        said = ({"id": sentence_id(one), "text": " ".join(one.text.split())} for one in sentences)
+        lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in said)
         return self._prompt(self.templates[_TASK, "user"].substitute(sentences=lines))
 
     def repair(self, question: Prompt, answer: str | None, refused: Sequence[str]) -> Prompt:
@@ -63,12 +64,6 @@ class StructuringPrompts:
 
     def _prompt(self, user: str) -> Prompt:
         return Prompt(self.templates[_TASK, "system"].substitute(), user, self.version)
-
-
-def _line(sentence: Sentence) -> str:
-    return json.dumps(
-        {"id": sentence_id(sentence), "text": " ".join(sentence.text.split())}, ensure_ascii=False
-    )
 
 
 def structuring_request(prompt: Prompt, mode: Mode) -> Request:

@@ -28,7 +28,7 @@ _POLARITY = {"p": "positive", "n": "negative"}
 _CERTAINTY = {"d": "definitive", "t": "tentative"}
 
 
-class RehearsalStructurer:
+class RehearsalStructurer(ModelStructurer):
     """Stands in for a slot that is bound to a language model; nothing is sent.
 
     Args:
@@ -49,27 +49,18 @@ class RehearsalStructurer:
         tally: Tally,
         recorded: LedgerReader | None = None,
     ) -> None:
-        self._prompts, self._stand_in = prompts, stand_in
-        self._asker = _RehearsalAsker(key, slot.binding, tally, recorded)
-        self._model = ModelStructurer(self._asker, prompts, slot.mode)
-
-    @property
-    def key(self) -> str:
-        return self._model.key
-
-    @property
-    def identity(self) -> str:
-        """That of the structurer it stands in for."""
-        return self._model.identity
+        self._stand_in = stand_in
+        self._rehearsed = _RehearsalAsker(key, slot.binding, tally, recorded)
+        super().__init__(self._rehearsed, prompts, slot.mode)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""
         opinions = zip(reports, self._stand_in.structure(reports), strict=True)
-        self._asker.opinions = {
+        self._rehearsed.opinions = {
             self._prompts.question(sentences_asked(report)).user: _written(report, opinion)
             for report, opinion in opinions
         }
-        return self._model.structure(reports)
+        return super().structure(reports)
 
 
 class _RehearsalAsker:

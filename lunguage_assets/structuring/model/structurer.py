@@ -5,8 +5,7 @@ they claim is anchored in the report (structure.md section 8).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from lunguage_assets.judges.asker import AskedModel, model_identity
 from lunguage_assets.judges.ledger.attempts import request_key
@@ -14,9 +13,9 @@ from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport
 from lunguage_assets.structuring.model import anchoring
 from lunguage_assets.structuring.model.anchoring import Anchored, anchored
-from lunguage_assets.structuring.model.answers import Answer, parse_answer
 from lunguage_assets.structuring.model.assembling import assembled, unreadable
 from lunguage_assets.structuring.model.prompts import StructuringPrompts, structuring_request
+from lunguage_assets.structuring.model.schema import parse_answer
 
 REPAIR_SHARE = 0.25
 """A report is asked about a second time when its answer is unreadable, or when more than this share of what
@@ -25,20 +24,6 @@ it claims is refused.
 
 LONGEST_REPORT = 60_000
 """Characters of sentences that are sent; a longer report is not of one film, and is not sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A report that was asked about, and what is kept of its answer; None: unreadable."""
-
-    report: SectionedReport
-    question: Prompt
-    answer: Answer | None = None
-    kept: Anchored | None = None
-
-    @property
-    def repairable(self) -> bool:
-        return self.kept is None or self.kept.refused_share > REPAIR_SHARE
 
 
 class ModelStructurer(AskedModel[StructuringPrompts]):
@@ -62,37 +47,40 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         Raises:
             LunguageError: see `Asker.ask`; what was answered is in the ledger.
         """
-        answers = [_without_asking(report) for report in reports]
-        open_ = [place for place, answer in enumerate(answers) if answer is None]
-        questions = {place: self._prompts.question(sentences_asked(reports[place])) for place in open_}
-        first = [_Asked(reports[place], questions[place]) for place in open_]
-        asked = dict(zip(open_, self._answered(first, list(questions.values())), strict=True))
-        again = {place: one for place, one in asked.items() if one.repairable}
-        repairs = [self._repair(one) for one in again.values()]
-        for place, second in zip(again, self._answered(list(again.values()), repairs), strict=True):
-            asked[place] = _better(asked[place], second)
-        return [
-            answer if answer is not None else _result(asked[place]) for place, answer in enumerate(answers)
-        ]
-
-    def _repair(self, one: _Asked) -> Prompt:
-        points = one.kept.points if one.kept is not None else []
-        return self._prompts.repair(one.question, one.answer.line if one.answer is not None else None, points)
-
-    def _answered(self, asked: Sequence[_Asked], prompts: Sequence[Prompt]) -> list[_Asked]:
-        if not asked:
-            return []
-        requests = [structuring_request(prompt, self._mode) for prompt in prompts]
-        settled = self._asker.ask(requests, parse_answer, may_wait=True)
-        return [
-            _Asked(
-                one.report,
-                one.question,
-                found.value,
-                anchored(one.report, found.value) if found.value is not None else None,
+        answers = {place: _without_asking(report) for place, report in enumerate(reports)}
+        questions = {
+            place: self._prompts.question(sentences_asked(reports[place]))
+            for place, answer in answers.items()
+            if answer is None
+        }
+        kept = self._kept(reports, questions)
+        repairs = {
+            place: self._prompts.repair(
+                questions[place], one.line if one else None, one.points if one else ()
             )
-            for one, found in zip(asked, settled, strict=True)
-        ]
+            for place, one in kept.items()
+            if one is None or one.refused_share > REPAIR_SHARE
+        }
+        for place, second in self._kept(reports, repairs).items():
+            first = kept[place]
+            # the second answer, unless it cannot be read, or more of it is refused than of the first
+            if second is not None and (first is None or second.refused_share <= first.refused_share):
+                kept[place] = second
+        for place, one in kept.items():
+            answers[place] = one.report if one is not None else unreadable(reports[place], "no answer")
+        return [answer for answer in answers.values() if answer is not None]
+
+    def _kept(
+        self, reports: Sequence[SectionedReport], prompts: Mapping[int, Prompt]
+    ) -> dict[int, Anchored | None]:
+        """What is kept of the answers about the reports at these places; None: unreadable."""
+        if not prompts:
+            return {}
+        requests = [structuring_request(prompt, self._mode) for prompt in prompts.values()]
+        found = zip(prompts, self._asker.ask(requests, parse_answer, may_wait=True), strict=True)
+        return {
+            place: None if one.value is None else anchored(reports[place], one.value) for place, one in found
+        }
 
 
 def sentences_asked(report: SectionedReport) -> list[Sentence]:
@@ -108,16 +96,3 @@ def _without_asking(report: SectionedReport) -> StructuredReport | None:
     if sum(len(sentence.text) for sentence in asked) > LONGEST_REPORT:
         return unreadable(report, "too long")
     return None
-
-
-def _better(first: _Asked, second: _Asked) -> _Asked:
-    """The second answer, unless it cannot be read, or more of it is refused than of the first."""
-    if second.kept is None:
-        return first
-    if first.kept is None or second.kept.refused_share <= first.kept.refused_share:
-        return second
-    return first
-
-
-def _result(one: _Asked) -> StructuredReport:
-    return one.kept.report if one.kept is not None else unreadable(one.report, "no answer")

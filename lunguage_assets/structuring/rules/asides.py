@@ -63,7 +63,4 @@ def _end_of_condition(units: list[Unit], at: int) -> int:
         for place in range(at + 1, end):
             if units[place].kind == "comma":
                 return place
-        for place in range(at + 1, end):
-            if units[place].kind == "copula" and place + 1 < end and units[place + 1].kind == "advice":
-                return end
     return end

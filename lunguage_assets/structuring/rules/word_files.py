@@ -11,13 +11,10 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.structuring.text.words import WordGroup
 
 Spellings = dict[str, list[str]]
 _Form = TypeVar("_Form", bound=BaseModel)
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class FindingFile(RootModel[dict[str, Spellings]]):
@@ -26,7 +23,7 @@ class FindingFile(RootModel[dict[str, Spellings]]):
     model_config = ConfigDict(frozen=True)
 
 
-class PlaceFile(_Entry):
+class PlaceFile(WordGroup):
     """Parts of the body, statements that are normal as a whole, and details of places."""
 
     anatomy: Spellings
@@ -34,7 +31,7 @@ class PlaceFile(_Entry):
     details: list[str]
 
 
-class AttributeFile(_Entry):
+class AttributeFile(WordGroup):
     """Attribute column -> spellings."""
 
     words: Spellings
@@ -42,38 +39,38 @@ class AttributeFile(_Entry):
     normal: Spellings
 
 
-class SpellingFile(_Entry):
+class SpellingFile(WordGroup):
     """Words that are read as another."""
 
     spellings: Spellings
 
 
-class Denied(_Entry):
+class Denied(WordGroup):
     before: list[str]
     near: list[str]
     after: list[str]
     ended: list[str]
 
 
-class Doubted(_Entry):
+class Doubted(WordGroup):
     before: list[str]
     after: list[str]
 
 
-class Open(_Entry):
+class Open(WordGroup):
     near: list[str]
     list_: list[str] = Field(alias="list")
     after: list[str]
     alternatives: list[str]
 
 
-class Advice(_Entry):
+class Advice(WordGroup):
     verbs: list[str]
     aims: list[str]
     exams: list[str]
 
 
-class ScopeFile(_Entry):
+class ScopeFile(WordGroup):
     """Words that decide what is said of a finding."""
 
     denied: Denied

@@ -20,11 +20,13 @@ HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "prelimin
 _TOKEN = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
 
 
-class _Entry(BaseModel):
+class WordGroup(BaseModel):
+    """A mapping in a word file; keys that nobody knows are refused."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Abbreviations(_Entry):
+class Abbreviations(WordGroup):
     """Words whose full stop may end no sentence: never, before a capital, before a number."""
 
     inside: frozenset[str]
@@ -32,14 +34,14 @@ class Abbreviations(_Entry):
     before_number: frozenset[str]
 
 
-class Languages(_Entry):
+class Languages(WordGroup):
     """Common words of English, and of other languages."""
 
     english: frozenset[str]
     other: frozenset[str]
 
 
-class Headings(_Entry):
+class Headings(WordGroup):
     """Headings by their kind."""
 
     hist: list[str] = Field(min_length=1)
@@ -51,7 +53,7 @@ class Headings(_Entry):
     title: list[str]
 
 
-class WordsFile(_Entry):
+class WordsFile(WordGroup):
     """The content of the file; words are compared in lower case, with single blanks."""
 
     headings: Headings

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import lunguage
 from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment
 
@@ -69,9 +69,10 @@ IN_THE_BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
 
 
 @pytest.fixture(scope="module")
-def ui(ran: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
+def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
     home = tmp_path_factory.mktemp("served") / "home"
-    shutil.copytree(ran[0], home)
+    done = lunguage(home, "run", "--data", five, "--batch", "first", draws=True)
+    assert done.returncode == 0, done.stderr
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -51,8 +51,8 @@ def reference(stick: tuple[pd.DataFrame, pd.DataFrame]) -> Reference:
 
 @pytest.fixture(scope="module")
 def simulated() -> tuple[SimulatedCorpus, Reference]:
-    corpus = simulated_corpus(0, phrases=30, targets=300)
-    ranking = corpus.ranking(corpus.panel(4, ASSUMED), ExplicitSettings(bootstrap=0))
+    corpus = simulated_corpus(0, phrases=30, targets=150)
+    ranking = corpus.ranking(corpus.panel(4, ASSUMED), ExplicitSettings(bootstrap=0, repetitions=4))
     return corpus, Reference.of(ranking, corpus.vocabulary)
 
 
@@ -103,7 +103,7 @@ def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference)
     """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
     explain the answers.
     """
-    rng, draws = np.random.default_rng(3), 400_000
+    rng, draws = np.random.default_rng(3), 200_000
     won, lost = no_answers(1, 2, reference)
     won[0, 0, 18:24] = 1
     lost[0, 1, 18:24] = 1

@@ -140,7 +140,7 @@ def test_the_log_does_not_depend_on_the_order_of_the_findings(
 def test_fitting_in_chunks_changes_nothing(
     stick: tuple[pd.DataFrame, pd.DataFrame], at_once: int, settings: ExplicitSettings
 ) -> None:
-    findings = invented_findings(20)
+    findings = invented_findings(9)
     hedges = hedge_phrases(findings, PANEL[0])
     arguments = (findings, hedges, *stick, PANEL, published_anchors(), settings)
     whole, parts = fit_pairs(*arguments), fit_pairs(*arguments, at_once=at_once)

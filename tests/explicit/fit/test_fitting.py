@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from profiles import examples
+from profiles import examples, scaled
 from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings
 
 from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
@@ -179,7 +179,7 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
         if rate < 0.7
         else [ScriptedJudge(moody(rate), key="moody")]
     )
-    sentences = sorted(set(invented_findings(40)["masked_sentence"]))[:25]
+    sentences = sorted(set(invented_findings(40)["masked_sentence"]))[: max(6, scaled(25))]
     log = FitLog([judge.key for judge in panel], reference.phrases)
     fits = fit_sentences(sentences, reference, panel, options, log)
     logged = log.table(sentences).to_pandas().groupby("sentence_key", sort=False)
@@ -218,18 +218,25 @@ def fitted(
     return frame
 
 
+ROWS = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, place) in enumerate(
+    (word, place)
+    for word in ("Possible", "Likely", "There may be", "Suspected")
+    for place in ("today", "again", "at the bases")
+)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(stick: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    """All of `ROWS` fitted together."""
+    return fitted(ROWS, stick).set_index("finding_id")
+
+
 @given(st.permutations(range(12)), st.integers(1, 12))
 @examples(15)
 def test_a_fit_does_not_depend_on_batch_composition_or_order(
-    stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int
+    stick: tuple[pd.DataFrame, pd.DataFrame], whole: pd.DataFrame, order: list[int], size: int
 ) -> None:
-    rows = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, place) in enumerate(
-        (word, place)
-        for word in ("Possible", "Likely", "There may be", "Suspected")
-        for place in ("today", "again", "at the bases")
-    )]  # fmt: skip
-    whole = fitted(rows, stick).set_index("finding_id")
-    part = fitted([rows[i] for i in order[:size]], stick).set_index("finding_id")
+    part = fitted([ROWS[i] for i in order[:size]], stick).set_index("finding_id")
     pd.testing.assert_frame_equal(part.sort_index(), whole.loc[part.index].sort_index())
 
 

@@ -115,12 +115,13 @@ def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
     ends = [1 / (1 + np.exp(-(logits + s * 1.959964 * logit_se))) for s in (-1, 1)]
     anchors = [Anchor(f"a{i}", float(p[i]), float(ends[0][i]), float(ends[1][i])) for i in range(n_anchors)]
     frame = ranking({f"a{i}": float(place) for i, place in enumerate(places)}, mu_sd)
-    target, draws = 33.0, 12_000
-    simulated = np.empty(draws)
-    for k in range(draws):
-        x = places + rng.normal(0, mu_sd, n_anchors)
-        slope, level = np.polyfit(x, logits + rng.normal(0, logit_se, n_anchors), 1)
-        simulated[k] = level + slope * (target + rng.normal(0, math.hypot(sigma, mu_sd)))
+    target, draws = 33.0, 40_000
+    x = places + rng.normal(0, mu_sd, (draws, n_anchors))
+    y = logits + rng.normal(0, logit_se, (draws, n_anchors))
+    away = x - x.mean(axis=1, keepdims=True)
+    slope = (away * y).sum(axis=1) / (away**2).sum(axis=1)
+    at = target + rng.normal(0, math.hypot(sigma, mu_sd), draws)
+    simulated = y.mean(axis=1) + slope * (at - x.mean(axis=1))
     _, low, high = probability(target, sigma, calibrate(frame, anchors))
     half = (math.log(high / (1 - high)) - math.log(low / (1 - low))) / 2
     assert half / norm.ppf(0.975) == pytest.approx(simulated.std(), rel=0.04)

@@ -65,21 +65,22 @@ def test_the_ranking_follows_the_judges() -> None:
 
 
 def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
+    settings = SETTINGS.model_copy(update={"orders": 3})
     matches = played(("one", noisy(0.8)), ("two", LexiconJudge.bundled("two")))
-    frame = ranked(matches).set_index("phrase")
+    frame = ranked(matches, settings).set_index("phrase")
     answers = collect_answers(sorted(ORDER), matches)
     game = package.TrueSkill(
         mu=25.0, sigma=8.333, beta=4.167, tau=0.083, draw_probability=0.0, backend="scipy"
     )
     totals = np.zeros((4, 2))
-    for order in random_orders(answers, SETTINGS).tolist():
+    for order in random_orders(answers, settings).tolist():
         ratings = [game.create_rating() for _ in range(4)]
         for match in order:
             w, l = answers.winner[match], answers.loser[match]  # noqa: E741
             ratings[w], ratings[l] = package.rate_1vs1(ratings[w], ratings[l], env=game)
         totals += [[rating.mu, rating.sigma] for rating in ratings]
     np.testing.assert_allclose(
-        frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy(), totals / SETTINGS.orders, atol=1e-9
+        frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy(), totals / settings.orders, atol=1e-9
     )
 
 

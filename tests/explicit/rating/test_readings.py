@@ -23,7 +23,7 @@ from lunguage_assets.settings import ExplicitSettings
 
 SETTINGS = ExplicitSettings(bootstrap=0)
 DEFAULT = assumed_readings().deviation
-CORPUS = simulated_corpus(1, phrases=20, targets=2)
+CORPUS = simulated_corpus(1, phrases=16, targets=2)
 PHRASES = CORPUS.vocabulary["phrase"].tolist()
 
 

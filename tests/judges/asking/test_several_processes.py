@@ -96,7 +96,7 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
     place: str,
 ) -> None:
     with LoopbackServer(latency=0.3) as server:
-        killed = started(place, server.url, count=60)
+        killed = started(place, server.url, count=60, lease_s=LEASE_S)
         until_seen(server, 20)
         killed.signal(signal.SIGKILL)
         ledger = Ledger.open(place)
@@ -112,9 +112,10 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
 def test_a_process_that_was_taken_for_dead_and_wakes_up_loses_nothing(tmp_path: Path) -> None:
     with LoopbackServer(latency=1.0) as server:
         place = str(tmp_path / "ledger.sqlite")
-        asleep = started(place, server.url, count=30)
-        until_seen(server, 16)  # nothing is written now: the answers take their time
-        asleep.signal(signal.SIGSTOP)
+        asleep = started(place, server.url, count=30, lease_s=LEASE_S)
+        until_seen(server, 16)
+        # only one writes at a time: nobody is stopped in the middle of it
+        Ledger.open(place).transaction(lambda _: asleep.signal(signal.SIGSTOP))
         try:
             other = started(place, server.url, count=30).told()
         finally:

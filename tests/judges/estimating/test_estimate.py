@@ -4,6 +4,7 @@ own run cost.
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -47,8 +48,8 @@ from lunguage_assets.judges.slots import ModelSlot, Price
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
-    "[explicit]\nminimum_examples = 3\nruler_minimum = 2\nrepetitions = 2\npanel_steps = "
-    "3\npatience = 4\nstep_limit = 30\n"
+    "[explicit]\nminimum_examples = 1\nruler_minimum = 2\nrepetitions = 2\npanel_steps = 3\n"
+    "patience = 4\nstep_limit = 15\n"
 )
 RATINGS = "rater,phrase,sentence,rating\n" + "".join(
     f"r{n},likely,s,{80 + n}\nr{n},versus,s,{20 + n}\n" for n in range(3)
@@ -97,21 +98,18 @@ class Script:
 
 def noted_by(script: Script) -> type[RehearsalJudge]:
     class Noting(RehearsalJudge):
-        def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-            answers = super().extract(questions)
+        def extract(
+            self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+        ) -> list[ExtractionAnswer]:
+            answers = super().extract(questions, may_wait=may_wait)
             for q, said in zip(questions, answers, strict=True):
                 script.note(self.key, q.finding, q.sentence, 0, json.dumps(said.phrases))
             return answers
 
-        def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-            return self._noted(questions, super().compare(questions))
-
-        def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-            return self._noted(questions, super().compare_patiently(questions))
-
-        def _noted(
-            self, questions: Sequence[ComparisonQuestion], answers: list[ComparisonAnswer]
+        def compare(
+            self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
         ) -> list[ComparisonAnswer]:
+            answers = super().compare(questions, may_wait=may_wait)
             for q, said in zip(questions, answers, strict=True):
                 script.note(self.key, q.sentence_1, q.sentence_2, q.replicate, said.answer)
             return answers
@@ -125,8 +123,8 @@ def _line(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("delivered") / "forty"
-    write_sample(folder, reports=40, seed=3)
+    folder = tmp_path_factory.mktemp("delivered") / "ten"
+    write_sample(folder, reports=10, seed=3)
     return folder
 
 
@@ -143,17 +141,30 @@ def judges_file(url: str, price: str = PRICE) -> str:
 
 
 @pytest.fixture
-def home(tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home whose judges are nowhere."""
+    write_home(tmp_path / "home", "http://127.0.0.1:9/v1", monkeypatch)
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory, delivery: Path) -> dict[str, Any]:
+    """The estimate of the delivery, for tests that look at it."""
+    folder = tmp_path_factory.mktemp("estimated")
+    with pytest.MonkeyPatch.context() as patch:
+        write_home(folder / "home", "http://127.0.0.1:9/v1", patch)
+        return estimate(delivery, folder)
+
+
+def write_home(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir()
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "anchor_ratings.csv").write_text(RATINGS)
-    (folder / "judges.toml").write_text(judges_file(server.openai_url))
+    (folder / "judges.toml").write_text(judges_file(url))
     for name in [name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LUNGUAGE_HOME", str(folder))
     monkeypatch.setenv("LUNGUAGE_JUDGES", str(folder / "judges.toml"))
-    return folder
 
 
 def estimate(delivery: Path, scratch: Path, *options: str, batch: str = "b") -> dict[str, Any]:
@@ -191,46 +202,40 @@ def asked_by_run(home: Path) -> dict[tuple[str, str], int]:
     return dict(found)
 
 
-@pytest.mark.slow
-def test_a_run_asks_what_was_estimated_and_then_nothing_is_left_to_pay(
+def test_a_run_asks_what_was_estimated_what_a_stopped_one_has_paid_is_deducted_and_then_nothing_is_left(
     home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
 ) -> None:
-    before = contents(home)
-    first = estimate(delivery, tmp_path)
-    assert contents(home) == before, "an estimate changes nothing on disk"
-    assert server.arrivals == [], "and sends nothing"
+    (home / "judges.toml").write_text(judges_file(server.openai_url))
 
-    assert lunguage(home, "run", "--data", str(delivery), "--batch", "b") is None
-    assert asked_by_run(home) == calls(first)
+    def estimated() -> dict[str, Any]:
+        before, sent = contents(home), len(server.arrivals)
+        there = estimate(delivery, tmp_path)
+        assert contents(home) == before, "an estimate changes nothing on disk"
+        assert len(server.arrivals) == sent, "and sends nothing"
+        return there
+
+    first = estimated()
+    expected = calls(first)
+    run = ("run", "--data", str(delivery), "--batch", "b")
+    stopped = lunguage(home, *run, "--budget", f"{0.7 * first['total']['usd']:.4f}")
+    assert "budget" in str(stopped)
+    answered = server.answered
+    rest = estimated()
+    left = calls(rest)
+    assert ("hedge_phrases", "one") not in left, "its phrases are stored"
+    assert ("comparison_matches", "one") not in left, "the ranking was made, and a run would keep it"
+    assert sum(left.values()) == sum(expected.values()) - answered > 0
+    fits = [one for one in rest["lines"] if one["stage"] == "fitted_probabilities"]
+    assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
+
+    assert lunguage(home, *run) is None
+    assert asked_by_run(home) == {**expected, **left}
     assert len(server.calls) == first["total"]["calls"]
 
-    before = contents(home)
-    last = estimate(delivery, tmp_path)
-    assert contents(home) == before
+    last = estimated()
     assert last["total"]["calls"] == 0
     assert last["total"]["usd"] == last["total"]["usd_at_most"] == last["total"]["minutes"] == 0
     assert last["pairs"] == 0, "everything is current: a run would make nothing"
-
-
-@pytest.mark.slow
-def test_what_a_stopped_run_has_paid_is_deducted(
-    home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
-) -> None:
-    first = estimate(delivery, tmp_path)
-    budget = f"{0.7 * first['total']['usd']:.4f}"
-    stopped = lunguage(home, "run", "--data", str(delivery), "--batch", "b", "--budget", budget)
-    assert "budget" in str(stopped)
-    answered = server.answered
-    before = contents(home)
-    rest = estimate(delivery, tmp_path)
-    assert contents(home) == before
-    assert server.answered == answered
-    expected, left = calls(first), calls(rest)
-    assert ("hedge_phrases", "one") not in left, "its phrases are stored"
-    assert ("comparison_matches", "one") not in left, "the ranking was made, and a run would keep it"
-    assert sum(left.values()) == sum(expected.values()) - answered
-    fits = [one for one in rest["lines"] if one["stage"] == "fitted_probabilities"]
-    assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
 
 
 def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path) -> None:
@@ -291,9 +296,9 @@ def test_a_delivery_of_several_batches_is_estimated_as_one_and_structurers_witho
 
 
 def test_a_judge_without_a_price_has_tokens_but_no_dollars(
-    home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
+    home: Path, delivery: Path, tmp_path: Path
 ) -> None:
-    (home / "judges.toml").write_text(judges_file(server.openai_url, price=""))
+    (home / "judges.toml").write_text(judges_file("http://127.0.0.1:9/v1", price=""))
     found = estimate(delivery, tmp_path)
     assert found["total"]["judges_without_price"] == ["one", "two"]
     assert found["total"]["usd"] == 0
@@ -302,10 +307,7 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars(
     assert sum("has no price" in remark for remark in found["remarks"]) == 2
 
 
-def test_the_most_it_can_cost_is_more_than_what_is_expected(
-    home: Path, delivery: Path, tmp_path: Path
-) -> None:
-    found = estimate(delivery, tmp_path)
+def test_the_most_it_can_cost_is_more_than_what_is_expected(found: dict[str, Any]) -> None:
     assert all(one["usd_at_most"] > 5 * one["usd"] > 0 for one in found["lines"])
 
 
@@ -372,9 +374,9 @@ def test_a_question_asked_again_is_counted_once_as_it_is_paid_once() -> None:
     slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
     judge = RehearsalJudge("one", slot, load_prompts())
     question = ComparisonQuestion("Perhaps <finding>.", "Surely  <finding>.")
-    judge.compare_patiently(
-        [question, question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")]
-    )  # white space is not in the prompt
+    # white space is not in the prompt
+    same = ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")
+    judge.compare([question, question, same], may_wait=True)
     judge.compare([question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.", replicate=1)])
     first, second = judge.tallies["comparison_matches"], judge.tallies["fitted_probabilities"]
     assert (first.questions, first.hits, first.open) == (1, 0, 1)
@@ -562,12 +564,8 @@ def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     assert found["medgemma-27b"] == 0
 
 
-def test_a_rehearsals_count_is_the_closed_form_of_its_own_mean_of_steps(
-    home: Path, delivery: Path, tmp_path: Path
-) -> None:
-    found = estimate(delivery, tmp_path)
-    price = load_judges(home / "judges.toml").models["one"].price
-    assert price is not None
+def test_a_rehearsals_count_is_the_closed_form_of_its_own_mean_of_steps(found: dict[str, Any]) -> None:
+    price = Price(input=1.0, output=2.0, as_of=datetime.date(2026, 11, 1))
     panel_steps, tokens = 3, 1_000_000
     closed = cost_of_fits(
         found["sentences"], found["steps"], panel_steps, {"one": price, "two": price}, tokens, 0

@@ -13,9 +13,10 @@ from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from profiles import scaled
 
 from lunguage_assets.judges.ledger import claims, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, moment, now
@@ -215,7 +216,7 @@ def sent_at(ledger: Ledger, amounts: list[int], used: list[int], **rate: float) 
     return [time - times[0] for time in times]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=scaled(25), deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.booleans())
 def test_no_minute_has_more_than_one_asker_is_allowed_and_little_time_is_wasted(
     amounts: list[int], by_tokens: bool
@@ -347,6 +348,4 @@ class Claiming(RuleBasedStateMachine):
 
 
 TestClaiming = Claiming.TestCase
-TestClaiming.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+TestClaiming.settings = settings(max_examples=scaled(40), stateful_step_count=20, deadline=None)

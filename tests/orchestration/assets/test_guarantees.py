@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
-from small_homes import SmallHome, store_unchecked
+from small_homes import SmallHome, contradicting_itself, store_unchecked
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
@@ -22,15 +24,11 @@ BATCH = {"ranker": "panel", "report_batch": "first"}
 RESULT = RECIPES["resolution"].tables
 
 
-def twice_the_same(rows: pd.DataFrame) -> pd.DataFrame:
-    """A valid table in which one study says one thing twice, once denying it."""
-    first, second = rows.index[rows["study_id"] == rows["study_id"].iloc[0]][:2]
-    changed = rows.copy()
-    for column in ("name", "currency"):
-        changed.loc[second, column] = changed.loc[first, column]
-    changed.at[second, "location_parts"] = changed.at[first, "location_parts"]
-    changed.loc[second, "status"] = "dn" if changed.loc[first, "status"] != "dn" else "dp"
-    return changed
+def inverted(rows: pd.DataFrame) -> pd.DataFrame:
+    """An interval that does not hold its probability: no column by itself is wrong."""
+    return rows.assign(
+        p_low=rows["p_low"].mask(rows.index == 0, 1.0), prob=rows["prob"].mask(rows.index == 0, 0.5)
+    )
 
 
 def poison(small: SmallHome) -> pd.DataFrame:
@@ -38,7 +36,7 @@ def poison(small: SmallHome) -> pd.DataFrame:
     path = partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first")
     record = stored_record(LUNGUAGE_PLUS_PLUS, path)
     assert record is not None
-    rows = twice_the_same(read_table(LUNGUAGE_PLUS_PLUS, path))
+    rows = contradicting_itself(read_table(LUNGUAGE_PLUS_PLUS, path))
     write_table(LUNGUAGE_PLUS_PLUS, rows, path, record.keys, record.made_of)
     return rows
 
@@ -47,23 +45,34 @@ def resolve(small: SmallHome) -> dg.ExecuteInProcessResult:
     return small.make(RESULT, BATCH, raise_on_error=False)
 
 
-def test_a_result_that_breaks_a_guarantee_is_not_stored(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+def reasons(result: dg.ExecuteInProcessResult) -> str:
+    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    return " ".join(str(f.user_failure_data and f.user_failure_data.description) for f in failures)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "named"),
+    [(contradicting_itself, "violations"), (inverted, "a definite finding is certain")],
+    ids=["a guarantee", "a rule of the table"],
+)
+def test_a_run_stores_nothing_of_a_poisoned_result_and_keeps_the_last_good_one(
+    small: SmallHome,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[pd.DataFrame], pd.DataFrame],
+    named: str,
 ) -> None:
     before = contents(Path(str(small.home.tables)))
     honest = implicit.resolve
 
     def broken(*arguments: object, **options: object) -> Resolution:
-        resolution = honest(*arguments, **options)  # type: ignore[arg-type]
-        return Resolution(twice_the_same(resolution.rows), resolution.log, resolution.conflicts)
+        found = honest(*arguments, **options)  # type: ignore[arg-type]
+        return Resolution(spoil(found.rows), found.log, found.conflicts)
 
     monkeypatch.setattr(implicit, "resolve", broken)
-    assert not resolve(small).success
-    after = contents(Path(str(small.home.tables)))
-    for table in ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"):
-        assert {k: v for k, v in after.items() if k.startswith(table)} == {
-            k: v for k, v in before.items() if k.startswith(table)
-        }
+    result = resolve(small)
+    assert not result.success
+    assert named in reasons(result)
+    assert contents(Path(str(small.home.tables))) == before
 
 
 def test_accounts_that_do_not_balance_are_not_stored(
@@ -101,11 +110,24 @@ def test_the_accounts_check_names_the_study(small: SmallHome) -> None:
     assert accounts["study_id"].iloc[0] in str(failed["expectations"].metadata["report"].value)
 
 
-def test_the_release_does_not_read_a_poisoned_partition(small: SmallHome) -> None:
+def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(small: SmallHome) -> None:
     before = contents(small.home.release)
-    poison(small)
-    assert not small.make(["release"], "panel", raise_on_error=False).success
-    assert contents(small.home.release) == before
+    path = Path(str(partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first")))
+    honest = path.read_bytes()
+    rows = read_table(LUNGUAGE_PLUS_PLUS, path)
+    by_hand = "first (lunguage_plus_plus (panel, first) changed after it was stored)"
+    poisons: list[tuple[str, Callable[[], object]]] = [
+        (by_hand, lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path)),
+        ("violations", lambda: poison(small)),
+        (by_hand, lambda: pq.write_table(pq.read_table(path).drop_columns(["ranking_version"]), path)),
+    ]
+    for named, spoil in poisons:
+        path.write_bytes(honest)
+        spoil()
+        result = small.make(["release"], "panel", raise_on_error=False)
+        assert not result.success, named
+        assert named in reasons(result)
+        assert contents(small.home.release) == before
 
 
 def test_a_ranking_of_another_vocabulary_is_not_used(small: SmallHome) -> None:
@@ -114,12 +136,7 @@ def test_a_ranking_of_another_vocabulary_is_not_used(small: SmallHome) -> None:
     for tables, partition in ((["reference_ranking"], "panel"), (RECIPES["fitting"].tables, BATCH)):
         result = small.make(tables, partition, raise_on_error=False)
         assert not result.success
-        failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-        assert any(
-            "another version of the hedge vocabulary"
-            in str(f.user_failure_data and f.user_failure_data.description)
-            for f in failures
-        )
+        assert "another version of the hedge vocabulary" in reasons(result)
 
 
 def test_no_check_metadata_carries_report_text(small: SmallHome) -> None:

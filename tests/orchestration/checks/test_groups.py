@@ -10,8 +10,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from small_homes import SmallHome, store_unchecked, write_deliveries
+from finished_homes import Finished
+from small_homes import SmallHome, store_unchecked
 
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.data_files import expectation
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.assets import explicit
@@ -20,22 +22,18 @@ from lunguage_assets.orchestration.checks.look import RULES_TAG
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.tables import ACCOUNTING, TABLES
 
-PANEL_FIRST = {"ranker": "panel", "report_batch": "first"}
+PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
 
 
 @pytest.fixture(scope="module")
-def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One batch of eight reports, read, ranked and fitted with the published ruler."""
-    root = tmp_path_factory.mktemp("ranked")
-    with SmallHome.opened(root / "home") as small:
-        small.rank(write_deliveries(root / "deliveries", reports=8, batches=("first",)))
-        small.make(tables_of_job("fit"), PANEL_FIRST)
-        small.make(tables_of_job("expand"), PANEL_FIRST)
-    return root / "home"
+def ranked(finished: Finished) -> Path:
+    """The finished home; tests of this module look at its batch `second`."""
+    return finished.home
 
 
 @pytest.fixture
 def small(ranked: Path, tmp_path: Path) -> Iterator[SmallHome]:
+    """A copy of it, of whose tables Dagster does not know."""
     shutil.copytree(ranked, tmp_path / "home")
     with SmallHome.opened(tmp_path / "home") as opened:
         yield opened
@@ -45,7 +43,7 @@ def small(ranked: Path, tmp_path: Path) -> Iterator[SmallHome]:
 def looked_at(ranked: Path) -> dg.ExecuteInProcessResult:
     """A look at the honest batch, with all rules."""
     with SmallHome.opened(ranked) as small:
-        return quality(small, "quality_of_batch", report_batch="first")
+        return quality(small, "quality_of_batch", report_batch="second")
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +52,10 @@ def broken(ranked: Path, tmp_path_factory: pytest.TempPathFactory) -> dg.Execute
     root = tmp_path_factory.mktemp("broken") / "home"
     shutil.copytree(ranked, root)
     with SmallHome.opened(root) as small:
-        path = Path(str(partition_path(small.home.tables, "accounting", "panel", "first")))
+        path = Path(str(partition_path(small.home.tables, "accounting", "panel", "second")))
         accounts = read_table(ACCOUNTING, path)
         store_unchecked(ACCOUNTING, accounts.assign(balanced=accounts.index != 0), path)
-        return quality(small, "quality_of_result", **PANEL_FIRST)
+        return quality(small, "quality_of_result", **PANEL_SECOND)
 
 
 def quality(small: SmallHome, job: str, **keys: str) -> dg.ExecuteInProcessResult:
@@ -83,7 +81,7 @@ def test_checks_of_tables_that_are_made_together_run_in_one_step_without_great_e
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "great_expectations", None)  # importing it raises
-    for job, partition in (("ingest", "first"), ("fit", PANEL_FIRST), ("expand", PANEL_FIRST)):
+    for job, partition in (("ingest", "second"), ("fit", PANEL_SECOND), ("expand", PANEL_SECOND)):
         result = small.make(tables_of_job(job), partition, checks=True)
         assert names(result) == expected(*tables_of_job(job))
         assert [step for step in steps(result) if step.startswith("check_")] == [f"check_{job}"]
@@ -126,7 +124,7 @@ def test_a_quality_job_looks_alone_at_what_is_stored_with_all_rules_and_makes_no
 def test_a_broken_guarantee_fails_the_run_and_the_other_checks_are_reported_all_the_same(
     broken: dg.ExecuteInProcessResult, ranked: Path
 ) -> None:
-    accounts = read_table(ACCOUNTING, partition_path(ranked / "tables", "accounting", "panel", "first"))
+    accounts = read_table(ACCOUNTING, partition_path(ranked / "tables", "accounting", "panel", "second"))
     assert not broken.success
     assert names(broken) == expected(*tables_of_job("fit"), *tables_of_job("expand"))
     failed = {e.check_name: e for e in broken.get_asset_check_evaluations() if not e.passed}
@@ -150,35 +148,37 @@ def checked_without_a_partition(small: SmallHome, table: str) -> Evaluations:
 
 
 def test_checks_without_a_partition_look_at_all_that_is_stored(small: SmallHome) -> None:
-    small.make(tables_of_job("expand"), PANEL_FIRST)  # Dagster knows of a materialisation
+    small.make(RECIPES["resolution"].tables, PANEL_SECOND)  # Dagster knows of a materialisation
     found = checked_without_a_partition(small, "lunguage_plus_plus")
     names = ("expectations", "conflict_free", "p_in_range")
-    assert set(found) == {(name, partition) for name in names for partition in (None, "panel|first")}
+    assert set(found) == {
+        (name, partition) for name in names for partition in (None, "panel|first", "panel|second")
+    }
     assert all(evaluation.passed for evaluation in found.values())
-    assert found["p_in_range", None].metadata["partitions"].value == 1
+    assert found["p_in_range", None].metadata["partitions"].value == 2
     assert found["conflict_free", "panel|first"].metadata["violations"].value == 0
 
 
 def test_a_look_at_all_that_is_stored_names_the_partitions_that_fail(small: SmallHome) -> None:
-    good = Path(str(partition_path(small.home.tables, "accounting", "panel", "first")))
+    good = Path(str(partition_path(small.home.tables, "accounting", "panel", "second")))
     accounts = read_table(ACCOUNTING, good)
     store_unchecked(ACCOUNTING, accounts.assign(balanced=False), good.with_name("broken.parquet"))
     found = checked_without_a_partition(small, "accounting")
     of_partitions = [partition for name, partition in found if name == "accounts_balance"]
-    assert of_partitions == ["panel|first", "panel|broken", None], "the UI shows what fails"
+    assert of_partitions == ["panel|first", "panel|second", "panel|broken", None], "what fails is last"
     assert found["accounts_balance", "panel|first"].passed
     whole = found["accounts_balance", None]
     assert not whole.passed
-    assert whole.metadata["partitions"].value == 2
+    assert whole.metadata["partitions"].value == 3
     assert whole.metadata["failing"].value == "panel|broken"
     assert "`quality_of_result`" in str(whole.metadata["remedy"].value)
 
 
 def test_checks_of_a_table_of_which_nothing_is_stored_say_what_to_launch(small: SmallHome) -> None:
-    for found in checked_without_a_partition(small, "judge_agreement").values():
+    for found in checked_without_a_partition(small, "structuring_agreement").values():
         assert not found.passed
         assert found.severity is dg.AssetCheckSeverity.WARN
-        assert "launch the job `analyse`" in str(found.metadata["remedy"].value)
+        assert "launch the job `analyse_structuring`" in str(found.metadata["remedy"].value)
 
 
 def due(small: SmallHome, job: str) -> list[dg.RunRequest]:
@@ -191,9 +191,9 @@ def made_by(job: str) -> tuple[str, ...]:
 
 def test_at_night_what_was_made_since_the_last_look_is_looked_at_once(small: SmallHome) -> None:
     assert due(small, "quality_of_batch") == []
-    small.make(tables_of_job("ingest"), "first")
+    small.make(tables_of_job("ingest"), "second")
     (request,) = due(small, "quality_of_batch")
-    assert request.partition_key == "first"
+    assert request.partition_key == "second"
     assert {check.asset_key.path[-1] for check in request.asset_check_keys or ()} == set(
         tables_of_job("ingest")
     )
@@ -202,13 +202,13 @@ def test_at_night_what_was_made_since_the_last_look_is_looked_at_once(small: Sma
         asset_selection=set(), asset_check_selection=set(request.asset_check_keys or ())
     ).execute_in_process(
         instance=small.instance,
-        tags={**request.tags, **RULES_TAG, "dagster/partition": "first"},
+        tags={**request.tags, **RULES_TAG, "dagster/partition": "second"},
         raise_on_error=False,
     )
     assert looked.success
     assert request.tags[NEWEST] == small.instance.get_runs()[0].tags[NEWEST]
     assert due(small, "quality_of_batch") == []
-    small.make(tables_of_job("ingest"), "first")
+    small.make(tables_of_job("ingest"), "second")
     assert len(due(small, "quality_of_batch")) == 1
 
 
@@ -220,6 +220,11 @@ def test_the_nightly_looks_run_by_themselves_only_where_automation_does(tmp_path
             nightly = [found for found in schedules if found.name.startswith("nightly_quality")]
             assert {found.job_name for found in nightly} == set(QUALITY)
             assert {found.default_status.value for found in nightly} == {status}
+    with (
+        dg.DagsterInstance.local_temp(str(tmp_path)) as instance,
+        dg.build_schedule_context(instance) as context,
+    ):
+        assert nightly[0].evaluate_tick(context).run_requests == [], "nothing was made"
 
 
 def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
@@ -244,7 +249,7 @@ def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_pa
 def test_no_check_metadata_carries_report_text(
     looked_at: dg.ExecuteInProcessResult, broken: dg.ExecuteInProcessResult, ranked: Path
 ) -> None:
-    findings = read_table(TABLES["findings"], partition_path(ranked / "tables", "findings", "first"))
+    findings = read_table(TABLES["findings"], partition_path(ranked / "tables", "findings", "second"))
     sentences = {sentence for sentence in findings["sent"] if len(sentence) > 20}
     assert sentences
     shown = "".join(

@@ -22,7 +22,7 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions
 from lunguage_assets.orchestration.runs.backfill import NoDaemon, plan_backfill, queue
-from lunguage_assets.orchestration.runs.everything import OP
+from lunguage_assets.orchestration.runs.everything import hand_over_everything
 
 NEW = '\n[judges.new]\nprovider = "cues"\ndescription = "A judge that somebody has just added."\n'
 
@@ -121,7 +121,9 @@ def test_the_job_everything_hands_its_plan_to_the_daemon_as_one_backfill(
 ) -> None:
     job = served.definitions.resolve_job_def("everything")
     unknown = job.execute_in_process(
-        {"ops": {OP: {"config": {"ranker": "oracle"}}}}, instance=served.instance, raise_on_error=False
+        {"ops": {hand_over_everything.name: {"config": {"ranker": "oracle"}}}},
+        instance=served.instance,
+        raise_on_error=False,
     )
     failure = unknown.get_step_failure_events()[0].step_failure_data.user_failure_data
     assert "ranker 'oracle' is not known" in str(failure and failure.description)

@@ -13,8 +13,7 @@ from profiles import examples
 
 from lunguage_assets.structuring.contract import SectionedReport, StructuredReport
 from lunguage_assets.structuring.model.anchoring import Anchored, anchored
-from lunguage_assets.structuring.model.answers import parse_answer
-from lunguage_assets.structuring.model.schema import ACCOUNTS, REASONS, answer_schema
+from lunguage_assets.structuring.model.schema import ACCOUNTS, REASONS, answer_schema, parse_answer
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
 from lunguage_assets.tables.text import ACCOUNTS as TABLE_ACCOUNTS
 

@@ -15,15 +15,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import coins, mix, text_hash, text_hashes
-from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
+from lunguage_assets.explicit.analysis.agreement_rows import (
+    NOT_DEFINED,
+    agreement_frame,
+    agreement_row,
+    coefficient_rows,
+)
 from lunguage_assets.explicit.analysis.experts.expert_views import OCCUPATION
 from lunguage_assets.explicit.analysis.experts.experts import MISSING, UNREADABLE, Experts, Responses
 from lunguage_assets.explicit.analysis.reliability import (
     MeasuredValue,
-    fleiss_kappa,
     independent,
     interval,
-    krippendorff_alpha,
     mean_defined,
     pairwise_agreement,
     ratio,
@@ -93,11 +96,7 @@ def expert_agreement(
         if group == "all" or len(members) > 1:
             rows += _among_experts(responses, group, members, settings)
     rows = [{**row, "experts": len(groups[row["group"]])} for row in rows]
-    order = {measure: i for i, measure in enumerate(EXPERT_AGREEMENT.column("measure").choices)}
-    rows.sort(
-        key=lambda row: (order[row["measure"]], row["coding"], row["group"], row["first"], row["second"])
-    )
-    return EXPERT_AGREEMENT.frame(rows)
+    return agreement_frame(EXPERT_AGREEMENT, rows)
 
 
 def _groups(responses: Responses, experts: Experts) -> dict[str, Integers]:
@@ -221,27 +220,11 @@ def _among_experts(
     mean = table.mean()
     apart = {"two experts without a common answer": len(table.pairs) - mean.n}
     yield agreement_row("with expert", mean, left_out=apart, group=group)
-    answers = (position >= 0).sum(axis=1)
-    incomplete = {"pair not answered by every expert": int((answers < len(members)).sum())}
-    unpaired = {"pair with fewer than two answers": int((answers < 2).sum())}
-    for coding, ratings in (("phrase", _as_phrases(responses, position)), ("position", position)):
-        kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
-        same = {"coding": coding, "group": group}
-        yield agreement_row("fleiss kappa", kappa, left_out=incomplete, **same)
-        yield agreement_row("krippendorff alpha", alpha, left_out=unpaired, **same)
-
-
-def _as_phrases(responses: Responses, position: Integers) -> Integers:
-    """Number of the chosen phrase instead of its place; missing answers stay negative."""
-    number = {phrase: i for i, phrase in enumerate(sorted({*responses.phrase_1, *responses.phrase_2}))}
-    shown = np.array(
-        [[number[a], number[b]] for a, b in zip(responses.phrase_1, responses.phrase_2, strict=True)],
-        dtype=np.int64,
-    )
-    phrases: Integers = np.where(
-        position >= 0, np.take_along_axis(shown.reshape(-1, 2), np.maximum(position, 0), axis=1), position
-    )
-    return phrases
+    numbers = pd.Index(sorted({*responses.phrase_1, *responses.phrase_2}))
+    sides = (responses.phrase_1, responses.phrase_2)
+    shown = np.stack([numbers.get_indexer(pd.Index(side)) for side in sides], axis=1)
+    incomplete, unpaired = "pair not answered by every expert", "pair with fewer than two answers"
+    yield from coefficient_rows(position, shown, resampling, incomplete, unpaired, group=group)
 
 
 def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:

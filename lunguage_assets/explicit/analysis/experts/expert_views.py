@@ -38,10 +38,7 @@ def by_expert(agreement: pd.DataFrame, experts: Experts) -> pd.DataFrame:
     cells = pd.concat([single, turned], ignore_index=True)
     cells = cells.assign(
         line=cells["first"].map(titles).astype("object"),
-        second=[
-            titles[second] if measure == "with expert" else second
-            for measure, second in zip(cells["measure"].tolist(), cells["second"].tolist(), strict=True)
-        ],
+        second=cells["second"].where(cells["measure"] != "with expert", cells["second"].map(titles)),
     )
     return _square(cells).reindex(index=list(titles.values()))
 

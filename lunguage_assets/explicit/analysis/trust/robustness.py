@@ -51,16 +51,8 @@ def ranking_robustness(
         for repeat in range(repeats):
             kept = kept_answers(answers, comparisons, mix(text_hash(settings.seed, "half"), repeat))
             mu = _replayed(answers, kept, repeat, settings)
-            changes = _changes(mu, stored)
-            rows.append(
-                {
-                    "comparisons": comparisons,
-                    "repeat": repeat,
-                    "answers": len(kept),
-                    **changes,
-                    "ranking_version": version,
-                }
-            )
+            row = {"comparisons": comparisons, "repeat": repeat, "answers": len(kept)}
+            rows.append({**row, **_changes(mu, stored), "ranking_version": version})
     return RANKING_ROBUSTNESS.frame(rows)
 
 

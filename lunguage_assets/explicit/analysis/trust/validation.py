@@ -271,20 +271,12 @@ def _rows(configuration: Configuration, curves: Curves, number: int, version: st
     fitted, stopped, steps = curves.fitted[number], curves.stopped[number], curves.steps[number]
     distance = curves.distance[number].astype(np.float64)
     until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
-    by_seed = np.where(fitted[..., None], distance, np.nan)
     with_place = distance[fitted]
     at_end = np.take_along_axis(distance, until, axis=2)[fitted]
-    seeds = [
-        part[~np.isnan(part[:, 0])].mean(axis=0)
-        for part in np.moveaxis(by_seed, 1, 0)
-        if not np.isnan(part[:, 0]).all()
-    ]
+    seeds = [distance[placed, seed].mean(axis=0) for seed, placed in enumerate(fitted.T) if placed.any()]
     number_of_steps = np.arange(1, STEPS + 1)
     constant = {
-        "strategy": configuration.strategy,
-        "judges": configuration.judges,
-        "opponent_limit": configuration.opponent_limit,
-        "panel_steps": configuration.panel_steps,
+        **vars(configuration),
         "unfitted": int((~fitted).sum()),
         "phrases": fitted.shape[0],
         "seeds": fitted.shape[1],
