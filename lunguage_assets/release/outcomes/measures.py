@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 BINS = 10
 READERS = 21
 """Readings by which a distribution over readers is represented."""
+_QUANTILES = ndtri((np.arange(READERS) + 0.5) / READERS)
 
 
 BIN = ("cells", "mean_p", "mean_low", "mean_high", "observed", "observed_low", "observed_high")
@@ -81,7 +82,7 @@ def readers_around(p: float, deviation: float) -> Floats:
     """
     if not 0.0 < p < 1.0:
         return np.array([p])
-    return np.asarray(expit(logit(p) + deviation * ndtri((np.arange(READERS) + 0.5) / READERS)))
+    return np.asarray(expit(logit(p) + deviation * _QUANTILES))
 
 
 def distribution_brier(readers: Sequence[Floats], outcome: Floats) -> float:

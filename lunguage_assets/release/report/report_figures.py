@@ -259,9 +259,8 @@ def conflict_figure(material: Material) -> Figure:
         for kind in CONFLICT_TYPES
         for source in CONFLICT_SOURCES
     }
-    rounded = (
-        f" Rounded to multiples of {material.disclosure.threshold}." if material.disclosure.withholds else ""
-    )
+    told = material.disclosure
+    rounded = f" Rounded to multiples of {told.threshold}." if told.withholds else ""
     return Figure(
         "conflicts.png",
         "Conflicts by type",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from killed_process import killed_at, looked_at
+from killed_process import looked_at
 from platform_support import contents
 from small_release import Made
 
@@ -83,24 +83,3 @@ def test_a_killed_release_is_invisible_and_the_next_one_has_the_same_bytes(
         write(invented, state)
         assert contents(state) == expected, f"left before change {step}"
     assert (whole / LATEST).read_text() == "v2\n"
-
-
-def test_what_is_seen_before_a_change_is_what_a_process_killed_there_leaves(
-    begun: Path, invented: Made, tmp_path: Path
-) -> None:
-    """So that one run may stand for as many killed ones."""
-    step = 150
-    seen, killed, kept = (tmp_path / name for name in ("seen", "killed", "kept"))
-    for copy in (seen, killed):
-        shutil.copytree(begun, copy)
-
-    def look(number: int) -> None:
-        if number == step:
-            shutil.copytree(seen, kept)
-
-    looked_at(look, lambda: write(invented, seen))
-    assert killed_at(step, lambda: write(invented, killed))
-    assert any(path.startswith(".version.tmp") for path in contents(killed)), "it was half-made"
-    assert {path: len(made) for path, made in contents(killed).items()} == {
-        path: len(made) for path, made in contents(kept).items()
-    }

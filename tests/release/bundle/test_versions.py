@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from killed_process import looked_at
+from killed_process import killed_at, looked_at
 from platform_support import contents
 
 from lunguage_assets.errors import ConfigurationError
@@ -150,6 +150,23 @@ def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_sam
         assert contents(state) == contents(undisturbed)
     assert len(states) > 15
     assert first not in {path.name for path in folder.glob("v*")}
+
+
+@pytest.mark.parametrize("step", [8, 12])
+def test_what_is_seen_before_a_change_is_what_a_process_killed_there_leaves(
+    step: int, tmp_path: Path
+) -> None:
+    """So that one run may stand for as many killed ones."""
+    seen, killed, kept = (tmp_path / name for name in ("seen", "killed", "kept"))
+    for folder in (seen, killed):
+        publish(folder, FIRST)
+    looked_at(
+        lambda number: shutil.copytree(seen, kept) if number == step else None,
+        lambda: publish(seen, SECOND, keep=1),
+    )
+    assert killed_at(step, lambda: publish(killed, SECOND, keep=1))
+    assert any(path.startswith(".version.tmp") for path in contents(killed)), "it was half-made"
+    assert sorted(contents(killed).values()) == sorted(contents(kept).values())
 
 
 def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def text(told_story: StudyStory) -> str:
 # what is explained
 
 
-@examples(25)
+@examples(15)
 @given(reported)
 def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) -> None:
     tables = tables_of(rows)

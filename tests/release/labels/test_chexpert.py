@@ -112,7 +112,7 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
     assert probability["Pneumonia"].iloc[0] == 0.7
 
 
-@examples(25)
+@examples(15)
 @given(reported)
 def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(rows: list[Said]) -> None:
     outcome, (_, _, delivered) = run(rows), frames(rows)

@@ -281,7 +281,7 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
     assert (found["source"], found["p"], found["p_high"]) == ("denied", 0.2, 0.4)
 
 
-@examples(25)
+@examples(15)
 @given(reported)
 def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]) -> None:
     outcome = run(rows)

@@ -49,7 +49,7 @@ delivered = st.fixed_dictionaries(
 )
 
 
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(delivered, min_size=1, max_size=9))
 def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_are_noted(
     tmp_path: Path, said: list[dict[str, str]]
