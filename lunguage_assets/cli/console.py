@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +63,11 @@ class RunDisplay:
         if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
             self._last = time.monotonic()
             for judge in self._stage.totals():
-                click.echo(f"    {judge.line()}")
+                _tell(f"    {judge.line()}")
 
     def sign_of_life(self) -> None:
         """A line about what is being done, where no terminal shows it."""
-        click.echo(f"    still at {self._doing}, for {spell(time.monotonic() - self._began)}")
+        _tell(f"    still at {self._doing}, for {spell(time.monotonic() - self._began)}")
 
     def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
@@ -76,6 +76,12 @@ class RunDisplay:
     def __rich__(self) -> Group:
         judges = self._stage.totals()
         return Group(self._progress, *([judges_table(judges)] if judges else []))
+
+
+def _tell(line: str) -> None:
+    """A line from another thread than the run's: a reader who has gone (`| head`) stops no judge."""
+    with suppress(OSError):
+        click.echo(line)
 
 
 def judges_table(judges: Sequence[JudgeTotal]) -> RichTable:

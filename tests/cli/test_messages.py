@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -14,6 +17,7 @@ from lunguage_assets.cli import console
 from lunguage_assets.cli.main import commands
 from lunguage_assets.current.plan import Stage
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.settings import load_settings
 
 JUDGES = """
@@ -127,6 +131,20 @@ def test_without_a_terminal_a_stage_gives_signs_of_life(capsys: pytest.CaptureFi
         "[1/1] analyse (panel)",
         "    still at analyse (panel), for 0 s",
     ]
+
+
+def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(console, "PLAIN_LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(sys, "stdout", Gone())
+    display = console.RunDisplay()
+    display.sign_of_life()
+    display.note(Progress("gpt", "compare", 1, 4, 0, 1, 1, 0, 10, 1, 0.5))
+    (told,) = display.spent()
+    assert (told.judge, told.settled) == ("gpt", 1)
 
 
 def test_analyses_say_that_the_release_lacks_them_only_where_it_does(

@@ -39,6 +39,7 @@ def test_a_configuration_that_nobody_edited_is_renewed_and_an_edited_one_is_kept
     assert configuration_of(home) == "missing"
     prepare_dagster_home(home)
     assert configuration_of(home) == "packaged"
+    assert (home.dagster / "history" / "runs.db").exists(), "before webserver and daemon open it at once"
     assert file.read_text().startswith(dagster_yaml().read_text())
     newer = tmp_path / "newer.yaml"
     newer.write_text(dagster_yaml().read_text() + "# newer\n")
