@@ -72,7 +72,8 @@ class Door:
 
     def refusal(self, asked: HTTPConnection) -> tuple[int, str] | None:
         """Status and words for a request that is not answered; None for one that is."""
-        if asked.headers.get("host", "") not in self.hosts:
+        hosts = asked.headers.getlist("host")
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
             return 421, "This server does not answer under this name."
         if self._from_another_site(asked):
             return 403, "A page of another site may not ask this server."

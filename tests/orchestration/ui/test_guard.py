@@ -70,6 +70,12 @@ def test_the_first_opening_never_leads_to_another_site() -> None:
     assert client().get(f"{OWN}//evil.example/?token={TOKEN}").headers["location"] == "/evil.example/"
 
 
+def test_of_two_hosts_none_is_believed() -> None:
+    both = [("Host", "127.0.0.1:3000"), ("Host", "evil.example")]
+    assert entered().get("/", headers=both).status_code == 421
+    assert entered().get("/", headers=both[::-1]).status_code == 421
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3000", "127.0.0.1", "127.0.0.1:3001", ""])
 def test_a_foreign_host_is_refused_also_with_the_token(host: str) -> None:
     """DNS rebinding: the page's own name now leads to this machine."""
