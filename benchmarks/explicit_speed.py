@@ -42,7 +42,7 @@ def timed(what: str, work: Callable[[], T]) -> T:
 
 
 def main(reports: int, pairs: int) -> None:
-    settings, configuration = ExplicitSettings(), load_judges()
+    settings, configuration = ExplicitSettings(fit_log=False), load_judges()
     panel = [make_judge(key, configuration) for key in configuration.panel_members]
     with tempfile.TemporaryDirectory() as folder:
         write_sample(Path(folder), reports)
@@ -74,10 +74,11 @@ def main(reports: int, pairs: int) -> None:
         f"ranking of {len(answers.phrases)} phrases, {settings.bootstrap} resamples",
         lambda: reference_ranking(vocabulary, matches, settings),
     )
-    frame = timed(
+    fitted = timed(
         f"fitted probabilities, {len(hedges)} pairs",
         lambda: fit_pairs(findings, hedges, vocabulary, ranking, panel, published_anchors(), settings),
     )
+    frame = fitted.probabilities
     known = (
         frame.merge(hedges[["finding_id", "masked_sentence"]], on="finding_id")["masked_sentence"]
         .dropna()

@@ -376,6 +376,22 @@ def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_thr
     }
 
 
+def test_a_correlation_ranks_anew_the_phrases_that_both_have() -> None:
+    panel = simulated_panel(("gemini", "gpt"), phrases=8, repetitions=4)
+    gpt = panel["gpt"]
+    met = (gpt[["phrase_a", "phrase_b"]] == "phrase 03").any(axis=1)
+    panel["gpt"] = gpt.assign(answer=gpt["answer"].mask(met, "invalid"), winner=gpt["winner"].mask(met))
+    once = ExplicitSettings(orders=1, bootstrap=0)
+    row = ranking_correlations(panel, {}, once).iloc[0]
+    known = vocabulary([f"phrase {i:02d}" for i in range(8)])
+    one, other = (reference_ranking(known, {judge: panel[judge]}, once) for judge in ("gemini", "gpt"))
+    both = one.merge(other, on="phrase")
+    both = both[both["phrase"] != "phrase 03"]
+    expected = spearmanr(both["mu_x"], both["mu_y"]).statistic
+    assert (row["spearman"], row["n_phrases"]) == (pytest.approx(expected), 7)
+    assert row["spearman"] < 1.0
+
+
 def test_without_matches_there_are_no_correlations() -> None:
     assert len(ranking_correlations({"ann": HAND["ann"].head(0)}, {}, SETTINGS)) == 0
     assert len(ranking_correlations({}, {}, SETTINGS)) == 0
