@@ -143,7 +143,7 @@ class CheckSettings(_Options):
 class Settings(_Options):
     """All options."""
 
-    as_published: bool = False
+    as_published: bool = Field(default=False, strict=True)
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
     implicit: ImplicitSettings = ImplicitSettings()
@@ -234,8 +234,8 @@ def note_as_published(home_file: Path) -> None:
 
 def _override(values: dict[str, Any], own: dict[str, Any]) -> None:
     for group, options in own.items():
-        if isinstance(options, dict):
-            values.setdefault(group, {}).update(options)
+        if isinstance(options, dict) and isinstance(values.setdefault(group, {}), dict):
+            values[group].update(options)
         else:
             values[group] = options
 

@@ -21,6 +21,16 @@ def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path) -> None:
         load_settings(file)
 
 
+@pytest.mark.parametrize("text", ['as_published = "yes"', "as_published = 1", "[as_published]\nmode = 1"])
+def test_whether_the_papers_options_count_is_true_or_false_and_nothing_alike(
+    tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigurationError, match=r"settings.toml, option as_published: .* valid boolean"):
+        load_settings(file)
+
+
 def test_the_file_of_defaults_has_every_option_with_its_default_and_says_what_it_means() -> None:
     assert load_settings() == Settings()
     lines = resource("settings.toml").read_text(encoding="utf-8").splitlines()

@@ -161,10 +161,9 @@ class Vocabulary:
         self._in_locations = _Spellings(forms.words, forms.locations)
         self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
         self._locations = {spelling: _one_of(spelling, found) for spelling, found in locations.items()}
-        self._named = cache(
-            lambda ent: self._settled(plain(ent), self._findings, self._in_findings, self._whole)
-        )
-        self._placed = cache(lambda location: self._settled_places(frozenset(location.split(","))))
+        # Dictionaries, no caches around methods: such a circle would keep every batch's names in memory.
+        self._known_names: dict[str, str] = {}
+        self._known_places: dict[str, tuple[str, ...]] = {}
         self._spellings: dict[str, tuple[str, ...]] | None = None
 
     @classmethod
@@ -178,11 +177,18 @@ class Vocabulary:
 
         An unknown name comes back in lower case, with single blanks and in the singular.
         """
-        return self._named(ent)
+        known = self._known_names.get(ent)
+        if known is None:
+            known = self._settled(plain(ent), self._findings, self._in_findings, self._whole)
+            self._known_names[ent] = known
+        return known
 
     def location_parts(self, location: str) -> tuple[str, ...]:
         """The set of places in a location cell: canonical comma parts, sorted and distinct."""
-        return self._placed(location)
+        known = self._known_places.get(location)
+        if known is None:
+            known = self._known_places[location] = self._settled_places(frozenset(location.split(",")))
+        return known
 
     def word_forms(self, word: str) -> set[str]:
         """Singular and plurals of one word, lower case."""

@@ -49,7 +49,9 @@ def store_batches(
         InputError: the delivery is not what was surveyed.
     """
     staging = {part: _staging(batches, batch) for part, batch in new.items()}
-    copied = [path for path in (*delivery.files, delivery.folder / DECLARATION) if path.is_file()]
+    copied = [*delivery.files]
+    if (declaration := delivery.folder / DECLARATION).is_file():
+        copied.append(declaration)
     if parts is not None and delivery.texts is not None:
         copied = [path for path in copied if path not in delivery.texts.files]
         places = {part: folder / PACKED for part, folder in staging.items()}

@@ -121,18 +121,11 @@ def list_entries(url: str) -> Listing:
     found = [seen for seen in found if not _hidden(seen)]
     files = [seen for seen in found if not seen.is_folder]
     shared = tuple(file for file in files if file.published in (DECLARATION, VOCABULARY))
-    others = [
-        file
-        for file in files
-        if (file.published == METADATA or not _FORM.search(file.name)) and not file.oddity
-        if file not in shared
-    ]
+    others = [file for file in files if file.published == METADATA or not _FORM.search(file.name)]
+    others = [file for file in others if file not in shared and not file.oddity]
+    passed = {file.name for file in (*shared, *others)}
     return Listing(
-        [
-            _entry(seen, markers.get(f"{seen.name}.done"), root)
-            for seen in found
-            if seen not in shared and seen not in others
-        ],
+        [_entry(seen, markers.get(f"{seen.name}.done"), root) for seen in found if seen.name not in passed],
         Entry("", root, True, shared, _signature(shared)),
         [file.name for file in others],
     )

@@ -12,6 +12,7 @@ import re
 import shutil
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -71,22 +72,23 @@ def see(path: UPath, place: UPath) -> Seen | None:
 
 
 def inside(folder: UPath, place: UPath) -> list[Seen]:
-    """What lies in a folder, by name; nothing when it was removed meanwhile."""
-    try:
-        found = [seen for path in folder.iterdir() if (seen := see(path, place)) is not None]
-    except FileNotFoundError:
-        return []
+    """What lies in a folder, by name."""
+    found = (seen for path in folder.iterdir() if (seen := see(path, place)) is not None)
     return sorted(found, key=lambda seen: seen.name)
 
 
 def files_below(top: Sequence[Seen], place: UPath, passed_over: re.Pattern[str] | None = None) -> list[Seen]:
-    """All files in the folders among these, at any depth; names of some folders are `passed_over`."""
+    """All files in the folders among these, at any depth; names of some folders are `passed_over`.
+
+    A folder that was removed meanwhile has none.
+    """
     files = []
     for folder in top:
         if folder.is_folder and not (passed_over and passed_over.search(folder.name)):
-            found = inside(folder.path, place)
-            files += [file for file in found if not file.is_folder]
-            files += files_below(found, place, passed_over)
+            with suppress(FileNotFoundError):
+                found = inside(folder.path, place)
+                files += [file for file in found if not file.is_folder]
+                files += files_below(found, place, passed_over)
     return files
 
 

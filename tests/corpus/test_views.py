@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from delivered_rows import Deliver, noted, row
 
+from lunguage_assets.corpus.side_files import split_metadata
 from lunguage_assets.corpus.views import image_views, parse_default_view, written
 from lunguage_assets.errors import ConfigurationError, InputError
 
@@ -106,3 +109,15 @@ def test_an_unknown_default_view_is_a_configuration_error() -> None:
     assert parse_default_view("") == ""
     with pytest.raises(ConfigurationError, match="sideways"):
         parse_default_view("pa, sideways")
+
+
+def test_of_two_columns_of_one_name_in_any_case_the_first_counts_in_the_file_and_in_its_parts(
+    deliver: Deliver, tmp_path: Path
+) -> None:
+    table = HEADER.replace("study_id,", "study_id,STUDY_ID,VIEWPOSITION,") + "s50000001,s50000002,LL,AP,,\n"
+    [report] = deliver([row(0)], metadata=table).reports.to_dict("records")
+    assert report["view_information"] == "lateral"
+    whole, parts = tmp_path / "whole.csv", {tmp_path / study: {f"s5000000{study}"} for study in "12"}
+    whole.write_text(table, encoding="utf-8")
+    split_metadata(whole, parts)
+    assert [len(part.read_text(encoding="utf-8").splitlines()) for part in parts] == [2, 1]

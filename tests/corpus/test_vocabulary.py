@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from pathlib import Path
 
 import pytest
@@ -243,3 +245,15 @@ def test_a_spelling_under_two_forms_is_a_configuration_error(tmp_path: Path) -> 
     file.write_text("words: {}\n", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="findings"):
         read_forms(file)
+
+
+def test_a_vocabulary_that_nobody_needs_any_more_leaves_the_memory_at_once() -> None:
+    gc.disable()
+    try:
+        vocabulary = Vocabulary([("pf", "opacities", "opacity")], built_in_forms())
+        assert (vocabulary.finding("Opacities"), vocabulary.location_parts("left")) == ("opacity", ("left",))
+        kept = weakref.ref(vocabulary)
+        del vocabulary
+        assert kept() is None
+    finally:
+        gc.enable()

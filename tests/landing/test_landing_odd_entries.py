@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from landing_drops import DECLARED, Landing, csv
+from upath import UPath
 
 from lunguage_assets.landing import contents as landing_contents
-from lunguage_assets.landing import passes
+from lunguage_assets.landing import entries, passes
 from lunguage_assets.landing.passes import SharedFileWrong
 from lunguage_assets.landing.seen import Seen
 
@@ -211,6 +213,37 @@ def test_a_delivery_that_is_removed_while_it_is_read_stops_nothing(
     monkeypatch.undo()
     on_disk.settle()
     assert "good" in on_disk.batches
+
+
+def test_a_folder_that_goes_while_it_is_looked_into_is_no_empty_one(
+    on_disk: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk.drop("f/Lunguage.csv", csv(1))
+    looked_into = entries.inside
+
+    def removing(folder: UPath, place: UPath) -> list[Seen]:
+        if folder.name in gone:
+            shutil.rmtree(folder.path)
+        return looked_into(folder, place)
+
+    monkeypatch.setattr(entries, "inside", removing)
+    gone = {"f"}
+    assert [entry.hindrance for entry in entries.list_entries(on_disk.url).entries] == ["it cannot be read"]
+    gone = {Path(on_disk.url).name}
+    with pytest.raises(entries.LandingUnreachable, match=r"cannot be read \(FileNotFoundError\)"):
+        entries.list_entries(on_disk.url)
+
+
+def test_the_look_at_files_of_another_kind_compares_them_not_all_with_all(
+    on_disk: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+    monkeypatch.setattr(Seen, "__eq__", lambda one, other: bool(compared.append(one)) or one is other)
+    for number in range(100):
+        (Path(on_disk.url) / f"{number}.jpg").touch()
+    on_disk.drop("corpus.toml", DECLARED)
+    assert len(entries.list_entries(on_disk.url).others) == 100
+    assert len(compared) <= 100
 
 
 def test_a_folder_of_thousands_of_files_lands_in_seconds(on_disk: Landing) -> None:
