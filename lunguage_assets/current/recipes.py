@@ -36,7 +36,7 @@ class Input:
     `optional`: read when it is there. The release shows analyses of its ranker, and does without them.
 
     `of_texts`: read only of batches that were delivered as raw reports; other batches have no such table.
-    Dagster draws the line and loads nothing.
+    Dagster draws the line all the same.
     """
 
     table: str
@@ -58,7 +58,7 @@ class Recipe:
         code: raised by one whenever the code of the step gives another result for the same inputs.
         asks_judges: whether making it may cost money.
         on_request: an analysis, which nothing follows from.
-        by_query: it reads the complete batches of its ranker by SQL, a part at a time; Dagster loads nothing.
+        by_query: it reads the complete batches of its ranker by SQL, a part at a time; no table whole.
     """
 
     tables: tuple[str, ...]

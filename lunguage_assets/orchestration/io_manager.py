@@ -53,12 +53,17 @@ class ParquetTables(dg.IOManager):
             {"path": dg.MetadataValue.path(str(path)), "dagster/row_count": len(obj.frame)}
         )
 
-    def load_input(self, context: dg.InputContext) -> pd.DataFrame:
-        """A stored partition, for assets and notebooks of other people: own steps read for themselves."""
-        table = context.asset_key.path[-1]
+    def load_input(self, context: dg.InputContext) -> pd.DataFrame | dict[str, pd.DataFrame]:
+        """A stored partition, or several by their keys, for assets and notebooks of other people: own steps
+        read for themselves.
+        """
+        table, partitions = context.asset_key.path[-1], list(context.asset_partition_keys)
         with plain_failures():
-            keys = store_keys(context.asset_partition_key, PARTITIONED_BY[table])
-            return stored_table(self._root, table, keys)
+            frames = {
+                key: stored_table(self._root, table, store_keys(key, PARTITIONED_BY[table]))
+                for key in partitions
+            }
+        return frames[partitions[0]] if len(partitions) == 1 else frames
 
 
 def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.DataFrame:

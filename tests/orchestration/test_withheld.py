@@ -68,10 +68,12 @@ def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted(
     assert raised.value.description.startswith("nothing stored: unexpected KeyError in ")
     assert "in burst" in told
     assert QUOTED not in told
+    assert not raised.value.allow_retries
 
 
 def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -> None:
-    with pytest.raises(dg.Failure, match="name another folder"), plain_failures():
+    with pytest.raises(dg.Failure, match="name another folder") as raised, plain_failures():
         raise ConfigurationError("name another folder")
+    assert not raised.value.allow_retries, "the same again would fail the same way"
     with pytest.raises(KeyboardInterrupt), plain_failures():
         raise KeyboardInterrupt
