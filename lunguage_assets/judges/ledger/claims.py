@@ -243,15 +243,16 @@ class _Room:
         terms = self._terms
         if self._open >= terms.in_flight or self._own >= max(1, terms.in_flight // self._parts):
             return _LOOK_AGAIN_S
-        for limit, (all_, own), amount in (
-            (terms.requests_per_minute, self._calls, 1),
-            (terms.tokens_per_minute, self._tokens, tokens),
+        # a call in flight may soon give back tokens that it did not use
+        for limit, (all_, own), amount, longest_s in (
+            (terms.requests_per_minute, self._calls, 1, _LONGEST_WAIT_S),
+            (terms.tokens_per_minute, self._tokens, tokens, _LOOK_AGAIN_S if self._open else _LONGEST_WAIT_S),
         ):
             if limit is None:
                 continue
             # what is larger than all of a limit, or of its part, goes alone
             if (all_ > 0 and all_ + amount > limit) or (own > 0 and own + amount > limit / self._parts):
-                return min(max(self._oldest + WINDOW_S - self._now, _LOOK_AGAIN_S), _LONGEST_WAIT_S)
+                return min(max(self._oldest + WINDOW_S - self._now, _LOOK_AGAIN_S), longest_s)
         return 0.0
 
     def _read_minute(self, connection: sa.Connection) -> None:

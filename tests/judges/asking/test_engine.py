@@ -232,6 +232,15 @@ def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
     assert counts(ledger)["valid"] == 60
 
 
+def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
+    one_call = estimated_input_tokens(question(1).prompt) + 10
+    silent = FakeModel(answer=always(reply("sentence_1", input_tokens=0, output_tokens=0, metered=False)))
+    limits = {"deadline_s": 30, "tokens_per_minute": 3.5 * one_call}
+    with pytest.raises(JudgeIncomplete, match="deadline of 30 s"):
+        asked(questions(20), silent, ledger, limits=limits, fake_time=True)
+    assert silent.calls == 3
+
+
 def test_a_deadline_is_not_slept_past(ledger: Ledger) -> None:
     started = time.monotonic()
     refusing = FakeModel(answer=always(ProviderFailure("rate_limited", 429, retry_after=100.0)))

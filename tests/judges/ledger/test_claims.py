@@ -248,6 +248,16 @@ def test_a_minutes_tokens_are_those_used_and_where_nobody_says_those_expected(
     assert times == pytest.approx(waits, abs=1)
 
 
+def test_tokens_are_looked_for_soon_while_a_call_that_may_give_some_back_is_in_flight(place: str) -> None:
+    asked, rate = Asked(Ledger.open(place)), {"tokens_per_minute": 100}
+    asked.claim("a", wish(1, tokens=90), **rate)
+    (verdict,) = asked.claim("a", wish(2, tokens=90), **rate)
+    assert (verdict.kind, verdict.wait_s) == ("wait", 0.25)
+    asked.ledger.record(answered(1, input_tokens=60))
+    (verdict,) = asked.claim("a", wish(2, tokens=90), **rate)
+    assert (verdict.kind, verdict.wait_s) == ("wait", 5.0), "only time frees the rest"
+
+
 def test_a_call_that_the_service_did_not_take_used_no_tokens(tmp_path: Path) -> None:
     asked = Asked(Ledger.open(tmp_path / "ledger.sqlite"))
     for number, (failure, next_one) in enumerate([("overloaded", "go"), ("timeout", "wait")]):
