@@ -62,8 +62,8 @@ def read_as(path: Path, form: type[Form], remedy: str = "Mend or restore the fil
 
 @cache
 def page_template(*parts: str) -> Template:
-    """A Jinja template under `resources/`. Whatever is put into a page is escaped; Markdown shows it as it is.
-    A name that is missing is an error.
+    """A Jinja template under `resources/`. A page escapes whatever is put into it, Markdown shows it as it
+    is; a name that is missing is an error.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
