@@ -62,7 +62,9 @@ def read_as(path: Path, form: type[Form], remedy: str = "Mend or restore the fil
 
 @cache
 def page_template(*parts: str) -> Template:
-    """The Jinja template of an HTML page under `resources/`; whatever is put into it is escaped."""
+    """A Jinja template under `resources/`. A page escapes whatever is put into it, Markdown shows it as it
+    is; a name that is missing is an error.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

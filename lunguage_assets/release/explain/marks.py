@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -92,20 +93,22 @@ def nearest(phrase: str, text: str, begin: int, end: int, place: int) -> list[tu
 def pieces(text: str, spans: Iterable[ReadSpan], sentences: Sequence[ReadSentence]) -> list[Piece]:
     """The whole text, in order: the pieces joined are the text.
 
-    A piece that several rows share is of the first kind of finding, hedge, detail.
+    A piece that several rows share is of the first kind of finding, hedge, detail. Linear in the spans: a
+    page may be asked for a long text.
     """
     listed = sorted(spans, key=lambda span: span.begin)
     listed = [span for span in listed if 0 <= span.begin < span.end <= len(text)]
     ends = [(one.begin, one.end) for one in listed] + [(one.begin, one.end) for one in sentences]
     cuts = sorted({0, len(text)} | {place for place in chain(*ends) if 0 <= place <= len(text)})
-    return [
-        _piece(
-            text[begin:end],
-            [span for span in listed if span.begin <= begin and end <= span.end],
-            next((sentence for sentence in sentences if sentence.begin <= begin < sentence.end), None),
-        )
-        for begin, end in pairwise(cuts)
-    ]
+    within: dict[int, list[ReadSpan]] = {cut: [] for cut in cuts}
+    around: dict[int, ReadSentence] = {}
+    for span in listed:
+        for cut in cuts[bisect_left(cuts, span.begin) : bisect_left(cuts, span.end)]:
+            within[cut].append(span)
+    for sentence in sentences:
+        for cut in cuts[bisect_left(cuts, sentence.begin) : bisect_left(cuts, sentence.end)]:
+            around.setdefault(cut, sentence)
+    return [_piece(text[begin:end], within[begin], around.get(begin)) for begin, end in pairwise(cuts)]
 
 
 def _piece(text: str, spans: Sequence[ReadSpan], sentence: ReadSentence | None) -> Piece:

@@ -62,12 +62,10 @@ def write_calibration(
         tables[ANCHORS] = as_ratings(anchors)
     else:
         (folder / ANCHORS).unlink(missing_ok=True)
+    written = _write_tables(folder, tables)
     replace_file(folder / "reliability.png", lambda stream: stream.write(picture))
-    replace_text(folder / "calibration.md", page)
-    return [
-        *_write_tables(folder, tables),
-        *(folder / name for name in ("reliability.png", "calibration.md")),
-    ]
+    replace_text(folder / "calibration.md", page)  # last: it speaks of the others
+    return [*written, *(folder / name for name in ("reliability.png", "calibration.md"))]
 
 
 def write_comparison(
@@ -90,12 +88,10 @@ def write_comparison(
     )
     named = {f"{name}.csv": frame for name, frame in tables.items()}
     picture = p_by_answer(values)
+    written = _write_tables(folder, named)
     replace_file(folder / "p_by_answer.png", lambda stream: stream.write(picture))
     replace_text(folder / "comparison.md", page)
-    return [
-        *_write_tables(folder, named),
-        *(folder / name for name in ("p_by_answer.png", "comparison.md")),
-    ]
+    return [*written, *(folder / name for name in ("p_by_answer.png", "comparison.md"))]
 
 
 def _write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> list[Path]:
