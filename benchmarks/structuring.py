@@ -70,7 +70,7 @@ def main() -> None:
         "rules, nothing remembered",
         len(few),
         lambda: [
-            structurer._uncached(sentence.text, sentence.section)
+            structurer._read.__wrapped__(sentence.text, sentence.section)
             for report in few
             for sentence in report.sentences
         ],
