@@ -77,7 +77,7 @@ def main(reports: int, pairs: int) -> None:
     frame = timed(
         f"fitted probabilities, {len(hedges)} pairs",
         lambda: fit_pairs(findings, hedges, vocabulary, ranking, panel, published_anchors(), settings),
-    )
+    ).probabilities
     known = (
         frame.merge(hedges[["finding_id", "masked_sentence"]], on="finding_id")["masked_sentence"]
         .dropna()
