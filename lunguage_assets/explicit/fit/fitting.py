@@ -64,8 +64,10 @@ def fit_pairs(
     sentence key and step; the log is empty when `settings.fit_log` is off.
 
     Args:
-        findings, hedges: `FINDINGS` and `HEDGE_PHRASES` frames of a batch.
-        vocabulary, ranking: `REFERENCE_RANKING` frame, and the `HEDGE_VOCABULARY` that was ranked.
+        findings: `FINDINGS` frame of a batch.
+        hedges: its `HEDGE_PHRASES` frame.
+        vocabulary: the `HEDGE_VOCABULARY` frame that was ranked.
+        ranking: its `REFERENCE_RANKING` frame.
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
         settings: which fit and its options, seed, position.
