@@ -79,13 +79,14 @@ def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame |
             gold rows count in its comparison.
     """
     studies = {key: _studies(frame) for key, frame in read.items()}
-    pairs = [(*pair, set(studies[pair[0]]) | set(studies[pair[1]])) for pair in combinations(studies, 2)]
+    pairs = [
+        (one, mine, other, theirs, {*mine, *theirs})
+        for (one, mine), (other, theirs) in combinations(studies.items(), 2)
+    ]
     if gold is not None and len(gold):
         coded = _studies(gold)
-        pairs = [*((GOLD, key, set(coded)) for key in read), *pairs]
-        studies[GOLD] = coded
-    compared = (_compared(one, studies[one], other, studies[other], of) for one, other, of in pairs)
-    return STRUCTURING_AGREEMENT.frame(chain.from_iterable(compared))
+        pairs = [*((GOLD, coded, key, own, {*coded}) for key, own in studies.items()), *pairs]
+    return STRUCTURING_AGREEMENT.frame(chain.from_iterable(_compared(*pair) for pair in pairs))
 
 
 def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:

@@ -111,6 +111,14 @@ def test_gold_comes_first_counts_its_own_studies_only_and_finds_reworded_sentenc
     assert compared(read, read)["finding"]["agreed"] == 3
 
 
+def test_a_structurer_of_the_name_of_the_gold_rows_is_compared_by_its_own() -> None:
+    table = structuring_agreement({"a": frame(*TWO), GOLD: frame(TWO[0])}, frame(*TWO))
+    found = table[table["field"] == "finding"]
+    assert found[["structurer_1", "structurer_2", "first", "second"]].to_numpy().tolist() == [
+        [GOLD, "a", 2, 2], [GOLD, GOLD, 2, 1], ["a", GOLD, 2, 1],
+    ]  # fmt: skip
+
+
 def test_delivered_findings_are_gold_with_their_references_by_section_and_number() -> None:
     delivered = pd.DataFrame(
         {

@@ -18,14 +18,15 @@ from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
-_TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx", "httpcore")
+_TALKATIVE = (
+    "openai", "anthropic", "google_genai", "google.auth", "httpx", "httpx2", "httpcore", "httpcore2",
+)  # fmt: skip
 
 
 def sdk(key: str, module: str) -> ModuleType:
     """An SDK's module.
 
-    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests. A level alone would
-    not do: OPENAI_LOG, ANTHROPIC_LOG and every run of Dagster that begins meanwhile may set it anew.
+    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests.
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs it.
@@ -36,12 +37,19 @@ def sdk(key: str, module: str) -> ModuleType:
         raise ConfigurationError(
             f"judge {key!r} needs the package of module {module}, which is not installed. Run: {INSTALL}"
         ) from None
+    _silence()
+    return found
+
+
+def _silence() -> None:
+    """A level alone would not do: OPENAI_LOG, ANTHROPIC_LOG and every run of Dagster that begins meanwhile
+    may set it anew; and a filter does not hold for the loggers below its own.
+    """
     for name in (*_TALKATIVE, *logging.root.manager.loggerDict):
         if name.startswith(_TALKATIVE):
             logger = logging.getLogger(name)
             logger.setLevel(max(logging.WARNING, logger.level))
             logger.addFilter(_is_warning)  # once: one that is there is not added again
-    return found
 
 
 def _is_warning(record: logging.LogRecord) -> bool:
@@ -67,6 +75,7 @@ class SdkProvider(ABC):
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._clients[loop] = self._client()
+            _silence()  # the first client loads the modules of the connections
         return self._clients[loop]
 
     async def close(self) -> None:

@@ -174,7 +174,8 @@ class LocalModel:
         """Some templates refuse a system role, some leave it out without a word."""
         self._system_role = True
         try:
-            return "by the system" in self.rendered(Prompt("spoken by the system", "spoken by the user"))
+            shown = self.rendered(Prompt("spoken by the system", "spoken by the user"))
+            return "spoken by the system" in shown
         except Exception:
             return False
 

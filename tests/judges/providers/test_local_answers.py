@@ -156,6 +156,14 @@ def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
         assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
 
 
+def test_a_structure_is_written_out_in_either_mode_as_nothing_constrains_it_here(llama: Path) -> None:
+    structure: dict[str, Any] = {"task": "structure", "labels": ()}
+    free, told = question(3, **structure), question(3, "enum", schema='{"type":"object"}', **structure)
+    one, other = answers(made(llama, {"do_sample": False}), free, told)
+    assert one == other
+    assert one.output_tokens > 1
+
+
 def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
     llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

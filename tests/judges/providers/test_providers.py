@@ -452,6 +452,26 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
     assert not [secret for secret in KEYS.values() if secret.startswith("key-") and secret in told]
 
 
+def test_what_carries_an_sdks_requests_tells_nothing_whenever_its_loggers_come(
+    server: LoopbackServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    judge: Any = made("openai", server)
+    assert logging.getLogger("httpcore2").level >= logging.WARNING
+    client = judge._client
+
+    def loading() -> Any:
+        logging.getLogger("httpcore2.loaded_late")
+        return client()
+
+    monkeypatch.setattr(judge, "_client", loading)
+    ask(judge, comparison())
+    for name in ("httpcore2", "httpcore2.connection", "httpcore2.http11", "httpcore2.loaded_late"):
+        logging.getLogger(name).setLevel(logging.DEBUG)  # as a run of Dagster that begins meanwhile
+        logging.getLogger(name).debug("what is sent")
+    assert caplog.messages == [one for one in caplog.messages if "selector" in one]
+
+
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_one_provider_serves_several_event_loops_and_many_calls_at_once(provider: str) -> None:
     with LoopbackServer(together=101) as server:
