@@ -40,7 +40,7 @@ class PairEmbedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """As of `VectorEmbedder`."""
+        """Name and revision, recorded with every result."""
 
     def cosines(
         self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
@@ -49,6 +49,9 @@ class PairEmbedder(Protocol):
 
 
 Embedder = VectorEmbedder | PairEmbedder
+"""What measures the similarity of two phrases. An encoder of one's own is any object with the members of
+either; of one that has both, the cosines are asked for.
+"""
 
 
 def pair_cosines(

@@ -44,10 +44,11 @@ class Marks:
         """Whether both state a value of the same kind and the values are not the same."""
         if self is NO_MARKS or other is NO_MARKS:
             return False
-        pairs = (
-            (self.levels, other.levels), (self.lengths, other.lengths), (self.numbers, other.numbers),
-        )  # fmt: skip
-        return any(mine and theirs and mine != theirs for mine, theirs in pairs)
+        return bool(  # written out: asked of every pair of wordings in a study
+            (self.levels and other.levels and self.levels != other.levels)
+            or (self.lengths and other.lengths and self.lengths != other.lengths)
+            or (self.numbers and other.numbers and self.numbers != other.numbers)
+        )
 
 
 NO_MARKS = Marks(frozenset(), frozenset(), frozenset())

@@ -134,11 +134,13 @@ class StudyResolver:
             return
         remaining, lost = decide(rows, self._rules)
         survivor = remaining[0] if remaining else None
-        for row, rule in lost:
-            if survivor is not None and row.positive == survivor.positive:
-                self._merge(row, survivor, rule)
-                merged = {row.finding_id, *row.merged_ids, *survivor.merged_ids}
-                survivor.merged_ids = tuple(sorted(merged))
+        if survivor is not None:
+            merged = set(survivor.merged_ids)
+            for row, rule in lost:
+                if row.positive == survivor.positive:
+                    self._merge(row, survivor, rule)
+                    merged.update((row.finding_id, *row.merged_ids))
+            survivor.merged_ids = tuple(sorted(merged))  # once: a study may have thousands of rows
         for row, rule in lost:
             if row.finding_id in self.living:  # it was not merged: it loses to the other polarity
                 self._remove(row, rule, "polarity")

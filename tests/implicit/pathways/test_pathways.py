@@ -257,6 +257,27 @@ def test_a_cycle_that_only_the_vocabulary_closes_is_found(tmp_path: Path) -> Non
         load_dictionary(file, Vocabulary.from_terms(terms))
 
 
+def test_a_cycle_is_named_from_what_implies_to_what_is_implied(tmp_path: Path) -> None:
+    implied = {"cold": "flu", "flu": "grippe", "grippe": "ague", "ague": "flu"}
+    with pytest.raises(ConfigurationError) as raised:
+        load_text(
+            tmp_path,
+            "diagnoses:\n"
+            + "".join(
+                f"  - {{name: {name}, spellings: {{plain: [{name}]}}, pathways: [\n"
+                f"      {{id: {name}_1, implies: [{{diagnosis: {child}, status: dp}}]}}]}}\n"
+                for name, child in implied.items()
+            ),
+        )
+    message = str(raised.value)
+    _, _, named = message.partition("form a cycle: ")
+    cycle = named.removesuffix(". Break it.").split(" -> ")
+    assert len(cycle) == 4
+    assert cycle[0] == cycle[-1]
+    assert [implied[one] for one in cycle[:-1]] == cycle[1:]
+    assert f"diagnoses.{list(implied).index(cycle[0])}.pathways" in message
+
+
 def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="not found"):
         load_dictionary(tmp_path / "none.yaml", vocabulary())

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pandas as pd
 import pytest
-from invented_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity, in_mode, run, said
+from invented_reports import (
+    STUDY,
+    AlikeEmbedder,
+    Outcome,
+    dictionary,
+    identity,
+    in_mode,
+    run,
+    said,
+    vocabulary,
+)
 from resolved_again import resolve_again
 
 from lunguage_assets.implicit.expansion.expand import expand
@@ -524,3 +535,14 @@ def test_resolve_takes_the_empty_expansion() -> None:
 )
 def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> None:
     assert conflicts(run([denial, presence])) == set()
+
+
+def test_thousands_of_rows_of_one_key_are_resolved_in_no_time() -> None:
+    one = run([said("opacity", location="RUL")]).deduplicated
+    many = one.loc[one.index.repeat(6_000)].reset_index(drop=True)
+    many = many.assign(finding_id=[identity(number) for number in range(len(many))], idx=range(len(many)))
+    expansion = expand(many, dictionary(), vocabulary())
+    started = time.process_time()
+    rows = resolve(many, expansion, dictionary(), "v1").rows
+    assert time.process_time() - started < 1.5
+    assert [len(merged) for merged in rows["merged_ids"]] == [5_999]
