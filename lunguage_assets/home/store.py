@@ -97,7 +97,7 @@ def write_table(
 
     Raises:
         InvalidTable: the frame does not fit the schema; nothing is stored.
-        NotWritten: as of `publish_table`.
+        NotWritten: as in `publish_table`.
     """
     encoded = encode(table, frame, keys, made_of)
     publish_table(encoded, path)

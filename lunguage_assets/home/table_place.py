@@ -73,7 +73,7 @@ def claim_place(home: Path) -> None:
 
     Raises:
         CorpusMismatch: the place belongs to another home.
-        ConfigurationError: as of `tables_place`.
+        ConfigurationError: as in `tables_place`.
     """
     place = tables_place(home)
     _bind(home, place, _require_free(home, place))
@@ -85,7 +85,7 @@ def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> 
 
     Raises:
         CorpusMismatch: the place belongs to another home.
-        ConfigurationError: as of `copy_tables`.
+        ConfigurationError: as in `copy_tables`.
     """
     goal = tables_place(home) if place is None else place
     identity = _require_free(home, goal)

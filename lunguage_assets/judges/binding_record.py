@@ -167,5 +167,5 @@ class BoundJudge(Bound[Judge]):
     def compare(
         self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
     ) -> list[ComparisonAnswer]:
-        """As the judge itself; errors as of `extract`."""
+        """As the judge itself; errors as in `extract`."""
         return self._answered(lambda: self.asked.compare(questions, may_wait=may_wait))

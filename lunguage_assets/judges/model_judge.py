@@ -51,7 +51,7 @@ class ModelJudge(AskedModel[Prompts]):
     def compare(
         self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
     ) -> list[ComparisonAnswer]:
-        """A label per question, in the questions' order; errors as of `extract`."""
+        """A label per question, in the questions' order; errors as in `extract`."""
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]

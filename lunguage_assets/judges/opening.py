@@ -145,7 +145,7 @@ class DeferredProvider:
         return await self.made().answer(request)
 
     def made(self) -> Provider:
-        """The provider itself, made now if it has not been; errors as of `answer`."""
+        """The provider itself, made now if it has not been; errors as in `answer`."""
         if self._made is None:
             self._made = self._make()
         return self._made

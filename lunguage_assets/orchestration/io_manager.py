@@ -71,7 +71,7 @@ def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.Data
 
     Raises:
         MethodError: it is not there; says what to launch.
-        InvalidTable: as of `read_sound_table`.
+        InvalidTable: as in `read_sound_table`.
     """
     try:
         return read_sound_table(TABLES[table], partition_path(root, table, *keys))

@@ -75,7 +75,7 @@ def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame |
 
     Args:
         read: `tables.STRUCTURED_FINDINGS` of the same reports, by structurer.
-        gold: rows that people coded, as of `gold_rows`; None or empty: there are none. Only studies that have
+        gold: rows that people coded, as in `gold_rows`; None or empty: there are none. Only studies that have
             gold rows count in its comparison.
     """
     studies = {key: _studies(frame) for key, frame in read.items()}

@@ -48,7 +48,7 @@ def open_structurer(
 
 
 def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:
-    """The language model of a slot as a structurer; errors as of `open_structurer`."""
+    """The language model of a slot as a structurer; errors as in `open_structurer`."""
     slot = _model_slot(key, configuration)
     prompts = load_structuring_prompts(surroundings.prompts)
     return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
@@ -58,7 +58,7 @@ def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: P
     """Identity of the structurer with the bundled words or these prompts; no ledger is opened for it.
 
     Raises:
-        ConfigurationError: as of `open_structurer`.
+        ConfigurationError: as in `open_structurer`.
     """
     if key == RULES:
         return identity_of(content_hash())

@@ -206,7 +206,7 @@ class Table:
     def broken(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Value rules that some rows break, in words, each with a mask of these rows; as of `violations`."""
+        """Value rules that some rows break, in words, each with a mask of these rows; as in `violations`."""
         for rule, rows in self.rules(frame, within) if len(frame) else ():
             if rows.any():
                 yield rule, rows
@@ -234,7 +234,7 @@ class Table:
     def rules(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Every rule about values in words, with the rows that break it; `within` as of `violations`.
+        """Every rule about values in words, with the rows that break it; `within` as in `violations`.
 
         Whole columns at a time, column by column.
         """

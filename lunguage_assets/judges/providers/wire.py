@@ -82,7 +82,7 @@ class Client(httpx2.AsyncClient):
         self._withheld = withheld
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-        """As of `AsyncClient`.
+        """As in `AsyncClient`.
 
         Raises:
             UnsupportedProtocol: the address is not https and not this machine's; nothing was sent.

@@ -159,7 +159,7 @@ class Runner:
         """Execute a stage of a plan, behind those before it; note in the summary what it came to.
 
         Raises:
-            RunFailed, KeyboardInterrupt: as of `run`.
+            RunFailed, KeyboardInterrupt: as in `run`.
         """
         if before and stage not in before and self._is_current_by_now(stage, wanted):
             return

@@ -113,7 +113,7 @@ def runner_of(home: HomeResource, instance: dg.DagsterInstance, processes: int) 
     """The runner for so many batches at once.
 
     Raises:
-        ConfigurationError: as of `SideBySideRunner`.
+        ConfigurationError: as in `SideBySideRunner`.
     """
     return SideBySideRunner(home, instance, processes) if processes > 1 else Runner(home, instance)
 

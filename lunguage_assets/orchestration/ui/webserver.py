@@ -34,7 +34,7 @@ def guarded(door: Door) -> type[DagsterWebserver]:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve until the process is told to end; options as of `dagster-webserver`."""
+    """Serve until the process is told to end; options as in `dagster-webserver`."""
     keep_private()
     options = command.make_context("lunguage-webserver", list(arguments)).params
     door = Door.of(options["host"], options["port"] or 3000, os.environ)

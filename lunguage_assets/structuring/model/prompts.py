@@ -75,7 +75,7 @@ def load_structuring_prompts(folder: Path | None = None) -> StructuringPrompts:
     """The templates in `folder`, or the bundled ones.
 
     Raises:
-        ConfigurationError: as of `judges.prompts.load_prompts`.
+        ConfigurationError: as in `judges.prompts.load_prompts`.
     """
     own = folder is not None and (folder / _TASK).is_dir()
     return StructuringPrompts(*read_templates(folder if own and folder else resource("prompts"), _PLACES))
