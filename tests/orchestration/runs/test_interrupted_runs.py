@@ -26,6 +26,14 @@ from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.sample import write_sample
 
 SAID = "lunguage: interrupted; run the same command again to go on"
+HELD = """
+import time
+from lunguage_assets.orchestration.io_manager import ParquetTables
+ParquetTables.handle_output = lambda *_: time.sleep(300)
+from lunguage_assets.cli.main import process
+process()
+"""
+"""The command whose first run does not get on: it is under way for as long as somebody looks at it."""
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +95,7 @@ def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
     how: str, tmp_path: Path, undeclared: Path
 ) -> None:
     home = tmp_path / "home"
-    command = [sys.executable, "-m", "lunguage_assets.cli.main", "run"]
-    command += ["--data", str(undeclared), "--batch", "first"]
+    command = [sys.executable, "-c", HELD, "run", "--data", str(undeclared), "--batch", "first"]
     process = subprocess.Popen(
         command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
