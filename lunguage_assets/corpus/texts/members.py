@@ -104,7 +104,7 @@ def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
             raise OSError("no file")
         return os.fdopen(descriptor, "rb")
     if place.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise NotImplementedError("compression")
+        raise zipfile.BadZipFile("packed otherwise than usual")
     return place.open(name)
 
 
@@ -112,8 +112,8 @@ def _content(name: str, place: Path | zipfile.ZipFile) -> bytes | None:
     try:
         with _opened(name, place) as stream:
             return (gzip.GzipFile(fileobj=stream) if _is_packed(name) else stream).read(LARGEST + 1)
-    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError):
-        return None  # RuntimeError: it has a password; NotImplementedError: its compression is not known
+    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, RuntimeError):
+        return None  # RuntimeError: it has a password, or says that it needs a newer unpacker
 
 
 def _is_packed(name: str) -> bool:
