@@ -229,6 +229,8 @@ class Phrases:
             self.drafts.append(other)
             self._last = [*self._last, other]
             return
+        if not heads and self._subjects and joined and _is_subject(after):
+            return  # "the heart and pulmonary ___ are normal": of the second part, the noun is unknown
         if not heads:
             self._topic = places
             self._role = "side"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
 from lunguage_assets.structuring.rules.asides import mark_asides
 from lunguage_assets.structuring.rules.context import settle
-from lunguage_assets.structuring.rules.lexicon import ReportLexicon
+from lunguage_assets.structuring.rules.lexicon import ReportLexicon, Sense
 from lunguage_assets.structuring.rules.phrases import Draft, Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import Unit, tagged
@@ -24,7 +24,7 @@ _SIZED = frozenset(
     }
 )  # fmt: skip
 """Parts of which labels read the size; of all others "normal" is in the status alone."""
-_STRUCTURES = frozenset({"interstitial markings"})
+_STRUCTURES = frozenset({"interstitial markings", "spinal curvature"})
 """Findings that name what every lung has: normal ones are negative."""
 _OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
 """Normal of the trachea, a description of a fracture."""
@@ -34,6 +34,10 @@ _DISTANCE = re.compile(r"\d+(?!st|nd|rd|th|\d)")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
+_LIMITS = "assessment_limitations"
+_HIDDEN = frozenset({"obscured", "obscuring"})
+"""What hides a border may be disease."""
+_LIMIT, _LIMITED = Sense("word", code=_LIMITS), Sense("finding", "limited examination", "PF")
 _LONGEST = 4000
 """Characters; nothing longer is a sentence, and the rules would take long over it."""
 _LONG = 8
@@ -55,11 +59,22 @@ def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> Se
     settle(units, text, lexicon)
     mark_asides(units)
     mark_scopes(units)
-    drafts = Phrases(units).drafts
+    drafts = Phrases(units).drafts or _limits(units)
     if not drafts:
         reason = next((unit.aside for unit in units if unit.aside), "")
         return SentenceReading("not about the patient now", reason=reason) if reason else NOTHING
     return SentenceReading("findings", _mentions(drafts, text))
+
+
+def _limits(units: list[Unit]) -> list[Draft]:
+    """A sentence that only says what limits the examination."""
+    said = [unit for unit in units if not unit.aside]
+    limits = [unit for unit in said if unit.code == _LIMITS and unit.form not in _HIDDEN]
+    if not limits:
+        return []
+    words = [Unit(_LIMIT, unit.form, unit.begin, unit.end) for unit in limits]
+    limits[0].become(_LIMITED)
+    return [Draft(limits[0], [unit for unit in said if unit.kind in ("anatomy", "place")], words)]
 
 
 def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:

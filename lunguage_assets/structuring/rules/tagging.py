@@ -21,6 +21,7 @@ _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of
 _DENIED, _DOUBTED = Sense("deny", "list", "d"), Sense("deny", "list", "t")
 _NORMAL = Sense("normal", code="morphology")
 _AUXILIARY = frozenset({"has", "have", "is", "are", "was", "were", "been", "now", "since"})
+_DESCRIBED = frozenset({"copula", "anatomy"})
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
 _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
@@ -91,13 +92,16 @@ def _in_context(
     """A known spelling, where its meaning depends on what stands before it or on the section."""
     token, final = tokens[place], tokens[end - 1]
     if sense.kind == "question":
-        sense = _IN_REQUEST if request else _IN_REPORT
+        of_denial = token.form == "any" and bool(units) and units[-1].kind == "deny"
+        sense = _UNKNOWN if of_denial else _IN_REQUEST if request else _IN_REPORT
     elif sense.kind == "past" and token.form == "known" and end == place + 1 and not request:
         sense = _UNKNOWN  # "known emphysema" of findings is emphysema now
     elif sense.kind == "deny" and token.form == "free" and units and units[-1].kind == "copula":
         units.append(Unit(_NORMAL, token.form, token.begin, token.end))
     elif sense.kind == "preposition" and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
         sense = _DENIED
+    elif token.form == "otherwise" and sense.kind == "break" and units and units[-1].kind in _DESCRIBED:
+        sense = _UNKNOWN  # "the lungs are otherwise clear"
     elif token.form == "raised" and any(one.kind == "open" for one in units):
         sense = _UNKNOWN  # "the possibility of pneumonia is raised"
     elif token.form == "old" and place and tokens[place - 1].form in _AGE:

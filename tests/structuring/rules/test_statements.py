@@ -120,3 +120,8 @@ def test_spellings_mean_their_finding(sentence, expected):
 @pytest.mark.parametrize(("sentence", "expected"), _cases("reports"))
 def test_several_rules_hold_in_one_sentence(sentence, expected):
     _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("words"))
+def test_words_of_anatomy_and_of_limits_are_read(sentence, expected):
+    _check(sentence, expected)
