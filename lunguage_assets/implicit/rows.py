@@ -21,7 +21,6 @@ from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS, SECTIONS
 from lunguage_assets.tables.schema import Table
 
 CLAIM_DECIMALS = 12
-"""Claims are rounded to this many decimals before any comparison: 1 - 0.9 must tie with 0.1."""
 
 PAPER = "paper"
 """The mode that follows the paper where the method departs from it (implicit.md section 6)."""
@@ -42,6 +41,11 @@ _SECTION_PREFERENCE = {"impr": 0, "find": 1, "hist": 2}
 
 
 Position = tuple[int, int, int, int, str]
+
+
+def rounded(p: float) -> float:
+    """A probability as it is stored and compared: 1 - 0.9 must tie with 0.1."""
+    return round(p, CLAIM_DECIMALS)
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +116,7 @@ class Row:
     @property
     def claim(self) -> float:
         """The number by which rows are preferred: support, or in mode `paper` the probability."""
-        return round(self.prob, CLAIM_DECIMALS) if self.mode == PAPER else self.support
+        return rounded(self.prob) if self.mode == PAPER else self.support
 
 
 ROW_FIELDS = tuple(f.name for f in fields(Row))

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from derived_beliefs import wrong_beliefs
 from generated_reports import STUDIES, reports
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from invented_reports import (
     deduplicated,
     dictionary,
     frames,
+    in_mode,
     run,
     said,
 )
@@ -238,3 +240,10 @@ def test_studies_do_not_know_of_each_other(rows: list[Said]) -> None:
 
 def test_the_rules_are_the_three_of_the_method() -> None:
     assert [name.split(":")[0] for name, _ in RULES] == ["rule 1", "rule 2", "rule 3"]
+
+
+@examples(40)
+@given(reports, st.sampled_from(["method", "paper"]))
+def test_every_probability_is_what_a_second_computation_says(rows: list[Said], mode: str) -> None:
+    _, fitted, _ = frames(rows)
+    assert wrong_beliefs(in_mode(rows, mode).rows, fitted) == {}

@@ -7,7 +7,7 @@ diagnosis'. The easy version, the parent's interval, claims that every edge is c
 
 from __future__ import annotations
 
-from lunguage_assets.implicit.rows import CLAIM_DECIMALS, PAPER, Row
+from lunguage_assets.implicit.rows import PAPER, Row, rounded
 
 KEPT_ABOVE = 0.8
 """p(sub-finding | diagnosis) above which experts kept an edge (paper, section 4)."""
@@ -27,18 +27,14 @@ def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
     """
     as_the_paper = child.mode == PAPER
     child.status = parent.status[0] + child.status[1]
-    child.support = _rounded(parent.support * (1.0 if strength is None else strength))
+    child.support = rounded(parent.support * (1.0 if strength is None else strength))
     bound = strength if strength is not None else 1.0 if as_the_paper else KEPT_ABOVE
-    low = min(_rounded(parent.p_low * bound), parent.p_low)
+    low = min(rounded(parent.p_low * bound), parent.p_low)
     if child.positive:  # present at least as surely as the parent implies: it may be there for other reasons
         # Not above the parent's, not by a last digit either: printed, both are rounded.
         child.prob, child.p_low, child.p_high = min(child.support, parent.prob), low, 1.0
     elif as_the_paper:  # the parent's p, although the sign is denied
-        child.prob, child.p_low, child.p_high = child.support, low, _rounded(parent.p_high * bound)
+        child.prob, child.p_low, child.p_high = child.support, low, rounded(parent.p_high * bound)
     else:
-        half = _rounded((1.0 - child.support) / 2.0)
-        child.prob, child.p_low, child.p_high = half, 0.0, _rounded(1.0 - low)
-
-
-def _rounded(p: float) -> float:
-    return round(p, CLAIM_DECIMALS)
+        half = rounded((1.0 - child.support) / 2.0)
+        child.prob, child.p_low, child.p_high = half, 0.0, rounded(1.0 - low)

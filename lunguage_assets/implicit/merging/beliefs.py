@@ -9,7 +9,7 @@ from functools import cache
 
 import pandas as pd
 
-from lunguage_assets.implicit.rows import CLAIM_DECIMALS, PAPER, Row, values_of
+from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 
 ALTERNATIVE = "alternative"
@@ -32,8 +32,7 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
             row.p_source = "definitive"
             continue
         *believed, row.p_source, phrases = fitted.get(row.finding_id, (0.5, 0.0, 1.0, "none", ()))
-        # rounded as what follows from it, so that a sub-finding has its parent's p to the last digit
-        row.prob, row.p_low, row.p_high = (round(p, CLAIM_DECIMALS) for p in believed)
+        row.prob, row.p_low, row.p_high = map(rounded, believed)
         if row.positive and row.mode != PAPER and not _connectors().isdisjoint(phrases):
             sentence = row.study_id, row.section, row.sent_idx
             joined.setdefault(sentence, []).append(row)
@@ -43,7 +42,7 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
         if sentence not in hedged:
             _raise_alternatives(alternatives)
     for row in rows:
-        row.support = round(row.prob if row.positive else 1.0 - row.prob, CLAIM_DECIMALS)
+        row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
 
 def _raise_alternatives(rows: Iterable[Row]) -> None:
@@ -57,11 +56,11 @@ def _raise_alternatives(rows: Iterable[Row]) -> None:
     least: dict[str, float] = {}
     for row in rows:
         least[row.name] = min(row.p_low, least.get(row.name, 1.0))
-    share = round(1.0 / len(least), CLAIM_DECIMALS)
+    share = rounded(1.0 / len(least))
     for row in rows:
         if len(least) > 1 and row.prob < share:
             left = 1.0 - sum(low for name, low in least.items() if name != row.name)
-            row.prob, row.p_high = share, round(max(row.p_high, share, left), CLAIM_DECIMALS)
+            row.prob, row.p_high = share, rounded(max(row.p_high, share, left))
             row.p_source = ALTERNATIVE
 
 

@@ -102,7 +102,7 @@ def resolution(
     )
     accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
     refuse_violations(resolved.rows, accounts, reports)
-    refuse_broken_beliefs(resolved.rows, fitted_probabilities)
+    refuse_broken_beliefs(resolved.rows)
     yield dg.Output(
         resolved.rows,
         "lunguage_plus_plus",

@@ -1,5 +1,4 @@
-"""Checks of the probabilities themselves: they are what the method says of the place on the ranking, of the
-status and of the parent.
+"""Checks of the probabilities themselves: of the status, of the support, of a row beside its parent.
 
 A wrong probability is an error. Many places outside the anchors only warn: there the scale is drawn on beyond
 what was rated.
@@ -30,8 +29,7 @@ OTHER_RANKING = (
 @check(
     "fitted_probabilities",
     "p_in_range",
-    "Every p is what its place on the ranking and the anchors give, none is certain, and few lie beyond the "
-    "anchors.",
+    "No p is certain, a pair without information has p 0.5 from 0 to 1, and few lie beyond the anchors.",
 )
 def fits_in_range(look: Look) -> Found:
     frame, ranking = look.table("fitted_probabilities"), look.table("reference_ranking")
@@ -39,7 +37,7 @@ def fits_in_range(look: Look) -> Found:
         return Found(True, {"note": OTHER_RANKING})
     try:
         anchors = look.resource.anchor_set().of(set(ranking["phrase"]))
-        broken = broken_places(frame, ranking, anchors)
+        broken = broken_places(frame)
     except LunguageError as error:
         return Found(
             False, {"note": str(error)}, "Mend the anchors that are named, then launch `fit` and `expand`."
@@ -68,8 +66,8 @@ def fits_in_range(look: Look) -> Found:
 @check(
     "lunguage_plus_plus",
     "p_in_range",
-    "Definite findings are certain and tentative ones are not; generated rows have the bounds that their "
-    "parents give them.",
+    "Definite findings are certain and tentative ones are not; no generated row is more probable than its "
+    "parent.",
 )
 def beliefs_in_range(look: Look) -> Found:
     frame = look.table("lunguage_plus_plus")
@@ -80,7 +78,7 @@ def _broken(broken: Sequence[Broken], rows: int, metadata: dict[str, Any]) -> Fo
     report = markdown(
         ["rule", "rows", "keys"],
         ((rule.rule, len(rule.finding_ids), examples(rule.finding_ids)) for rule in broken),
-        f"Every probability of {rows} rows is what the method says.",
+        f"No probability of {rows} rows breaks a rule.",
     )
     remedy = " ".join(dict.fromkeys(rule.remedy for rule in broken))
     found = {"broken_rules": len(broken), "report": report, **metadata}

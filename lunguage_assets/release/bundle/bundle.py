@@ -178,11 +178,8 @@ def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
                 append(sheet_frame(tables[name]) if name == "rejected" else tables[name])
     with writing_labels(folder) as labels:
         for tables in studies.parts("study", Totals.TABLES):
-            fitted = tables["fitted_probabilities"]
-            if (fitted["p_source"] == "fitted").any():
-                anchors = origin.anchors.of(set(release.ranking["phrase"]))
-                refuse_broken_places(fitted, release.ranking, anchors)
-            refuse_broken_beliefs(tables["lunguage_plus_plus"], fitted)
+            refuse_broken_places(tables["fitted_probabilities"])
+            refuse_broken_beliefs(tables["lunguage_plus_plus"])
             totals.add(tables)
             labels.add(tables)
     with (

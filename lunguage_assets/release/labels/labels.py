@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
+from lunguage_assets.implicit.rows import collector_paused, column_values, rounded
 from lunguage_assets.implicit.statements.label_file import (
     REFINING,
     LabelList,
@@ -160,7 +160,7 @@ def _claim(
     p, low, high, support, p_source, is_bound, source = belief
     order = _PREFERRED[status]
     if source == "expansion" and status[1] == "n":  # also in mode `paper`, which stores the diagnosis' p here
-        low, high = 0.0, round(1.0 - support, CLAIM_DECIMALS)
+        low, high = 0.0, rounded(1.0 - support)
         p = high / 2.0
     if not as_it_stands:
         status = _INVERTED[status]
@@ -171,9 +171,9 @@ def _claim(
 def _turned(p: float, low: float, high: float) -> tuple[float, float, float]:
     """Probability and interval of the opposite."""
     return (
-        round(1.0 - p, CLAIM_DECIMALS),
-        round(1.0 - high, CLAIM_DECIMALS),
-        round(1.0 - low, CLAIM_DECIMALS),
+        rounded(1.0 - p),
+        rounded(1.0 - high),
+        rounded(1.0 - low),
     )
 
 

@@ -126,10 +126,8 @@ def all_rejected(frame: pd.DataFrame) -> pd.DataFrame:
     return TABLES["rejected"].frame([{**told, "line": line} for line in range(1, 40)])
 
 
-def shifted(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(
-        p=frame["p"].mask(frame["p_source"] == "fitted", (frame["p_low"] + frame["p_high"]) / 2)
-    )
+def certain(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(p=1.0, p_high=1.0)
 
 
 def overconfident(frame: pd.DataFrame) -> pd.DataFrame:
@@ -191,7 +189,7 @@ DRIFTS = {"p_drift": [], "expansion_drift": [], "intake_drift": ["findings"]}
         ("fitted_probabilities", "pairs_informed", WARN, without_ground, "none"),
         ("fitted_probabilities", "p_drift", WARN, surer, "this batch"),
         ("pathway_matches", "expansion_drift", WARN, never_matching, "expands where it could"),
-        ("fitted_probabilities", "p_in_range", ERROR, shifted, "what the place on the ranking"),
+        ("fitted_probabilities", "p_in_range", ERROR, certain, "never certain"),
         ("lunguage_plus_plus", "p_in_range", ERROR, overconfident, "never certain"),
         ("lunguage_plus_plus", "conflict_free", ERROR, twice, "no key has two rows"),
         ("accounting", "accounts_balance", ERROR, unbalanced, "not listed"),

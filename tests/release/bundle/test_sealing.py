@@ -25,7 +25,6 @@ from platform_support import contents
 from small_release import Made, stored
 
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.implicit.resolution.accounting import explained_studies
 from lunguage_assets.implicit.resolution.guarantees import (
     GUARANTEES,
@@ -39,9 +38,8 @@ from lunguage_assets.implicit.resolution.guarantees import (
     WHOLE_REFERENCES,
     violations,
 )
-from lunguage_assets.implicit.rows import CLAIM_DECIMALS
 from lunguage_assets.implicit.statements.places import place_parts
-from lunguage_assets.quality.beliefs import belief_rules, fit_rules, place_rules
+from lunguage_assets.quality.beliefs import belief_rules, place_rules
 from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.material import ANALYSES
@@ -57,8 +55,6 @@ Row = dict[str, Any]
 Rows = list[Row]
 Stored = dict[str, Rows]
 """Rows of the tables of one batch."""
-
-ANCHORS = chosen_anchors("")
 
 
 @pytest.fixture(scope="module")
@@ -399,18 +395,7 @@ def changed(wanted: Mapping[str, Any], **values: Any) -> Callable[[Stored], None
 def beyond_its_parent(tables: Stored) -> None:
     rows = by_id(tables)
     child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
-    child |= dict.fromkeys(("prob", "support"), rows[child["parent_id"]]["support"] + 0.05)
-
-
-def above_by_a_digit(tables: Stored) -> None:
-    rows = by_id(tables)
-    child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
-    child["prob"] = rows[child["parent_id"]]["prob"] + 1e-11
-
-
-def not_as_supported(tables: Stored) -> None:
-    child = rows_where(tables, **POSITIVE)[0]
-    child["prob"] = (child["p_low"] + child["prob"]) / 2
+    child["prob"] = rows[child["parent_id"]]["prob"] + 1e-8
 
 
 def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
@@ -419,11 +404,6 @@ def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
     fit_of(tables, row).update(fit)
     row |= {"prob": fit["p"], "support": fit["p"]}
     row |= {name: fit[name] for name in ("p_low", "p_high", "p_source") if name in fit}
-
-
-def off_the_line(tables: Stored) -> None:
-    row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
-    fitted_and_stated(tables, {"p": round((row["prob"] + row["p_high"]) / 2, CLAIM_DECIMALS)})
 
 
 def knows_nothing_and_is_sure(tables: Stored) -> None:
@@ -457,10 +437,7 @@ def of_other(name: str, value: str, table: str = "lunguage_plus_plus") -> Callab
     return change
 
 
-FIT = "a tentative finding has the probability and the interval of its fit, or more as an alternative"
 SURE = "a tentative finding is never certain: 0 < p < 1"
-CERTAIN_EDGE = "no edge is certain: the interval of a generated row is wider than its parent's"
-NO_BETTER = "a generated row is supported no better than its parent"
 
 GUARANTEED = {
     ONE_ROW_PER_KEY: one_key,
@@ -483,20 +460,9 @@ BELIEVED = {
     "a generated row has p by its pathway, and says that it is a bound": changed(
         GENERATED, p_source="phrase"
     ),
-    NO_BETTER: beyond_its_parent,
-    "an implied finding is at least as probable as its parent is supported: p = support": not_as_supported,
-    "an implied finding is not above its parent, not by a last digit either": above_by_a_digit,
-    CERTAIN_EDGE: changed(POSITIVE | {"status": {"dp"}}, p_low=1.0),
-    "a sign that is implied to be absent has p half way from 0 to 1 - support": changed(
-        GENERATED | {"status": {"dn", "tn"}}, prob=lambda p: p / 2
-    ),
-    FIT: changed(TENTATIVE, p_low=lambda low: low / 2),
-    "one of several alternatives has p of one divided by their number": changed(
-        TENTATIVE | {"status": {"tp"}}, prob=0.97, p_high=0.98, support=0.97, p_source="alternative"
-    ),
+    "an implied finding is not more probable than its parent": beyond_its_parent,
 }
 PLACED = {
-    "p is what the place on the ranking and the anchors give": off_the_line,
     "a pair without information has p 0.5, from 0 to 1": knows_nothing_and_is_sure,
     SURE: certain_fit,
 }
@@ -512,9 +478,6 @@ TOGETHER = {
 }
 ALSO = {
     NO_CLASH: {ONE_ROW_PER_KEY},
-    NO_BETTER: {NO_SURER, "an implied finding is not above its parent, not by a last digit either"},
-    "a tentative finding has p by its fit, its phrases or nothing": {FIT},
-    SURE: {FIT},
 }
 """What cannot be broken without something else."""
 TOLD = {
@@ -525,24 +488,22 @@ TOLD = {
 """What a refusal says where it does not name the rule."""
 
 
-def broken(frames: Mapping[str, pd.DataFrame], ranking: pd.DataFrame) -> set[str]:
+def broken(frames: Mapping[str, pd.DataFrame]) -> set[str]:
     """The rules about rows of a batch, beyond the schemas, that do not hold."""
     rows, fitted, accounts = (
         frames[name] for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
     )
     explained = explained_studies(accounts)
     guarantees = {one.guarantee for one in violations(rows, frames["reports"]["study_id"], explained)}
-    anchors = ANCHORS.of(set(ranking["phrase"]))
-    rules = [*belief_rules(rows), *fit_rules(rows, fitted), *place_rules(fitted, ranking, anchors)]
+    rules = [*belief_rules(rows), *place_rules(fitted)]
     return guarantees | {rule for rule, wrong in rules if wrong.any()}
 
 
-def test_every_guarantee_and_every_rule_about_probabilities_has_a_case(invented: Made) -> None:
+def test_every_guarantee_and_every_rule_about_probabilities_has_a_case() -> None:
     rows, fitted = (TABLES_PER_BATCH[name].frame() for name in ("lunguage_plus_plus", "fitted_probabilities"))
-    anchors = ANCHORS.of(set(invented.ranking["phrase"]))
     assert set(GUARANTEED) == set(GUARANTEES)
-    assert set(BELIEVED) == {rule for rule, _ in [*belief_rules(rows), *fit_rules(rows, fitted)]}
-    assert set(PLACED) == {rule for rule, _ in place_rules(fitted, invented.ranking, anchors)}
+    assert set(BELIEVED) == {rule for rule, _ in belief_rules(rows)}
+    assert set(PLACED) == {rule for rule, _ in place_rules(fitted)}
 
 
 @pytest.fixture(scope="module")
@@ -550,10 +511,8 @@ def frames(sound: Stored) -> Mapping[str, pd.DataFrame]:
     return {name: table.frame(sound[name]) for name, table in TABLES_PER_BATCH.items()}
 
 
-def test_the_rows_that_the_cases_change_break_no_rule(
-    frames: Mapping[str, pd.DataFrame], invented: Made
-) -> None:
-    assert broken(frames, invented.ranking) == set()
+def test_the_rows_that_the_cases_change_break_no_rule(frames: Mapping[str, pd.DataFrame]) -> None:
+    assert broken(frames) == set()
 
 
 @pytest.mark.parametrize(
@@ -578,7 +537,7 @@ def test_rows_that_break_exactly_this_rule_seal_nothing(
     change(tables)
     other = {name: table for name, table in TABLES_PER_BATCH.items() if tables[name] != sound[name]}
     now = {**frames, **{name: table.frame(tables[name]) for name, table in other.items()}}
-    assert broken(now, invented.ranking) - ALSO.get(rule, set()) == {rule} - set(COUNTED) - set(TOGETHER)
+    assert broken(now) - ALSO.get(rule, set()) == {rule} - set(COUNTED) - set(TOGETHER)
     paths = {name: written(table, tables[name], tmp_path / name) for name, table in other.items()}
     why = refused(with_files(files, invented.ranking, **paths), invented, older)
     assert TOLD.get(rule, rule) in why
