@@ -2,7 +2,8 @@
 
 Nothing is stored, logged or sent: a report is in the memory of this process, and the answer is not to be
 cached. Only pages of this server may post to it: a foreign page in the same browser is refused by its headers
-(Host, Origin, Sec-Fetch-Site), so that it can neither ask nor read.
+(Host, Origin, Sec-Fetch-Site, Sec-Fetch-Dest), so that it can neither ask, nor read, nor show this one in a
+frame.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ HEADERS: Mapping[str, str] = {
 }
 _OWN_SITES = frozenset({"same-origin", "none"})
 """Values of Sec-Fetch-Site of this server's own page, and of an address that a person typed."""
+_FRAMES = frozenset({"iframe", "frame", "object", "embed"})
+"""Values of Sec-Fetch-Dest of what a page shows inside itself."""
 
 
 def serving_socket(port: int) -> socket.socket:
@@ -101,7 +104,10 @@ def application(port: int) -> Starlette:
         body = await _body(request)
         if body is None:
             return _told(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
-        posted = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
+        try:
+            posted = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
+        except ValueError:
+            return _told(400, "The form has more fields than this page's.")
         form = ReportForm(posted.get("report", [""])[0], posted.get("views", [""])[0])
         return await run_in_threadpool(answered, form)
 
@@ -112,6 +118,8 @@ def _refused(request: Request, hosts: set[str]) -> Response | None:
     """An answer to a request that does not come from this server's own page."""
     if request.headers.get("host", "") not in hosts:
         return _told(421, "This server answers on its loopback address only.")
+    if request.headers.get("sec-fetch-dest") in _FRAMES:
+        return _told(403, "No page may show this one in a frame.")
     site = request.headers.get("sec-fetch-site", "none")
     if request.method == "POST":
         origin = request.headers.get("origin")

@@ -28,7 +28,7 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     from lunguage_assets.orchestration.ui.processes import Serving, require_free
 
     token = "" if no_token else new_token()
-    Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    door = Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
     require_free(host, port)
     if place.corpus() is None:
         click.echo(nothing_in(place), err=True)
@@ -39,7 +39,7 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
     serving.start(host, port)
     shown = "127.0.0.1" if host == "0.0.0.0" else host
-    click.echo(f"http://{shown}:{port}/" + (f"?token={token}" if token else ""))
+    click.echo(f"http://{shown}:{port}{door.prefix}/")
     if no_token:
         click.echo("without a token: every program of every account on this machine can drive it", err=True)
     if environment.get(HOSTS_VARIABLE):

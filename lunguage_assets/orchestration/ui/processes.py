@@ -21,7 +21,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.dagster_private import LOCATION
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.orchestration.ui import webserver
-from lunguage_assets.orchestration.ui.guard import TOKEN_VARIABLE
+from lunguage_assets.orchestration.ui.guard import Door
 
 STARTING_S = 180.0
 """Longest wait for the code server, and then for the first answer of the UI."""
@@ -83,8 +83,8 @@ class Serving:
         quiet = ["--uvicorn-log-level", "warning", "--suppress-warnings"]
         self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
         asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
-        token = self._environment.get(TOKEN_VARIABLE, "")
-        self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}", token), "the webserver")
+        prefix = Door.of(host, port, self._environment).prefix
+        self._wait(lambda: _answers(f"http://{asked}:{port}{prefix}{webserver.HEALTH}"), "the webserver")
 
     def until_it_ends(self) -> int:
         """Wait for any of the processes to end, or for a signal; end all; the status of the first."""
@@ -134,11 +134,9 @@ class Serving:
             time.sleep(0.2)
 
 
-def _answers(address: str, token: str) -> bool:
-    headers = {"Host": address.split("/")[2], "Authorization": f"Bearer {token}"}
-    request = urllib.request.Request(address, headers=headers)  # http, as written above
+def _answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(request, timeout=5):
+        with urllib.request.urlopen(address, timeout=5):  # http, as written above
             return True
     except (urllib.error.URLError, OSError):
         return False

@@ -39,7 +39,10 @@ def main(arguments: list[str]) -> None:
     options = command.make_context("lunguage-webserver", list(arguments)).params
     door = Door.of(options["host"], options["port"] or 3000, os.environ)
     dagster_webserver.app.DagsterWebserver = guarded(door)  # the command makes the server of this name
-    command.main(arguments, prog_name="lunguage-webserver")
+    # Other accounts see the arguments of a process, not these. Dagster's first message, of level info, shows
+    # the address.
+    secret = ["--path-prefix", door.prefix, "--dagster-log-level", "warning"] if door.token else []
+    command.main([*arguments, *secret], prog_name="lunguage-webserver")
 
 
 if __name__ == "__main__":

@@ -93,6 +93,8 @@ def test_nothing_of_a_report_is_left_for_the_next_who_asks(server: Server) -> No
         ({"Origin": "null"}, 403),
         ({"Sec_Fetch_Site": "cross-site"}, 403),
         ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Origin": "http://["}, 403),
+        *(({"Sec_Fetch_Dest": inside}, 403) for inside in ("iframe", "frame", "object", "embed")),
     ],
 )
 def test_a_foreign_page_can_neither_ask_nor_read(
@@ -113,6 +115,10 @@ def test_reports_come_by_post_only(server: Server) -> None:
 
 def test_more_than_a_report_can_be_is_refused(server: Server) -> None:
     assert server.ask("POST", b"report=" + b"x" * serving.BODY_LIMIT)[0] == 413
+
+
+def test_a_form_of_more_fields_than_the_page_has_is_a_bad_request(server: Server) -> None:
+    assert server.ask("POST", "&".join(f"field{number}=x" for number in range(9)))[0] == 400
 
 
 def test_what_cannot_be_read_is_said_on_the_page(server: Server) -> None:

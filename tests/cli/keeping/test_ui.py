@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +41,20 @@ class UI:
     """The webserver of a home, asked as the browser asks it."""
 
     def __init__(self, home: Path, port: int, said: Path) -> None:
-        self.home, self.url, self._said = home, f"http://127.0.0.1:{port}", said
+        self.home, self.server, self._said = home, f"http://127.0.0.1:{port}", said
 
     @property
-    def token(self) -> str:
-        """As it was printed; empty while the UI is starting."""
-        found = re.search(r"\?token=(\S+)", self._said.read_text())
-        return found[1] if found else ""
+    def url(self) -> str:
+        """As it was printed; without the token while the UI is starting."""
+        found = re.search(rf"{self.server}/\S+(?=/\s)", self._said.read_text())
+        return found[0] if found else self.server
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
         body = json.dumps({"query": query, "variables": variables}).encode()
         request = urllib.request.Request(
             f"{self.url}/graphql",
             data=body,
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"},
+            headers={"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=60) as response:
             answer = json.load(response)
@@ -228,7 +228,7 @@ def browser(ui: UI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
     ui.ask("mutation { setNuxSeen }")
     with chromium(tmp_path_factory.mktemp("profile")) as page:
-        page.open(f"{ui.url}/?token={ui.token}", "Runs")
+        page.open(f"{ui.url}/", "Runs")
         yield page
 
 
@@ -310,7 +310,7 @@ Promise.allSettled(ways.map(way => fetch('%(ui)s/graphql', way).then(answer => a
 def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
     ui: UI, browser: Page, tmp_path: Path
 ) -> None:
-    """A page of another port of this machine: the cookie of the UI is sent along, and does not help it."""
+    """Not even one that knows the address."""
     browser.open(f"{ui.url}/runs", "Runs")
     before = ui.ask("{ runsOrError { ... on Runs { count } } }")
     mutation = "mutation { launchPartitionBackfill(backfillParams: {allPartitions: true}) { __typename } }"
@@ -327,13 +327,38 @@ def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
     }
 
 
+@pytest.mark.ui
+def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(ui: UI, browser: Page) -> None:
+    """Browsers keep no cookie apart by port, and a link that is followed may name where it was."""
+    sent: list[str] = []
+
+    class Listening(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            sent.append(f"{self.requestline}\n{self.headers}")
+            self.send_response(200)
+            self.end_headers()
+
+    browser.open(f"{ui.url}/runs", "Runs")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listening) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        link = f"http://127.0.0.1:{server.server_port}/"
+        browser.evaluate(f"setTimeout(() => {{ location.href = {json.dumps(link)} }})")
+        _wait(lambda: bool(sent), 60, "the link is not followed")
+        server.shutdown()
+    browser.open(f"{ui.url}/runs", "Runs")
+    token = ui.url.removeprefix(ui.server).strip("/")
+    assert len(token) >= 32
+    assert not [one for one in sent if token in one or "cookie:" in one.lower() or "/runs" in one]
+
+
 def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> None:
     for path, headers, status in (
         ("/", {}, 401),
-        ("/graphql?query=mutation%7BsetNuxSeen%7D", {}, 405),
+        ("/graphql", {}, 401),
+        (f"{ui.url.removeprefix(ui.server)}/graphql?query=mutation%7BsetNuxSeen%7D", {}, 405),
         ("/", {"Host": "evil.example"}, 421),
     ):
-        request = urllib.request.Request(ui.url + path, headers=headers)
+        request = urllib.request.Request(ui.server + path, headers=headers)
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=30)
         assert refused.value.code == status, path
@@ -342,7 +367,7 @@ def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> Non
 def test_a_port_that_is_taken_is_said_in_one_line(ui: UI) -> None:
     command = [sys.executable, "-m", "lunguage_assets.cli.main", "ui", "--home", str(ui.home)]
     done = subprocess.run(
-        [*command, "--port", ui.url.rpartition(":")[2]],
+        [*command, "--port", ui.server.rpartition(":")[2]],
         env=environment(ui.home),
         capture_output=True,
         text=True,

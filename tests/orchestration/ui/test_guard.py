@@ -34,40 +34,53 @@ def client(token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: s
     guard = Middleware(Guard, door=door)
     routes = [
         Route("/{path:path}", _answer, methods=["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"]),
-        WebSocketRoute("/graphql", _socket),
+        WebSocketRoute("/{path:path}", _socket),
     ]
     return TestClient(Starlette(routes=routes, middleware=[guard]), base_url=base, follow_redirects=False)
 
 
 def entered(**options: str) -> TestClient:
-    """A browser that has opened the printed address."""
-    found = client(**options)
-    opened = found.get(f"/?token={TOKEN}")
-    assert opened.status_code == 303
-    assert opened.headers["location"] == "/"
-    return found
+    """A browser at the printed address."""
+    return client(base=f"{OWN}/{TOKEN}", **options)
 
 
-def test_the_token_opens_the_door_once_and_stays_as_a_cookie_of_this_site_alone() -> None:
-    found = client()
-    assert found.get("/").status_code == 401
-    opened = found.get(f"/runs?view=all&token={TOKEN}")
-    assert (opened.status_code, opened.headers["location"]) == (303, "/runs?view=all")
-    said = opened.headers["set-cookie"].lower()
-    assert "httponly" in said
-    assert "samesite=strict" in said
-    assert found.get("/").text == "let in"
-    assert found.post("/graphql", headers=BROWSER).text == "let in"
+def test_the_token_is_the_first_part_of_every_path_and_no_cookie() -> None:
+    """A browser would send a cookie to the servers of other accounts on other ports too."""
+    for path in ("/", "/runs?view=all", "/graphql"):
+        assert client().get(path).status_code == 401
+        answer = entered().get(path)
+        assert answer.text == "let in"
+        assert "set-cookie" not in answer.headers
+    assert entered().post("/graphql", headers=BROWSER).text == "let in"
 
 
-def test_a_wrong_token_opens_nothing() -> None:
-    assert client().get("/?token=guess").status_code == 401
-    assert client().get("/", headers={"Authorization": "Bearer guess"}).status_code == 401
-    assert client().get("/", cookies={"lunguage-ui-3000": "guess"}).status_code == 401
+@pytest.mark.parametrize("path", ["/guess/", "/guess", f"/{TOKEN}x/", f"/x/{TOKEN}/", f"/?token={TOKEN}"])
+def test_a_wrong_token_opens_nothing(path: str) -> None:
+    assert client().get(path).status_code == 401
+    assert client().get(path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 401
 
 
-def test_the_first_opening_never_leads_to_another_site() -> None:
-    assert client().get(f"{OWN}//evil.example/?token={TOKEN}").headers["location"] == "/evil.example/"
+def test_a_token_that_cannot_be_part_of_an_address_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=TOKEN_VARIABLE):
+        Door.of("127.0.0.1", 3000, {TOKEN_VARIABLE: "a/b?c"})
+
+
+@pytest.mark.parametrize("token", [TOKEN, ""])
+def test_no_page_shows_the_ui_in_a_frame_or_learns_its_address(token: str) -> None:
+    found = entered() if token else client(token="")
+    for inside in ("iframe", "frame", "object", "embed"):
+        framed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": inside}
+        assert found.get("/runs", headers=framed).status_code == 403
+        assert found.get("/runs", headers={**framed, "Sec-Fetch-Site": "same-origin"}).status_code == 403
+    for answer in (found.get("/runs"), client().get("/")):
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["referrer-policy"] == "same-origin"
+
+
+def test_an_origin_that_is_none_is_a_bad_request() -> None:
+    for found in (entered(), client(token="")):
+        assert found.post("/graphql", headers={"Origin": "http://["}).status_code == 400
 
 
 def test_of_two_hosts_none_is_believed() -> None:
@@ -79,7 +92,7 @@ def test_of_two_hosts_none_is_believed() -> None:
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3000", "127.0.0.1", "127.0.0.1:3001", ""])
 def test_a_foreign_host_is_refused_also_with_the_token(host: str) -> None:
     """DNS rebinding: the page's own name now leads to this machine."""
-    for path in ("/", f"/?token={TOKEN}", "/server_info", "/graphql"):
+    for path in ("/", "/server_info", "/graphql"):
         assert entered().get(path, headers={"Host": host}).status_code == 421, path
 
 
@@ -98,7 +111,6 @@ def test_nothing_is_asked_of_graphql_by_get(query: str) -> None:
         {"Origin": "http://127.0.0.1:8080", "Sec-Fetch-Site": "same-site"},
         {"Origin": OWN, "Sec-Fetch-Site": "cross-site"},
         {"Origin": ""},
-        {},
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
@@ -114,32 +126,31 @@ def test_a_picture_on_a_foreign_page_loads_nothing_and_a_link_may_be_followed() 
     assert entered().get("/runs", headers=link).text == "let in"
 
 
-def test_a_program_bears_the_token_and_needs_no_origin() -> None:
-    bearer = {"Authorization": f"Bearer {TOKEN}"}
-    assert client().post("/graphql", headers=bearer).text == "let in"
-    assert client().get("/", headers=bearer).text == "let in"
+def test_a_program_at_the_printed_address_needs_no_origin() -> None:
+    assert entered().post("/graphql").text == "let in"
+    assert client(token="").post("/graphql").status_code == 403
 
 
 def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
-    own = {"Origin": OWN, "Host": "127.0.0.1:3000", "Cookie": f"lunguage-ui-3000={TOKEN}"}
-    with client().websocket_connect("/graphql", headers=own) as socket:
+    own, address = {"Origin": OWN, "Host": "127.0.0.1:3000"}, f"/{TOKEN}/graphql"
+    with client().websocket_connect(address, headers=own) as socket:
         assert socket.receive_text() == "let in"
-    for wrong in (
-        {"Origin": "http://evil.example"},
-        {"Origin": ""},
-        {"Cookie": ""},
-        {"Host": "evil.example"},
+    for path, wrong in (
+        (address, {"Origin": "http://evil.example"}),
+        (address, {"Origin": ""}),
+        (address, {"Host": "evil.example"}),
+        ("/graphql", {}),
     ):
         with (
             pytest.raises(WebSocketDisconnect),
-            client().websocket_connect("/graphql", headers={**own, **wrong}),
+            client().websocket_connect(path, headers={**own, **wrong}),
         ):
             pass
 
 
 def test_health_and_versions_are_behind_the_token_too() -> None:
     assert client().get("/server_info").status_code == 401
-    assert client().get("/server_info", headers={"Authorization": f"Bearer {TOKEN}"}).text == "let in"
+    assert entered().get("/server_info").text == "let in"
     assert client(token="").get("/server_info").text == "let in", "of a container, behind its proxy"
 
 
