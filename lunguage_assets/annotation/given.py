@@ -15,7 +15,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.texts.mending import mended
 from lunguage_assets.corpus.texts.raw import LARGEST
-from lunguage_assets.corpus.views import image_views, written
+from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import VIEWS
 
@@ -118,7 +118,7 @@ def is_missing(cell: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _views(words: str) -> str:
-    return written(image_views("", "", words).from_procedure)
+    return written(study_views(words))
 
 
 def given_files(paths: Sequence[str], views: str = "") -> list[Given]:

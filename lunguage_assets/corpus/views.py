@@ -39,6 +39,14 @@ _POSTURE_WORDS = (
 )
 
 
+_FRONTAL = re.compile(r"\bfrontal\b")
+_TWO = re.compile(r"\b(?:two|2)[\s-]*(?:\(2\)[\s-]*)?v(?:iews?)?\b")
+_PORTABLE = re.compile(r"\b(?:portable|bedside)\b")
+_NO_PROJECTION = re.compile(
+    r"\b(?:ap|aorto\W?pulmonary)\s+(?:window|diameter|dimension)s?\b|\b(?:left|right)\s+lateral\s+(?!dec|view|film)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ImageViews:
     """Views of one image by source, and the words of coded columns without a known view."""
@@ -80,6 +88,25 @@ def _in_procedure(text: str) -> frozenset[str]:
     views = set(_postures(text))
     text = _DECUBITUS.sub(" ", text)
     views.update(view for view, words in _PROCEDURE_WORDS if words.search(text))
+    return frozenset(views)
+
+
+def study_views(words: str) -> frozenset[str]:
+    """Views of a study that a person names in words ("Chest, frontal and lateral").
+
+    A lateral film is taken beside a frontal one. That is a PA film, unless AP, portable or supine is said; a
+    frontal film alone may be either, and says neither. Two views without more are a frontal and a lateral
+    one.
+    """
+    text = _NO_PROJECTION.sub(" ", words.lower())
+    views = set(_in_procedure(text))
+    if _TWO.search(text):
+        views.add("lateral")
+    if not views & {"ap", "pa"}:
+        if _PORTABLE.search(text):
+            views.add("ap")
+        elif "lateral" in views and "supine" not in views and (_FRONTAL.search(text) or _TWO.search(text)):
+            views.add("pa")
     return frozenset(views)
 
 

@@ -85,7 +85,7 @@ RECIPES: Mapping[str, Recipe] = {
     "reading": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
         reads=("delivery", "text rules"),
-        code="2",
+        code="3",
     ),
     "structuring": Recipe(
         ("structured_findings", "sentence_accounts", "refused_values"),

@@ -25,7 +25,7 @@ from lunguage_assets.corpus.texts import ids
 from lunguage_assets.corpus.texts.mending import mended
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
 from lunguage_assets.corpus.texts.reading import raw_reports
-from lunguage_assets.corpus.views import image_views, written
+from lunguage_assets.corpus.views import image_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables.text import REPORT_TEXTS
@@ -155,11 +155,11 @@ class _Reader:
         if coded.coded and not coded.unknown:
             return written(coded.coded), "metadata"
         in_words = coded.coded | image_views("", "", said).from_procedure
-        named = image_views("", "", raw.procedure.lower()).from_procedure
+        named = study_views(raw.procedure)
         if named and not in_words - {"lateral"}:  # "Frontal" leaves open what "PA" says
             return written(in_words | named), "procedure text"
         if in_words:
-            return written(in_words), "metadata"
+            return written(in_words | study_views(said)), "metadata"
         if said and set(re.findall(r"[a-z]+", said)) - {"frontal"}:
             self._note("view-ignored", raw, study_id, "view", said)
         return "", "unknown"

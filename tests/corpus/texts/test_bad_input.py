@@ -156,7 +156,7 @@ def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> No
     frame.to_csv(tmp_path / "reports.csv", index=False)
     taken = received(tmp_path)
     assert taken.report_texts["taken_at"].tolist() == ["20140508103000", "20140508000000", "", "", ""]
-    assert taken.report_texts["view_information"].tolist() == ["pa", "ap", "lateral", "", "lateral"]
+    assert taken.report_texts["view_information"].tolist() == ["pa", "ap", "lateral", "", "pa, lateral"]
     assert outcome(taken)[2] == ["study-date-ignored", "view-ignored", "study-date-ignored"]
 
 

@@ -189,16 +189,16 @@ def test_the_open_i_table_is_put_together_under_its_headings(tmp_path: Path, nam
         assert first.index("COMPARISON: ") < first.index("FINDINGS: ") < first.index("IMPRESSION: ")
         assert "IMPRESSION" not in texts["report"][3]
         views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
-        assert views == {"pa, lateral": "procedure text", "": "unknown"}
+        assert views == {"pa, lateral": "procedure text", "ap": "procedure text"}
         assert notes(taken) == {"patient-unknown"}
 
 
 def test_views_of_open_i_images_count_where_the_examination_names_none(tmp_path: Path) -> None:
     path, _ = write_openi_tables(tmp_path)
-    pd.read_csv(path).assign(image="Chest, 2 views").to_csv(path, index=False)
+    pd.read_csv(path).assign(image="Chest").to_csv(path, index=False)
     texts = received(tmp_path).report_texts
     assert dict(zip(texts["view_information"], texts["view_source"], strict=True)) == {
-        "lateral": "metadata",
+        "pa, lateral": "metadata",
         "": "unknown",
     }
 
@@ -213,7 +213,7 @@ def test_the_open_i_files_say_what_the_table_says(tmp_path: Path) -> None:
     assert [own[f"CXR{uid}"].split() for uid in tables["source_id"]] == [
         text.split() for text in tables["report"]
     ]
-    assert set(files["view_information"]) == {"pa, lateral", ""}
+    assert set(files["view_information"]) == {"pa, lateral", "ap"}
 
 
 def test_entities_of_an_xml_file_are_never_resolved(tmp_path: Path) -> None:
