@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from upath import UPath
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.landing.entries import QUARANTINE, REJECTED_SUFFIX, Entry
 from lunguage_assets.landing.record import Move
-from lunguage_assets.landing.seen import files_below, move, put, see
+from lunguage_assets.landing.seen import files_below, move, put, readable, see
 
 _AFTERWARDS = "Mend the delivery and put it into the landing folder again, under any name."
 _PARTS = ("file", "row", "column", "found", "expected", "remedy")
@@ -40,11 +41,15 @@ def plan_move(place: UPath, entry: Entry, error: InputError, originals: dict[str
     ]
     there = [seen for path in paths if (seen := see(path, place))]
     files = [*files_below(there, place), *(seen for seen in there if not seen.is_folder)]
-    prefix = f"{entry.name}/" if entry.is_folder else ""
+    prefix = f"{entry.path.name}/" if entry.is_folder else ""
     return Move(
         signature=entry.signature,
         files=[
-            (source, f"{folder}/{source.removeprefix(prefix)}", seen.stamp)
+            (
+                quote(source, errors="surrogateescape"),
+                readable(f"{folder}/{source.removeprefix(prefix)}"),
+                seen.stamp,
+            )
             for seen in files
             for source in [seen.path.relative_to(place).as_posix()]
         ],
@@ -62,12 +67,13 @@ def carry_out(place: UPath, planned: Move) -> None:
     for path, text in planned.texts.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)
         put(place / path, text.encode())
-    for source, goal, stamp in planned.files:
+    sources = [unquote(source, errors="surrogateescape") for source, _, _ in planned.files]
+    for source, (_, goal, stamp) in zip(sources, planned.files, strict=True):
         seen = see(place / source, place)
         if seen is not None and seen.stamp == stamp:
             (place / goal).parent.mkdir(parents=True, exist_ok=True)
             move(seen, place / goal)
-    for source, _, _ in planned.files:
+    for source in sources:
         for folder in (place / source).parents:
             if folder == place:
                 break

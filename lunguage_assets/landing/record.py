@@ -59,7 +59,10 @@ class LandedBatch(BaseModel):
 
 
 class Move(BaseModel):
-    """A planned move to quarantine: (source, goal, stamp) of files below the landing folder."""
+    """A planned move to quarantine: (source, goal, stamp) of files below the landing folder.
+
+    A source is written as in an address (`%FF`), as its name may not be UTF-8.
+    """
 
     signature: str
     files: list[tuple[str, str, str]]

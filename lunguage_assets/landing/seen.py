@@ -40,7 +40,7 @@ class Later(Exception):
 class Seen:
     """A file or folder at one look; `stamp` (size and time) is another one after a change.
 
-    An `oddity` says what else it is, such as a FIFO: it is never opened.
+    An `oddity` says what is wrong with it, such as a FIFO: it is never opened.
     """
 
     path: UPath
@@ -51,7 +51,7 @@ class Seen:
 
     @property
     def name(self) -> str:
-        return self.path.name
+        return readable(self.path.name)
 
     @property
     def published(self) -> str | None:
@@ -65,10 +65,17 @@ def see(path: UPath, place: UPath) -> Seen | None:
         status, oddity = _looked_at(path.path, place.path) if _is_local(path) else (path.stat(), "")
     except FileNotFoundError:
         return None
+    if readable(path.path) != path.path:
+        oddity = oddity or "a name that is not UTF-8"
     modified = float(status.st_mtime or getattr(status, "st_birthtime", 0.0))  # some stores know births only
     return Seen(
         path, stat.S_ISDIR(status.st_mode), modified, f"{status.st_size}:{modified!r}{oddity}", oddity
     )
+
+
+def readable(name: str) -> str:
+    """A name with `\\udcff` in the place of a byte that is not UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def inside(folder: UPath, place: UPath) -> list[Seen]:

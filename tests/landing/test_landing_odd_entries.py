@@ -115,6 +115,26 @@ def test_what_is_no_file_inside_the_folder_is_put_aside_unopened_and_the_rest_is
     assert moved.is_symlink() == (kind not in ("FIFO", "socket"))
 
 
+@pytest.mark.parametrize("name", [b"odd-\xff.csv", b"odd-\xff.note", b"f\xe9/p1/1.txt", b"f/p\xe9/1.txt"])
+def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(on_disk: Landing, name: bytes) -> None:
+    """A byte of Latin-1, as an old archive unpacks it."""
+    on_disk.drop("good.csv", csv(1))
+    odd = Path(on_disk.url) / os.fsdecode(name)
+    odd.parent.mkdir(parents=True, exist_ok=True)
+    odd.write_text("No effusion.")
+    outcome = on_disk.settle()
+    assert "good.csv" in outcome.registered
+    (moved,) = outcome.quarantined.values()
+    assert "found a name that is not UTF-8" in moved.reason
+    assert not odd.exists()
+    assert on_disk.land(after_s=60.0).quarantined == {}
+    (reason,) = (Path(on_disk.url) / "quarantine").glob("*/REASON.txt")
+    (kept,) = [
+        path for path in reason.parent.rglob("*") if path.is_file() and "REASON" not in path.name.upper()
+    ]
+    assert kept.read_text() == "No effusion."
+
+
 def test_links_to_files_inside_the_folder_are_read_and_links_to_folders_multiply_nothing(
     on_disk: Landing,
 ) -> None:
