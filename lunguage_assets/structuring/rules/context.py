@@ -10,11 +10,25 @@ _FAVORED = ("favor", "favored", "favors", "favoring")
 _INCLUDE = frozenset({"include", "includes", "including"})
 _DEGREES = frozenset({"mildly", "moderately", "slightly", "minimally", "somewhat", "remote"})
 """Of a hedge: "mildly concerning for", "a remote possibility of"."""
+_VAGUE = frozenset({"pulmonary disease", "abnormality", "focal abnormality", "osseous abnormality"})
+"""Findings that name no disease: of a list of organs they are one conclusion."""
+_CONCLUSION = "acute cardiopulmonary abnormality"
+_NOW = frozenset({"acute", "active"})
+_OF_CHEST = frozenset(
+    {
+        "cardiac", "heart", "pulmonary", "lung", "pleural", "mediastinal", "hilar", "cardiopulmonary",
+        "parenchymal", "intrathoracic", "thoracic",
+    }
+)  # fmt: skip
+_LISTED: frozenset[Kind] = frozenset({"place", "anatomy", "comma", "and", "alternative"})
 _UNCERTAIN, _DOUBTED, _UNKNOWN = Sense("open", "list"), Sense("deny", "list", "t"), Sense("other")
 
 
 def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
     """Give units the meaning that they have in their sentence."""
+    for at in range(len(units) - 1, 0, -1):
+        if at < len(units) and units[at].sense.name in _VAGUE:
+            _of_organs(units, at)
     for at, unit in enumerate(units):
         if unit.kind == "preposition" and unit.form == "over":
             _favored_over(units, at)
@@ -25,6 +39,24 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
                 _differential_of(units, at)
         elif unit.kind in ("and", "alternative"):
             _share_noun(units, at, text, lexicon)
+
+
+def _of_organs(units: list[Unit], at: int) -> None:
+    """ "Acute cardiac, pulmonary or pleural disease" is one conclusion; "... or bony abnormality" is two."""
+    first = at
+    while first and units[first - 1].kind in _LISTED and units[first - 1].form not in _NOW:
+        first -= 1
+    organs = [unit for unit in units[first:at] if unit.form in _OF_CHEST]
+    if not organs or not first or units[first - 1].form not in _NOW:
+        return
+    conclusion = Unit(
+        Sense("finding", _CONCLUSION, units[at].code), units[at].form, organs[0].begin, organs[-1].end
+    )
+    if units[at].sense.name == "osseous abnormality":
+        units[first:at] = [conclusion, *units[units.index(organs[-1]) + 1 : at]]
+    else:
+        conclusion.end = units[at].end
+        units[first : at + 1] = [conclusion]
 
 
 def _favored_over(units: list[Unit], at: int) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lunguage_assets.structuring.rules.lexicon import Kind
+from lunguage_assets.structuring.rules.lexicon import Kind, Sense
 from lunguage_assets.structuring.rules.tagging import Unit
 
 _Step = tuple[list[Unit], list[Unit]]
@@ -22,9 +22,9 @@ _JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 _PLACES: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
 _LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
 """Prepositions that are a part of the place: "5 cm above the carina"."""
-_ANYWHERE = frozenset(
-    {"enlargement", "calcification", "mass", "nodule", "lesion", "cyst", "abnormality", "deformity"}
-)
+_ABNORMALITIES = frozenset({"acute cardiopulmonary abnormality", "abnormality"})
+_BONES = frozenset({"bones", "ribs", "spine", "clavicle", "scapula", "shoulder", "sternum", "humerus"})
+_ANYWHERE = _ABNORMALITIES | {"enlargement", "calcification", "mass", "nodule", "lesion", "cyst", "deformity"}
 """Findings that mean nothing without their organ: of a sub-heading, when they have none."""
 _SIDES = frozenset({"left", "right", "bilateral"})
 _WITHIN_A_SIDE = frozenset(
@@ -59,9 +59,14 @@ class Draft:
 
     @property
     def described(self) -> bool:
-        """Whether something is said of a part of the body, so that it is a row of its own."""
+        """Whether something is said of a part of the body."""
+        return self.judged or any(w.code in _COURSES for w in self.words)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is called normal or abnormal, so that it is a row of its own; "stable" says neither."""
         return self.unit.code == "normal" or any(
-            w.kind in ("normal", "abnormal") or w.code in _COURSES for w in self.words
+            w.kind in ("normal", "abnormal") or w.code == "worsened" for w in self.words
         )
 
 
@@ -85,9 +90,10 @@ class Phrases:
                 after = steps[number + 1] if number + 1 < len(steps) else ([], [])
                 self._take(chunk, between, after)
         self._limit()
-        self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
+        self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.judged]
         for draft in self.drafts:
             _take_place_of_evidence(draft)
+            _name_by_place(draft)
 
     def _limit(self) -> None:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
@@ -182,6 +188,10 @@ class Phrases:
                 elif draft.unit.sense.name in _ANYWHERE:
                     draft.organ = self._topic
             self._subjects = []
+        if "copula" in kinds and self._last and first.unit.sense.name == "fracture":
+            broken = self._last[-1]
+            if broken.unit.code == _DEVICE:  # "the wire is fractured"
+                first.places = [*first.places, *broken.places, broken.unit]
         if self._last and kinds & {"link", "open"} and not kinds & {"and", "alternative", "with"}:
             for draft in drafts:
                 draft.links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
@@ -371,6 +381,14 @@ def _take_place_of_evidence(draft: Draft) -> None:
         if other.places or other.groups:
             draft.places, draft.groups = other.places, other.groups
             return
+
+
+def _name_by_place(draft: Draft) -> None:
+    """ "No acute abnormality of the ribs" is about bones, not about heart and lungs."""
+    places = [unit for group in (draft.places, *draft.groups) for unit in group]
+    of_bones = any(unit.sense.name in _BONES for unit in places)
+    if of_bones and draft.unit.sense.name in _ABNORMALITIES:
+        draft.unit.become(Sense("finding", "osseous abnormality", draft.unit.code))
 
 
 def _says(words: list[Unit]) -> bool:

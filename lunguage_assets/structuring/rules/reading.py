@@ -17,6 +17,7 @@ from lunguage_assets.tables import ATTRIBUTES
 NOTHING = SentenceReading("nothing stated", reason="no finding named")
 ANATOMY_CATEGORY = "PF"
 _DEVICE = "OTH"
+_NORMAL_CHEST = Sense("anatomy", "chest", "normal")
 _SIZED = frozenset(
     {
         "heart size", "heart", "cardiac silhouette", "cardiomediastinal silhouette", "mediastinal contour",
@@ -59,7 +60,7 @@ def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> Se
     settle(units, text, lexicon)
     mark_asides(units)
     mark_scopes(units)
-    drafts = Phrases(units).drafts or _limits(units)
+    drafts = Phrases(units).drafts or _conclusion(units, section) or _limits(units)
     if not drafts:
         reason = next((unit.aside for unit in units if unit.aside), "")
         return SentenceReading("not about the patient now", reason=reason) if reason else NOTHING
@@ -75,6 +76,18 @@ def _limits(units: list[Unit]) -> list[Draft]:
     words = [Unit(_LIMIT, unit.form, unit.begin, unit.end) for unit in limits]
     limits[0].become(_LIMITED)
     return [Draft(limits[0], [unit for unit in said if unit.kind in ("anatomy", "place")], words)]
+
+
+def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
+    """ "The examination is normal", and, as an impression, the word alone: the chest is normal."""
+    named = any(unit.kind == "exam" for unit in units)
+    said = [unit for unit in units if unit.kind not in ("exam", "break", "copula", "comma")]
+    said = [unit for unit in said if unit.code != "no_change" and not unit.form.isdigit()]
+    normal = all(u.form == "negative" or (u.kind, u.code) == ("normal", "measurement") for u in said)
+    if not said or not normal or not (named or section == "impr"):
+        return []
+    said[0].become(_NORMAL_CHEST)
+    return [Draft(said[0], [], [])]
 
 
 def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:

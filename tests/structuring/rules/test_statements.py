@@ -112,6 +112,16 @@ def test_the_history_holds_complaints_questions_and_past(sentence, expected):
     _check(sentence, expected, "hist")
 
 
+@pytest.mark.parametrize(("sentence", "expected"), _cases("conclusions"))
+def test_an_impression_of_normality_is_about_the_chest_and_one_of_bones_about_bones(sentence, expected):
+    _check(sentence, expected, "impr")
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("names"))
+def test_a_finding_has_the_name_that_the_report_gives_it(sentence, expected):
+    _check(sentence, expected)
+
+
 @pytest.mark.parametrize(("sentence", "expected"), _cases("spellings"))
 def test_spellings_mean_their_finding(sentence, expected):
     _check(sentence, expected)
