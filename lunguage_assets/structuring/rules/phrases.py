@@ -189,9 +189,9 @@ class Phrases:
                     draft.organ = self._topic
             self._subjects = []
         if "copula" in kinds and self._last and first.unit.sense.name == "fracture":
-            broken = self._last[-1]
-            if broken.unit.code == _DEVICE:  # "the wire is fractured"
-                first.places = [*first.places, *broken.places, broken.unit]
+            named = self._last[-1]
+            if named.unit.code == _DEVICE:  # "the wire is fractured"
+                first.places = [*first.places, *named.places, named.unit]
         if self._last and kinds & {"link", "open"} and not kinds & {"and", "alternative", "with"}:
             for draft in drafts:
                 draft.links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
