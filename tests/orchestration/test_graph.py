@@ -57,6 +57,20 @@ def test_the_asset_graph_is_the_reviewed_one(definitions: dg.Definitions) -> Non
     assert found == GOLDEN.read_text(), "a deliberate change? LUNGUAGE_WRITE_GOLDEN=1 make test"
 
 
+@pytest.mark.parametrize(
+    ("job", "op", "option"),
+    [("release", "write_release", "out"), ("everything", "hand_over_everything", "ranker")],
+)
+def test_no_option_of_a_job_reads_a_variable_of_the_environment(
+    definitions: dg.Definitions, job: str, op: str, option: str
+) -> None:
+    """Whoever can launch a job would read the secrets of the server in its messages."""
+    chosen = definitions.resolve_job_def(job)
+    dg.validate_run_config(chosen, {"ops": {op: {"config": {option: "plain"}}}})
+    with pytest.raises(dg.DagsterInvalidConfigError):
+        dg.validate_run_config(chosen, {"ops": {op: {"config": {option: {"env": "HOME"}}}}})
+
+
 def test_the_code_location_loads_as_a_whole(definitions: dg.Definitions) -> None:
     dg.Definitions.validate_loadable(definitions)
 

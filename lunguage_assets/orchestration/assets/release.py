@@ -46,11 +46,10 @@ NAMED = 5
 """Batches that an error names."""
 
 
-class ReleaseConfig(dg.Config):
-    """Where the bundle goes."""
-
-    out: str = ""
-    """Folder under which `release/<ranker>/` is written; empty: the home."""
+OPTIONS = {
+    "out": dg.Field(str, "", description="Folder for `release/<ranker>/`; empty: the home."),
+}
+"""A plain string. A `dg.Config` would take `{env: NAME}` too, and messages would show its value."""
 
 
 def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
@@ -70,13 +69,11 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         "shown when they are there.",
     )
 
-    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP))
-    def write_release(
-        context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig
-    ) -> dg.MaterializeResult:
-        ranker = context.partition_key
+    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP), config_schema=OPTIONS)
+    def write_release(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult:
+        ranker, out = context.partition_key, context.op_execution_context.op_config["out"]
         with plain_failures():
-            folder, root = release_folder(home, config.out) / "release" / ranker, UPath(home.home.tables)
+            folder, root = release_folder(home, out) / "release" / ranker, UPath(home.home.tables)
             ranking = stored_table(root, "reference_ranking", (ranker,))
             now = home.standings()
             made_of = now.made_of(STEP, (ranker,))
@@ -132,8 +129,8 @@ def release_folder(home: HomeResource, out: str) -> Path:
             require_private(wanted, "the folder")
         return wanted
     raise ConfigurationError(
-        f"option out of the release: found {wanted}; expected a folder inside {home.home.root}"
-        ", or inside one of [release] folders. Add it to folders in settings.toml, or leave out empty."
+        f"option out of the release: found a folder elsewhere; expected one inside {home.home.root}, or "
+        "inside one of [release] folders. Add it to folders in settings.toml, or leave out empty."
     )
 
 
