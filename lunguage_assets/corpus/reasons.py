@@ -182,6 +182,10 @@ NOTES: dict[str, str] = {
         "The text seems to hold two reports; both were read as one study. Deliver them as two if they are of "
         "two films."
     ),
+    "not-chest": (
+        "The report, or a part of it below a heading of its own, is of another part of the body; that was "
+        "not read."
+    ),
     "not-english": "The report seems not to be English; what was read in it is not reliable.",
     "empty": "The report has no text; no finding is known of the study.",
     "mask-in-sentence": (

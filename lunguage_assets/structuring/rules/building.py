@@ -12,7 +12,7 @@ from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
-from lunguage_assets.structuring.rules.lexicon import Kind, ReportLexicon, Sense
+from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, Kind, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.word_files import (
     AttributeFile,
     FindingFile,
@@ -96,6 +96,7 @@ def _attributes() -> Iterator[_Meant]:
 def _places() -> Iterator[_Meant]:
     file = read_words(word_file("places"), PlaceFile)
     yield file.details, Sense("place")
+    yield file.elsewhere, Sense("place", ELSEWHERE)
     for name, spellings in file.anatomy.items():
         yield (name, *spellings), Sense("anatomy", name)
     for name, spellings in file.normal.items():

@@ -29,6 +29,8 @@ _TOKEN = re.compile(
     r"and/or|//|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d{1,2}(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
     r"|_+|(?<=\s)[-–]+(?=\s)|—|[;:.,?()/&+\[\]]"
 )
+ELSEWHERE = "elsewhere"
+"""Name of places that a chest film does not show."""
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
 from lunguage_assets.structuring.rules.asides import mark_asides
 from lunguage_assets.structuring.rules.context import settle
-from lunguage_assets.structuring.rules.lexicon import ReportLexicon, Sense
+from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.phrases import Draft, Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import Unit, tagged
@@ -39,6 +39,7 @@ _LIMITS = "assessment_limitations"
 _HIDDEN = frozenset({"obscured", "obscuring"})
 """What hides a border may be disease."""
 _LIMIT, _LIMITED = Sense("word", code=_LIMITS), Sense("finding", "limited examination", "PF")
+_ELSEWHERE = {"pulmonary edema": "soft tissue edema", "pleural effusion": "joint effusion"}
 _LONGEST = 4000
 """Characters; nothing longer is a sentence, and the rules would take long over it."""
 _LONG = 8
@@ -131,7 +132,7 @@ def _mention(
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
     return Mention(
         unit.value(text),
-        unit.sense.name,
+        _name(unit, places),
         unit.code if draft.is_finding else ANATOMY_CATEGORY,
         _status(draft),
         _joined(places, text),
@@ -139,6 +140,12 @@ def _mention(
         evidence,
         associate,
     )
+
+
+def _name(unit: Unit, places: list[Unit]) -> str:
+    """The canonical name; that of the chest is none where a chest film does not reach."""
+    name = unit.sense.name
+    return _ELSEWHERE.get(name, name) if any(place.sense.name == ELSEWHERE for place in places) else name
 
 
 def _is_told(draft: Draft, word: Unit) -> bool:

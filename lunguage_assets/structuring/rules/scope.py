@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lunguage_assets.structuring.rules.lexicon import Kind
-from lunguage_assets.structuring.rules.tagging import Unit
+from lunguage_assets.structuring.rules.tagging import THEN, Unit
 
 _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
 _JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
@@ -14,6 +14,10 @@ _MODALS = frozenset({"may", "might", "could", "would"})
 _COMPLAINT = "PATIENT INFO."
 """After what was, what the patient feels is now: "history of asthma, cough"."""
 _THEN = frozenset({"was", "were"})
+_TOLD = frozenset({"showed", "revealed", "demonstrated", "had", "described", "reported"})
+_BEFORE_VERB: frozenset[Kind] = frozenset(
+    {"other", "source", "exam", "preposition", "link", "comma", "place", "anatomy"}
+)
 _SIGNS = frozenset(
     {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
 )
@@ -298,12 +302,32 @@ def _nearest(units: list[Unit], at: int, step: int) -> int | None:
 
 
 def _earlier(units: list[Unit], at: int) -> None:
-    """ "Was seen on an earlier film": the clause is about then."""
-    clause = _clause(units, at)
-    if any(unit.form in _THEN for unit in clause if unit.kind == "copula"):
+    """ "Was seen on an earlier film", "the earlier film showed": the clause is about then."""
+    told = _verb_of(units, at)
+    if told is None and units[at].form == "on":
+        told = _there_was(units, at)
+    clause = _clause(units, at if told is None else told)
+    if told is not None or any(unit.form in _THEN for unit in clause if unit.kind == "copula"):
         for unit in clause:
-            if unit.kind == "finding" and unit.past is None and not unit.denied:
+            denied = unit.denied and told is None
+            if unit.kind in ("finding", "anatomy") and unit.past is None and not denied:
                 unit.past = units[at]
+
+
+def _verb_of(units: list[Unit], at: int) -> int | None:
+    """The verb in the past of which an earlier examination is the subject."""
+    for place in range(at + 1, len(units)):
+        if units[place].form in _TOLD:
+            return place
+        if units[place].kind not in _BEFORE_VERB and units[place].form not in ("which", "that"):
+            return None
+    return None
+
+
+def _there_was(units: list[Unit], at: int) -> int | None:
+    """What follows "there was" in "there was no effusion on the prior film"."""
+    begins = next((place for place in range(at - 1, -1, -1) if units[place].kind == "break"), None)
+    return begins + 1 if begins is not None and units[begins].code == THEN else None
 
 
 def _clause(units: list[Unit], at: int) -> list[Unit]:

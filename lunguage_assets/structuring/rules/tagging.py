@@ -24,6 +24,8 @@ _AUXILIARY = frozenset({"has", "have", "is", "are", "was", "were", "been", "now"
 _DESCRIBED = frozenset({"copula", "anatomy"})
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
+THEN = "then"
+"""Code of "there was"."""
 _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
 
 
@@ -108,6 +110,8 @@ def _in_context(
         sense = _UNKNOWN
     unit = Unit(sense, token.form, token.begin, final.end)
     unit.before = final.form == "of"
+    if sense.kind == "break" and final.form in ("was", "were"):
+        unit.code = THEN
     if sense.kind == "ended":
         unit.begin = _begin_of_end(tokens, place, end)
     if sense.kind in ("word", "ended") and end - 1 > place and final.form in _LOOSE:

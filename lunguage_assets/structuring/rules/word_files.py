@@ -29,6 +29,7 @@ class PlaceFile(WordGroup):
     anatomy: Spellings
     normal: Spellings
     details: list[str]
+    elsewhere: list[str]
 
 
 class AttributeFile(WordGroup):

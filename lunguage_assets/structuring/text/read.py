@@ -8,7 +8,7 @@ from lunguage_assets.structuring.contract import SectionedReport, Sentence
 from lunguage_assets.structuring.text.sections import Section, sections
 from lunguage_assets.structuring.text.sentences import line_width, sentences
 from lunguage_assets.structuring.text.views import views_in_text
-from lunguage_assets.structuring.text.words import Languages, cutting_words
+from lunguage_assets.structuring.text.words import Languages, WordsFile, cutting_words
 
 VERSION = "3"
 """Raise it with every change of rules that cuts a report otherwise; `identity` carries it."""
@@ -18,6 +18,7 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _ENOUGH_WORDS = 3
 _LANGUAGE_LENGTH = 4000
 _TECHNIQUE_LENGTH = 600
+_SUB_HEADING_LENGTH = 60
 
 
 def identity() -> str:
@@ -29,33 +30,58 @@ def sectioned(study_id: str, text: str) -> SectionedReport:
     """The report cut into sentences, in the order of the text; never raises, whatever the text.
 
     Notes: `empty`, `no-headings`, `findings-without-heading`, `no-findings-section`, `text-before-headings`
-    (not read), `preliminary-superseded` (not read), `two-reports`, `not-english`.
+    (not read), `preliminary-superseded` (not read), `two-reports`, `not-english`, `not-chest` (not read).
     """
     if not text.strip():
         return SectionedReport(study_id, text, (), notes=("empty",))
     cut, notes = sections(text)
-    found = _numbered(text, cut)
+    found, elsewhere = _numbered(text, cut)
     introduction = [
         f"{section.heading} {text[section.begin : min(section.end, section.begin + _TECHNIQUE_LENGTH)]}"
         for section in cut
         if section.introduces and not section.heading.lower().startswith(("compar", "prior", "date"))
     ]
     told = (sentence for sentence in found if sentence.section in ("find", "impr"))
+    if elsewhere:
+        notes = (*notes, "not-chest")
     if not _english(text[:_LANGUAGE_LENGTH], cutting_words().file.languages):
         notes = (*notes, "not-english")
     views = views_in_text(introduction, (section.heading for section in cut if section.heading), told)
     return SectionedReport(study_id, text, found, views, notes)
 
 
-def _numbered(text: str, cut: tuple[Section, ...]) -> tuple[Sentence, ...]:
-    width = line_width(text)
+def _numbered(text: str, cut: tuple[Section, ...]) -> tuple[tuple[Sentence, ...], bool]:
+    """The sentences, and whether any is of another part of the body; such a one counts as `other`."""
+    width, words = line_width(text), cutting_words().file
     numbers: dict[str, int] = {}
-    found = []
+    found, parts_elsewhere = [], False
+    told = (text[section.begin : section.end].lower() for section in cut if section.code != "hist")
+    said = {word for part in told for word in _WORD.findall(part)}
+    named = not words.elsewhere.isdisjoint(said)
+    whole = named and words.chest.isdisjoint(said)
     for section in cut:
+        elsewhere = whole
         for span in sentences(text, section.begin, section.end, width):
-            number = numbers[section.code] = numbers.get(section.code, 0) + 1
-            found.append(Sentence(section.code, number, span, span.of(text), section.heading))
-    return tuple(found)
+            code = section.code
+            if named and code in ("find", "impr") and not whole:
+                elsewhere = _elsewhere_from(span.of(text), words, elsewhere)
+            if elsewhere and code in ("find", "impr"):
+                code, parts_elsewhere = "other", True
+            number = numbers[code] = numbers.get(code, 0) + 1
+            found.append(Sentence(code, number, span, span.of(text), section.heading))
+    return tuple(found), parts_elsewhere
+
+
+def _elsewhere_from(sentence: str, words: WordsFile, before: bool) -> bool:
+    """Whether another part of the body is described from this sentence on: a sub-heading says so."""
+    heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
+    if not colon and len(sentence) > _SUB_HEADING_LENGTH:
+        return before
+    said = set(_WORD.findall(heading.lower()))
+    if said & words.elsewhere and said <= words.elsewhere | words.exam_words:
+        return not said & words.chest
+    title = bool(said & words.chest) and said <= words.exam_words
+    return before and not colon and not title
 
 
 def _english(text: str, words: Languages) -> bool:

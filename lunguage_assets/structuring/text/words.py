@@ -60,6 +60,8 @@ class WordsFile(WordGroup):
     sign_offs: list[str] = Field(min_length=1)
     exam_words: frozenset[str]
     exam_nouns: frozenset[str]
+    elsewhere: frozenset[str]
+    chest: frozenset[str]
     abbreviations: Abbreviations
     counted: frozenset[str]
     languages: Languages

@@ -12,7 +12,7 @@ from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 _ROW = re.compile(
     r"(?P<status>[dt][pn]) (?P<name>[^@\[<]+?)(?: @(?P<place>[^\[<]+?))?"
-    r"(?: \[(?P<column>\w+): (?P<words>[^\]]+)\])?(?: <-(?P<support>\d))?"
+    r"(?: \[(?P<column>\w+): (?P<words>[^\]]*)\])?(?: <-(?P<support>\d))?"
 )
 STRUCTURER = RuleStructurer()
 
@@ -134,4 +134,9 @@ def test_several_rules_hold_in_one_sentence(sentence, expected):
 
 @pytest.mark.parametrize(("sentence", "expected"), _cases("words"))
 def test_words_of_anatomy_and_of_limits_are_read(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("then_and_elsewhere"))
+def test_what_was_then_or_is_elsewhere_is_not_of_the_chest_now(sentence, expected):
     _check(sentence, expected)

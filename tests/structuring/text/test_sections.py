@@ -124,12 +124,28 @@ def test_text_under_a_title_is_findings_when_no_heading_names_them() -> None:
         ("INDICATION: Pain.", "no-findings-section"),
         ("Seen by phone.\nFINDINGS: Clear.", "text-before-headings"),
         ("Der Befund: Das Herz ist normal und die Lunge ist frei, kein Erguss.", "not-english"),
+        ("EXAMINATION: Right knee, 3 views.\nFINDINGS: Joint effusion.", "not-chest"),
+        ("FINDINGS: The lungs are clear. Left knee: Joint effusion.", "not-chest"),
         ("Легкие без очаговых изменений, сердце не расширено.", "not-english"),
         ("FINDINGS: Clear.\nIMPRESSION: Normal.\nEXAMINATION: Chest.\nFINDINGS: Edema.", "two-reports"),
     ],
 )
 def test_what_is_odd_is_noted(text: str, note: str) -> None:
     assert note in sectioned("1", text).notes
+
+
+def test_another_part_of_the_body_is_not_read() -> None:
+    text = (
+        "FINDINGS: Lungs clear. Left knee: Narrow joint. Effusion. Chest: No edema.\nIMPRESSION: Foot. Ulcer."
+    )
+    assert _read(text) == [
+        ("find", "Lungs clear."), ("other", "Left knee: Narrow joint."), ("other", "Effusion."),
+        ("find", "No edema."), ("other", "Foot."), ("other", "Ulcer."),
+    ]  # fmt: skip
+    assert {section for section, _ in _read("FINDINGS: Fracture of the ankle. IMPRESSION: Fracture.")} == {
+        "other"
+    }
+    assert sectioned("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
 
 
 def test_an_addendum_makes_no_second_report() -> None:
