@@ -18,6 +18,9 @@ def ledger() -> None:
     """Answers of language models that are paid for: what they cost, and sharing them with a group."""
 
 
+_NAMED = 20
+"""Rows of an imported file that messages name one by one."""
+
 _LEDGER_OPTION = click.option(
     "--ledger",
     "place",
@@ -76,6 +79,21 @@ def ledger_export(home: Path, place: str | None, file: Path) -> None:
 @_LEDGER_OPTION
 @click.argument("file", type=GIVEN_FILE)
 def ledger_import(home: Path, place: str | None, file: Path) -> None:
-    """Add the attempts of an exported file; what is there already stays as it is."""
-    added, known = _opened(home, place).import_(file)
-    click.echo(f"{added} attempts added, {known} were there already")
+    """Add the attempts of an exported file; what is there already stays as it is.
+
+    Each answer is read as when it was given. A row that does not fit is named and left out.
+    """
+    from lunguage_assets.judges.asking.answers import parse_phrase_list
+    from lunguage_assets.judges.model_judge import choice_of
+    from lunguage_assets.structuring.model.schema import parse_answer
+
+    parsers = {"extract": parse_phrase_list, "compare": choice_of, "structure": parse_answer}
+    added, known, refused = _opened(home, place).import_(file, parsers)
+    for error in refused[:_NAMED]:
+        click.echo(str(error), err=True)
+    if len(refused) > _NAMED:
+        click.echo(f"... and {len(refused) - _NAMED} more rows that do not fit", err=True)
+    click.echo(
+        f"{added} attempts added, {known} were there already"
+        + (f", {len(refused)} left out" if refused else "")
+    )

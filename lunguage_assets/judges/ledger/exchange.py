@@ -5,21 +5,26 @@ schema.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.files import replace_file
 from lunguage_assets.judges.ledger.attempts import FAILURES, REPLIED
+from lunguage_assets.judges.providers.metering import MOST_TOKENS
 from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables.schema import Column, Table
+
+_DOLLARS, _SECONDS = 1e6, 1e9
+"""More than any answer costs or takes."""
 
 EXCHANGE = Table(
     "ledger",
@@ -49,11 +54,26 @@ EXCHANGE = Table(
         Column(
             "returned_model", "string", "Model that says it answered; null when no reply came", nullable=True
         ),
-        Column("input_tokens", "int", "Tokens of the prompt as billed", minimum=0),
-        Column("output_tokens", "int", "Tokens of the answer as billed, reasoning included", minimum=0),
-        Column("reasoning_tokens", "int", "Tokens of reasoning among them", minimum=0),
-        Column("cost_usd", "float", "Cost in US dollars; null when unknown", nullable=True, minimum=0.0),
-        Column("latency_s", "float", "Seconds from sending to reply or failure", minimum=0.0),
+        Column("input_tokens", "int", "Tokens of the prompt as billed", minimum=0, maximum=MOST_TOKENS),
+        Column(
+            "output_tokens",
+            "int",
+            "Tokens of the answer as billed, reasoning included",
+            minimum=0,
+            maximum=MOST_TOKENS,
+        ),
+        Column("reasoning_tokens", "int", "Tokens of reasoning among them", minimum=0, maximum=MOST_TOKENS),
+        Column(
+            "cost_usd",
+            "float",
+            "Cost in US dollars; null when unknown",
+            nullable=True,
+            minimum=0.0,
+            maximum=_DOLLARS,
+        ),
+        Column(
+            "latency_s", "float", "Seconds from sending to reply or failure", minimum=0.0, maximum=_SECONDS
+        ),
         Column(
             "time",
             "string",
@@ -101,6 +121,7 @@ STATISTICS = Table(
     ("judge", "stage", "model"),
 )
 
+_REMEDY = "Name a file that `lunguage ledger export` wrote."
 _ORDER = [("key", "ascending"), ("attempt", "ascending")]
 
 
@@ -115,16 +136,20 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     replace_file(path, fill)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """The attempts of an exchange file, checked, in the order of key and attempt: what does not fit would
-    poison results.
+Parsers = Mapping[str, Callable[[str], object]]
+"""Stage -> the parser of its answers; None: the answer is none."""
+
+
+def read(path: Path, parsers: Parsers) -> tuple[list[dict[str, Any]], list[InputError]]:
+    """The attempts of an exchange file in the order of key and attempt, and an error for each row that does
+    not fit: such a row would poison results.
 
     Raises:
         InputError: the file cannot be read, or is no exported ledger.
     """
 
     def refused(found: str, expected: str, row: int | None = None) -> InputError:
-        remedy = "Name a file that `lunguage ledger export` wrote."
+        remedy = "It is left out; the others are imported." if row else _REMEDY
         return InputError(str(path), found, expected, remedy, row=row)
 
     try:
@@ -135,19 +160,34 @@ def read(path: Path) -> list[dict[str, Any]]:
         raise refused(f"columns {sorted(table.column_names)}", f"columns {EXCHANGE.names}")
     try:
         table = table.select(EXCHANGE.names).cast(EXCHANGE.arrow)
+        table.validate(full=True)
     except (pa.ArrowException, ValueError) as error:
         raise refused(f"values of a wrong type ({type(error).__name__})", "an exported ledger") from None
-    frame = EXCHANGE.from_arrow(table)
-    for rule, rows in (*EXCHANGE.broken(frame), *_contradictions(frame)):
-        if rows.any():
-            raise refused("a value that does not fit", rule, row=int(rows.argmax()) + 1)
-    return cast("list[dict[str, Any]]", table.sort_by(_ORDER).to_pylist())
+    frame, wrong = EXCHANGE.from_arrow(table), dict[int, str]()
+    for rule, rows in (*EXCHANGE.broken(frame), *_contradictions(frame, table, parsers)):
+        for place in np.flatnonzero(rows).tolist():
+            wrong.setdefault(place, rule)
+    fit = np.array([place not in wrong for place in range(len(table))], dtype=bool)
+    errors = [refused("a value that does not fit", rule, place + 1) for place, rule in sorted(wrong.items())]
+    return cast("list[dict[str, Any]]", table.filter(fit).sort_by(_ORDER).to_pylist()), errors
 
 
-def _contradictions(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Rules that hold between columns, each with a mask of the rows that break it."""
+def _contradictions(
+    frame: pd.DataFrame, table: pa.Table, parsers: Parsers
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Rules that hold between columns or for all, each with a mask of the rows that break it."""
     failure, valid = frame["failure"], frame["valid"]
     yield "valid exactly where there is no failure", (valid != failure.isna()).to_numpy()
     yield "refused exactly where failure says so", (frame["refused"] != (failure == "refused")).to_numpy()
     replied = valid | failure.isin(REPLIED)
     yield "an answer exactly where a reply came", (frame["answer"].notna() != replied).to_numpy()
+    yield "a cost that is a number", pc.fill_null(pc.is_nan(table["cost_usd"]), False).to_numpy()
+    texts = [column.name for column in EXCHANGE.columns if column.type == "string"]
+    with_nul = [frame[name].str.contains("\0", regex=False, na=False) for name in texts]
+    yield "text without NUL", np.logical_or.reduce(with_nul)
+    told = valid | (failure == "unreadable")
+    unread = [
+        one and isinstance(answer, str) and stage in parsers and (parsers[stage](answer) is None) == is_valid
+        for one, answer, stage, is_valid in zip(told, frame["answer"], frame["stage"], valid, strict=True)
+    ]
+    yield "a valid answer exactly where it can be read", np.array(unread, dtype=bool)

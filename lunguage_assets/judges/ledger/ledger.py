@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
+from lunguage_assets.errors import InputError
 from lunguage_assets.judges.ledger import claims, exchange, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, receipt_of, storable
 from lunguage_assets.judges.ledger.ledger_place import (
@@ -132,20 +133,21 @@ class Ledger(LedgerReader):
         exchange.write(path, ({**row, "prompt": row["prompt"] if prompts else None} for row in rows))
         return len(rows)
 
-    def import_(self, path: Path) -> tuple[int, int]:
-        """Add the attempts of an exported file that are not here yet, after those that are; (added, already
-        here).
+    def import_(self, path: Path, parsers: exchange.Parsers) -> tuple[int, int, list[InputError]]:
+        """Add the attempts of an exported file that are not here yet, after those that are: how many were
+        added, how many were here already, and an error for each row that is left out, because it does not fit
+        or its answer is not what its stage's parser would say.
 
         A question that is settled here stays as it is: results that were computed do not change.
 
         Raises:
             InputError: not an exported ledger; nothing was added.
         """
-        rows = exchange.read(path)
+        rows, refused = exchange.read(path, parsers)
         for row in rows:
             row["prompt"] = row["prompt"] if self.stores_prompts else None
         added = self.transaction(lambda connection: self._add(connection, rows))
-        return added, len(rows) - added
+        return added, len(rows) - added, refused
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, done in one transaction, alone among all writers; also for tables that stand

@@ -21,6 +21,7 @@ from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submission, Submissions
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.judges.model_judge import choice_of
 from lunguage_assets.judges.protocol import (
     ask_to_compare,
 )
@@ -241,7 +242,7 @@ def test_one_batch_collected_into_two_copies_of_a_ledger_is_one_set_of_answers(
     assert patiently(judge) == answers
     judge.close()
     second.export(tmp_path / "two.parquet")
-    assert first.import_(tmp_path / "two.parquet") == (0, 20)
+    assert first.import_(tmp_path / "two.parquet", {"compare": choice_of}) == (0, 20, [])
     assert len(service.batches) == 1
 
 

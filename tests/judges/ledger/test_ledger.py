@@ -21,9 +21,12 @@ from hypothesis import strategies as st
 from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
+from lunguage_assets.judges.asking.answers import parse_phrase_list
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Settlement, settle
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.judges.model_judge import choice_of
 
+PARSERS = {"extract": parse_phrase_list, "compare": choice_of}
 KEY = "ab" * 32
 OTHER = "cd" * 32
 SECRET = "the zebra-striped opacity"
@@ -348,8 +351,8 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_p
     assert mine.export(tmp_path / "mine.parquet") == 4
     assert stat.S_IMODE((tmp_path / "mine.parquet").stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    assert yours.import_(tmp_path / "mine.parquet") == (4, 0)
-    assert yours.import_(tmp_path / "mine.parquet") == (0, 4)
+    assert yours.import_(tmp_path / "mine.parquet", PARSERS) == (4, 0, [])
+    assert yours.import_(tmp_path / "mine.parquet", PARSERS) == (0, 4, [])
     assert yours.answers([KEY, OTHER]) == mine.answers([KEY, OTHER])
     assert yours.statistics().equals(mine.statistics())
     yours.export(tmp_path / "yours.parquet")
@@ -362,7 +365,7 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
     yours.export(tmp_path / "yours.parquet")
     mine = Ledger.open(place)
     mine.record(attempt(answer="sentence_1"))
-    assert mine.import_(tmp_path / "yours.parquet") == (2, 0)
+    assert mine.import_(tmp_path / "yours.parquet", PARSERS) == (2, 0, [])
     assert mine.answers([KEY])[KEY].answer == "sentence_1"
     assert OTHER in mine.answers([OTHER])
 
@@ -370,39 +373,63 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
 def test_an_empty_ledger_exports_imports_and_has_statistics(place: str, tmp_path: Path) -> None:
     ledger = Ledger.open(place)
     assert ledger.export(tmp_path / "empty.parquet") == 0
-    assert ledger.import_(tmp_path / "empty.parquet") == (0, 0)
+    assert ledger.import_(tmp_path / "empty.parquet", PARSERS) == (0, 0, [])
     assert len(ledger.statistics()) == 0
     assert ledger.answers([]) == {}
     assert ledger.record_all([]) == []
 
 
-def test_a_file_that_would_poison_the_ledger_is_refused_as_a_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("key", "not a key"),
+        ("failure", "refused"),
+        ("time", "yesterday"),
+        ("receipt", "x"),
+        ("attempt", 0),
+        ("stage", "other"),
+        ("stage", "extract"),
+        ("answer", "perhaps the first one"),
+        ("answer", None),
+        ("judge", "o\0ne"),
+        ("cost_usd", float("inf")),
+        ("cost_usd", float("nan")),
+        ("latency_s", float("inf")),
+        ("input_tokens", 2**62),
+    ],
+)
+def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others_are_taken(
+    tmp_path: Path, column: str, value: object
+) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ledger.record(attempt())
-    good = tmp_path / "good.parquet"
-    ledger.export(good)
-    table = pq.read_table(good)
-    for column, value in {
-        "key": "not a key",
-        "failure": "refused",
-        "time": "yesterday",
-        "receipt": "x",
-        "attempt": 0,
-        "stage": "other",
-    }.items():
-        place = table.column_names.index(column)
-        pq.write_table(
-            table.set_column(place, table.schema.field(column), [[value]]), tmp_path / "bad.parquet"
-        )
-        with pytest.raises(InputError):
-            Ledger.open(tmp_path / "other.sqlite").import_(tmp_path / "bad.parquet")
-    for content in (b"", b"PAR1 not really"):
+    ledger.record_all([attempt(), attempt(OTHER), unreadable("ef" * 32)])
+    ledger.export(tmp_path / "good.parquet")
+    table = pq.read_table(tmp_path / "good.parquet")
+    place, values = table.column_names.index(column), table[column].to_pylist()
+    poisoned = table.set_column(place, table.schema.field(column), [[values[0], value, values[2]]])
+    pq.write_table(poisoned, tmp_path / "bad.parquet")
+    other = Ledger.open(tmp_path / "other.sqlite")
+    added, known, (error,) = other.import_(tmp_path / "bad.parquet", PARSERS)
+    assert (added, known, error.row) == (2, 0, 2)
+    assert list(other.answers([KEY, OTHER])) == [KEY]
+    assert other.statistics()["cost_usd"].tolist() == [1.0]
+
+
+def test_a_readable_answer_that_is_called_unreadable_is_left_out(tmp_path: Path) -> None:
+    """Five of them would settle a question as invalid."""
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger.record_all([unreadable(answer="sentence_1") for _ in range(TRIES)])
+    ledger.export(tmp_path / "bad.parquet")
+    added, _, refused = Ledger.open(tmp_path / "other.sqlite").import_(tmp_path / "bad.parquet", PARSERS)
+    assert (added, len(refused)) == (0, TRIES)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 not really", None])
+def test_a_file_that_is_no_ledger_is_refused_as_a_whole(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
         (tmp_path / "bad.parquet").write_bytes(content)
-        with pytest.raises(InputError):
-            ledger.import_(tmp_path / "bad.parquet")
     with pytest.raises(InputError):
-        ledger.import_(tmp_path / "absent.parquet")
-    assert len(Ledger.open(tmp_path / "other.sqlite").statistics()) == 0
+        Ledger.open(tmp_path / "ledger.sqlite").import_(tmp_path / "bad.parquet", PARSERS)
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:

@@ -1,0 +1,30 @@
+"""`lunguage ledger import`: what others have paid for is read as when it was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands import lunguage
+
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.ledger.ledger import Ledger
+
+ANSWERS = {
+    "extract": '["may represent"]',
+    "compare": "sentence_2",
+    "structure": '{"findings":[],"sentences":[]}',
+}
+
+
+def test_an_answer_that_cannot_be_read_is_named_and_left_out_at_every_stage(tmp_path: Path) -> None:
+    theirs = Ledger.open(tmp_path / "theirs.sqlite")
+    for number, (stage, answer) in enumerate(ANSWERS.items()):
+        for valid, text in enumerate((f"it says {answer}?", answer)):
+            theirs.record(Attempt(f"{2 * number + valid:064x}", "one", stage, "fake-1", text))
+    theirs.export(tmp_path / "theirs.parquet")
+    done = lunguage(tmp_path / "home", "ledger", "import", tmp_path / "theirs.parquet")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "3 attempts added, 0 were there already, 3 left out\n"
+    lines = done.stderr.splitlines()
+    assert [line.partition("parquet, ")[2].partition(":")[0] for line in lines] == ["row 1", "row 3", "row 5"]
+    assert "it says" not in done.stderr
