@@ -232,7 +232,8 @@ def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
         coded[:, number] = [is_coded(codes, diagnosis.coded) for codes in collection["codes"]]
         p[:, number] = np.where(said, found["p"].fillna(0.0).to_numpy(dtype=float), 0.0)
         present[:, number] = said & ((p[:, number] >= 0.5) | (status == "dp"))
-        hedged[:, number] = said & np.isin(status, ("tp", "tn"))
+        restricted = (found["p_source"] == "qualifier").to_numpy(dtype=bool)
+        hedged[:, number] = said & np.isin(status, ("tp", "tn")) & ~restricted
         kinds[:, number] = [
             _kind(diagnosis, *values)
             for values in zip(

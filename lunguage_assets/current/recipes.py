@@ -138,14 +138,14 @@ RECIPES: Mapping[str, Recipe] = {
     "merging": Recipe(
         ("deduplicated_findings",),
         (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
-        ("merge settings", "encoder", "blacklist"),
-        code="3",
+        ("merge settings", "encoder", "blacklist", "statements"),
+        code="4",
     ),
     "expansion": Recipe(
         ("pathway_matches", "expansions"),
         (Input("terms", side=True), Input("deduplicated_findings")),
         ("pathways", "labels", "statements"),
-        code="3",
+        code="4",
     ),
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
@@ -156,7 +156,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("expansions"),
         ),
         ("pathways", "blacklist", "labels", "statements"),
-        code="4",
+        code="5",
     ),
     "structuring_agreement": Recipe(
         ("structuring_agreement",),
@@ -241,7 +241,7 @@ RECIPES: Mapping[str, Recipe] = {
             ),
         ),
         ("release settings", "labels", "statements", "split"),
-        code="7",
+        code="8",
         by_query=True,
     ),
 }

@@ -21,6 +21,7 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import PAPER, values_of
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.paper import MODE_DIFFERENCES
@@ -108,6 +109,8 @@ def _belief(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Why a row of both modes has two probabilities or intervals."""
     if one["p_source"] == ALTERNATIVE:
         return "alternatives"
+    if one["p_source"] == QUALIFIER:
+        return "restricted denial"
     if one["source"] == "original" or one["parent_id"] != other["parent_id"]:
         return "follows from another row"
     if one["status"][1] == "n":

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER
 
 TOLERANCE = 1e-9
 
@@ -110,7 +111,7 @@ def _stated_rules(rows: pd.DataFrame) -> list[Rule]:
         ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
         (
             "a tentative finding has p by its fit, its phrases or nothing",
-            tentative & ~_is(rows, "p_source", "fitted", "phrase", ALTERNATIVE, "none"),
+            tentative & ~_is(rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none"),
         ),
         ("a tentative finding is never certain: 0 < p < 1", tentative & ((p <= 0.0) | (p >= 1.0))),
         (

@@ -25,7 +25,7 @@ MEANINGS = {
 """Codes that are not words, in words."""
 CURRENCIES = ("current dx", "past dx")
 MODES = ("method", "paper")
-P_SOURCES = ("definitive", "fitted", "phrase", "alternative", "none")
+P_SOURCES = ("definitive", "fitted", "phrase", "alternative", "qualifier", "none")
 VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
 CONFLICT_TYPES = (
     "polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg", "repeat_dp", "repeat_dn",

@@ -18,6 +18,7 @@ from lunguage_assets.annotation.showing.document import by_report
 from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
 from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
 from lunguage_assets.release.explain.marks import OUT, PAST, Piece, ReadSentence, ReadSpan, pieces, tone_of
 from lunguage_assets.tables import ATTRIBUTES
@@ -197,10 +198,10 @@ class _Rows:
                 yield self._as_shown(row, number, tone, _where(row), (self._fate(row),), is_left_out=True)
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Conflicts of polarity."""
+        """Conflicts of polarity, and statements that contradict each other by place or size; those stay."""
         rows = {row["finding_id"]: row for row in (*self._findings, *self._out)}
         for conflict in self._conflicts:
-            if conflict["conflict_type"] == "polarity":
+            if conflict["conflict_type"] in ("polarity", "stated_contradiction"):
                 sides = [rows[own] for own in conflict["finding_ids"] if own in rows]
                 rules = dict.fromkeys(
                     RULES.get(side["rule"], side["rule"]) for side in sides if "rule" in side
@@ -208,7 +209,7 @@ class _Rows:
                 yield Contradiction(
                     titled(conflict["name"], ", ".join(conflict["location_parts"])),
                     tuple(map(self._side, sides)),
-                    "; ".join(rules),
+                    "; ".join(rules) or "both stay",
                 )
 
     def _side(self, row: _Record) -> str:
@@ -244,6 +245,16 @@ class _Rows:
             yield f"implied, pathway {row['implied_by']}"
         elif row["p_source"] == "definitive":
             yield "stated without doubt"
+        elif row["p_source"] == QUALIFIER:
+            cells = (
+                row["measurement"],
+                row["morphology"],
+                row["distribution"],
+                row["severity"],
+                row["onset"],
+            )
+            found = qualifying(row["name"], row["ent"], row["sent"], cells)
+            yield f"denied is only what is “{found[1]}”" if found is not None else "denied in part"
         elif row["p_source"] == "none":
             yield "stated with doubt, but in no words that say how much"
         elif row["p_source"] == "alternative":

@@ -10,6 +10,7 @@ from functools import cache
 import pandas as pd
 
 from lunguage_assets.implicit.rows import PAPER, Row, rounded, values_of
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, belief_of, qualifier_of
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 
 ALTERNATIVE = "alternative"
@@ -19,8 +20,8 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
     """Give rows, whose mode is decided, their probabilities.
 
     Definite findings have 1 or 0, tentative ones what `probabilities` (FITTED_PROBABILITIES) says; one
-    without a row there has no information. Alternatives of a definite statement are raised, but not in mode
-    `paper`.
+    without a row there has no information. Not in mode `paper`: the denial of a kind ("no large effusion")
+    becomes tentative, with the p of its qualifier; alternatives of a definite statement are raised.
     """
     names = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
     fitted = {own: values for own, *values in values_of(probabilities, *names)}
@@ -28,6 +29,10 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
     hedged: set[tuple[str, str, int]] = set()
     for row in rows:
         if row.status.startswith("d"):
+            if (qualifier := qualifier_of(row)) is not None:
+                row.status, row.p_source = "tn", QUALIFIER
+                row.prob, row.p_low, row.p_high = belief_of(qualifier.name)
+                continue
             row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
             row.p_source = "definitive"
             continue

@@ -28,6 +28,7 @@ from lunguage_assets.implicit.rows import (
     write_rows,
 )
 from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
@@ -91,13 +92,15 @@ def _apart(blacklist: Blacklist, settings: ImplicitSettings) -> Blacklist:
 
 def _blocks(study: Sequence[Row]) -> list[list[Row]]:
     """Groups of rows of one study with equal polarity and currency, in report order; what has resolved is no
-    duplicate of what is there.
+    duplicate of what is there, nor the denial of a kind one of the denial of all.
     """
-    blocks: dict[tuple[bool, bool, str], list[Row]] = {}
+    blocks: dict[tuple[bool, bool, str, str], list[Row]] = {}
     for row in study:
         if row.disposition == "kept":
             gone = row.mode != PAPER and says_resolved(row.improved)
-            blocks.setdefault((row.positive, gone, row.currency), []).append(row)
+            qualifier = qualifier_of(row)
+            kind = row.positive, gone, row.currency, qualifier.name if qualifier is not None else ""
+            blocks.setdefault(kind, []).append(row)
     return [block for block in blocks.values() if len(block) > 1]
 
 

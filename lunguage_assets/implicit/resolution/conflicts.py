@@ -71,7 +71,7 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
         study = groups[key][0].study_id
         for (type_number, source_number), ids in sorted(taking_part.items()):
             kinds = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]
-            found.append(Conflict(study, *key, *kinds, tuple(sorted(ids))))
+            found.append(Conflict(study, *key[:3], *kinds, tuple(sorted(ids))))
     return found
 
 

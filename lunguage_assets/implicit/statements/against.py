@@ -1,7 +1,8 @@
 """Which statement of a report speaks against a row: one rule for sub-findings, conflicts and labels.
 
 A denial speaks against a presence when its place contains the other's; no place contains every place. It
-denies no more than it says: neither "no loculated effusion" nor "no other effusion" denies a simple one. Two
+denies no more than it says: neither "no large effusion" nor "no other effusion" denies one that the report
+states (`qualifiers.py`). Two
 rows speak of the same when they have one name, or mean one diagnosis: a heart of normal size denies
 cardiomegaly (`label_file.py`). What the report calls resolved is absent now. (implicit.md sections 4 and 5.)
 """
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 
 from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList
-from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
+from lunguage_assets.implicit.statements.places import anatomy, says_resolved
+from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 
 _REFINING_OF = attribute_values(REFINING)
 Subject = str | int
@@ -35,7 +37,10 @@ class Assertion:
         if self.present == other.present:
             return False
         denial, presence = (other, self) if self.present else (self, other)
-        if not denial.refinements <= presence.refinements or denies_only_more(denial.row.sent):
+        if not denial.refinements <= presence.refinements:
+            return False
+        qualifier = qualifier_of(denial.row)
+        if qualifier is not None and not (qualifier.implied and presence.row.source == "expansion"):
             return False
         return bool(anatomy().covers(denial.place, presence.place))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
 
 from pydantic import Field
 
@@ -45,13 +44,25 @@ class ResolvedWords(YamlMapping):
     unless: list[str]
 
 
+class Qualifier(YamlMapping):
+    """Words that restrict what a denial denies, and the counts that its probability comes from."""
+
+    name: str
+    words: frozenset[str]
+    of: frozenset[str] = frozenset()
+    lists: bool
+    implied: bool
+    denied: int
+    coded: int
+
+
 class StatementsFile(YamlMapping):
     """The content of resources/statements.yaml."""
 
     sides: Sides
     regions: list[Region]
     fillers: list[str]
-    narrowing: list[str]
+    qualifiers: list[Qualifier]
     resolved: ResolvedWords
 
 
@@ -139,7 +150,8 @@ class Anatomy:
 
 
 @cache
-def _content() -> StatementsFile:
+def statements_file() -> StatementsFile:
+    """The packaged words about places and statements, checked."""
     source = read_annotated(resource("statements.yaml"))
     content = source.validated(StatementsFile)
     known: set[str] = set()
@@ -157,27 +169,18 @@ def _content() -> StatementsFile:
 @cache
 def anatomy() -> Anatomy:
     """The packaged anatomy."""
-    return Anatomy(_content())
+    return Anatomy(statements_file())
 
 
 @lru_cache(maxsize=50_000)
 def says_resolved(improved: str) -> bool:
     """Whether a course says that the finding is gone: it is absent now (implicit.md section 4)."""
-    listed = _content().resolved
+    listed = statements_file().resolved
     gone, back = frozenset(listed.words), frozenset(listed.unless)
     return any(
         gone.intersection(words) and not back.intersection(words)
         for words in map(tokens, improved.split(","))
     )
-
-
-@lru_cache(maxsize=100_000)
-def denies_only_more(sentence: str) -> bool:
-    """Whether a sentence denies only what is besides or since: "no other fracture" denies no fracture that is
-    stated elsewhere.
-    """
-    words, narrowing = tokens(sentence), frozenset(_content().narrowing)
-    return any(word in ("no", "without") and after in narrowing for word, after in pairwise(words))
 
 
 def place_parts(location_parts: Sequence[str]) -> tuple[str, ...]:

@@ -22,6 +22,8 @@ P_SOURCES = {
     "its phrases in the ranking",
     "alternative": "one of several alternatives, of which the report says without doubt that one is there: "
     "at least one divided by their number",
+    "qualifier": "only a kind of the finding is denied: the share of such denials beside which people coded "
+    "the finding",
     "none": "nothing is known of its certainty, so it never expands",
     "pathway": "a bound that follows from the pathway, not an estimate",
 }

@@ -1,9 +1,9 @@
 """Labels in the shape of `mimic-cxr-2.0.0-chexpert.csv`, for training code written for that file (release.md,
 "Labels that drop in").
 
-A cell is what the report itself says: 1, 0, -1 where it hedges in either direction, blank where it says
-nothing of the present. What only a pathway implies is blank. "No Finding" follows the former file: it is
-concluded from the other labels, not read.
+A cell is what the report itself says: 1, 0 (also where only a kind is denied: "no large effusion"), -1 where
+it hedges in either direction, blank where it says nothing of the present. What only a pathway implies is
+blank. "No Finding" follows the former file: it is concluded from the other labels, not read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER
 from lunguage_assets.release.labels.claims import Claim
 from lunguage_assets.release.labels.labels import SaidOfLabels
 from lunguage_assets.tables.labels import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, NO_FINDING
@@ -45,7 +46,8 @@ def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
 
 
 def _cell(claim: Claim) -> float:
-    return -1.0 if claim.status[0] == "t" else float(claim.present)
+    hedged = claim.status[0] == "t" and claim.p_source != QUALIFIER
+    return -1.0 if hedged else float(claim.present)
 
 
 def chexpert_probabilities(labels: pd.DataFrame) -> pd.DataFrame:

@@ -28,9 +28,11 @@ class Claim:
     place: tuple[str, ...] = ()
     refinements: frozenset[str] = frozenset()
     denies_only_more: bool = False
-    """"No other fracture", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
+    """"No large effusion", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
     by_other: bool = False
     """Concluded from another label."""
+    is_contested: bool = False
+    """Whether the report states the opposite of the same place, in a row that resolution removed."""
     member: str = ""
     """Which finding it is of a label that is a family of them: no hamartoma is no denial of a nodule."""
 
@@ -93,7 +95,7 @@ class Said:
         return None if both else claim, both
 
     def _contradictory(self, claim: Claim | None) -> bool:
-        if claim is not None and claim.present and claim.stated:
+        if claim is not None and claim.present and claim.stated and not claim.is_contested:
             return False
         if self.both or not (self.present and self.denied):
             return self.both

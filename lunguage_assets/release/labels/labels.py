@@ -34,7 +34,8 @@ from lunguage_assets.implicit.statements.label_file import (
     Meaning,
     is_borderline,
 )
-from lunguage_assets.implicit.statements.places import denies_only_more, says_resolved
+from lunguage_assets.implicit.statements.places import place_parts, says_resolved
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
 from lunguage_assets.release.labels.claims import Claim, Said
 from lunguage_assets.tables.labels import LABELS, WITH_IMPLIED
 
@@ -87,7 +88,7 @@ def what_is_said(
     of_device = matches["reason"] == "device"  # a device has no diagnosis
     diagnosis = dict(zip(matches["finding_id"], matches["diagnosis"].where(~of_device, ""), strict=True))
     said = _said(rows, diagnosis, listed)
-    _note_both(said, log, diagnosis, listed)
+    _note_both(said, rows, log, diagnosis, listed)
     for number, label in enumerate(listed.labels):
         others = [listed.names.index(name) for name in label.denied_by]
         if others:
@@ -96,17 +97,32 @@ def what_is_said(
 
 
 def _note_both(
-    said: SaidOfLabels, log: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
+    said: SaidOfLabels,
+    rows: pd.DataFrame,
+    log: pd.DataFrame,
+    diagnosis: Mapping[str, str],
+    listed: LabelList,
 ) -> None:
-    """Mark the labels of which the report says both, so that rows were removed; what is generated never
-    outranks what is stated (rule 1), so a stated row loses to a stated one.
+    """Mark the labels of which the report says both, so that rows were removed, and the claims that won; what
+    is generated never outranks what is stated (rule 1), so a stated row loses to a stated one.
     """
     gone = log[(log["event"] == "removed") & (log["source"] == "original")]
     names = ("study_id", "finding_id", "name", "location_parts")
+    lost: set[tuple[str, str, tuple[str, ...]]] = set()
     for study, own, name, parts in zip(*(column_values(gone, one) for one in names), strict=True):
+        lost.add((study, name, place_parts(parts)))
         for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
             if meaning.holds_at(", ".join(parts)):
                 said.setdefault((study, meaning.label), Said()).both = True
+    standing = rows[rows["study_id"].isin({study for study, _, _ in lost}) & (rows["source"] == "original")]
+    won = {
+        own
+        for study, own, name, parts in zip(*(column_values(standing, one) for one in names), strict=True)
+        if (study, name, place_parts(parts)) in lost
+    }
+    for about in said.values() if won else ():
+        for claim in about.present:
+            claim.is_contested = claim.finding_id in won
 
 
 def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -> SaidOfLabels:
@@ -141,9 +157,10 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
             else:
                 claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
                 claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
-                claim.denies_only_more = denies_only_more(sent) or (
-                    meaning.reads == "size" and is_borderline(measurement)
-                )
+                restricted = status[1] == "n" and not says_resolved(improved)
+                claim.denies_only_more = (
+                    restricted and qualifying(name, ent, sent, (measurement, *refining)) is not None
+                ) or (meaning.reads == "size" and is_borderline(measurement))
                 if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
                     claim.member = name
                 about.add(claim)
@@ -246,8 +263,11 @@ def _targets(told: pd.DataFrame) -> dict[str, Any]:
     """What a classifier is trained on, by policy, without the implied labels and with them."""
     certain = told["status"].map({"dp": 1, "tp": 1, "tn": 0, "dn": 0}).astype("Int64")
     is_doubtful, is_implied = told["status"].isin(["tp", "tn"]), told["source"] == "implied"
+    is_hedged = is_doubtful & (
+        told["p_source"] != QUALIFIER
+    )  # nobody calls a large effusion that is denied 1
     policies: dict[str, pd.Series] = {
-        "uncertain_as_one": certain.mask(is_doubtful, 1),
+        "uncertain_as_one": certain.mask(is_hedged, 1),
         "uncertain_as_zero": certain.mask(is_doubtful, 0),
         "uncertain_ignored": certain.mask(is_doubtful),
         "soft": told["p"].astype("float64").mask(told["p_source"] == "none"),

@@ -530,10 +530,15 @@ def test_resolve_takes_the_empty_expansion() -> None:
         (said("acute fracture", "dn"), said("fracture", onset="old", location="left rib")),
         (said("fracture", "dn", sent="No other fracture is seen."), said("fracture", location="left rib")),
         (said("opacity", "dn", sent="No new opacity."), said("opacity", location="apex")),
+        (said("effusion", "dn", sent="No large effusion.", measurement="large"), said("effusion")),
+        (said("nodule", "tn", p=0.05, sent="No definite nodule."), said("nodule", "tp", p=0.4)),
+        (said("effusion", "dn", sent="No new nodule or effusion."), said("effusion", "tp", p=0.4)),
     ],
 )
 def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> None:
-    assert conflicts(run([denial, presence])) == set()
+    outcome = run([denial, presence])
+    assert conflicts(outcome) == set()
+    assert (outcome.rows["source"] == "original").sum() == 2
 
 
 def test_thousands_of_rows_of_one_key_become_one() -> None:

@@ -62,6 +62,11 @@ def test_doubt_in_either_direction_is_minus_one_whatever_p_is(
     assert cells(said("pneumonia", status, p=p)).get("Pneumonia") == cell
 
 
+def test_the_denial_of_a_kind_is_zero() -> None:
+    denied = said("effusion", "dn", sent="No large effusion.", measurement="large")
+    assert cells(denied)["Pleural Effusion"] == 0.0
+
+
 def test_what_is_only_implied_is_blank_and_its_p_is_in_the_other_file() -> None:
     labels, p = both([said("CHF", "dp")])
     assert labels[list(CHEXPERT)].iloc[0].isna().all()

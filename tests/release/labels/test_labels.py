@@ -156,6 +156,24 @@ def test_a_claim_that_lost_to_a_denial_of_the_same_place_leaves_the_label_contra
     assert found["source"] == "contradictory"
 
 
+def test_a_claim_that_won_against_a_statement_of_the_same_place_leaves_the_label_contradictory() -> None:
+    doubted = said("pneumonia", "tn", p=0.2)
+    assert label("pneumonia", said("pneumonia"), doubted)["source"] == "contradictory"
+    elsewhere = said("pneumonia", location="LLL"), said("pneumonia", "tn", p=0.2, location="RUL")
+    assert label("pneumonia", *elsewhere)["source"] == "stated"
+
+
+def test_the_denial_of_a_kind_leaves_the_finding_open_and_is_no_hedge() -> None:
+    denied = said("effusion", "dn", sent="No large effusion.", measurement="large")
+    found = label("pleural effusion", denied)
+    assert (found["source"], found["p_source"]) == ("denied", "qualifier")
+    assert 0.0 < found["p"] < 0.1
+    assert [found[name] for name in POLICIES[:2]] == [0, 0]
+    assert pd.isna(found["uncertain_ignored"])
+    assert label("pleural effusion", denied, said("effusion"))["p"] == 1.0
+    assert label("pleural effusion", denied, said("effusion", "dn"))["p"] == 0.0
+
+
 def test_of_a_family_of_findings_the_denial_of_one_denies_no_other() -> None:
     nodule = said("nodule", location="LLL")
     assert label("lung lesion", nodule, said("hamartoma", "tn", p=0.2))["source"] == "stated"
