@@ -106,7 +106,7 @@ RECIPES: Mapping[str, Recipe] = {
         code="2",
     ),
     "extraction": Recipe(
-        ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), asks_judges=True
+        ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), code="2", asks_judges=True
     ),
     "collecting": Recipe(
         ("hedge_vocabulary",), (Input("hedge_phrases", on_request=True),), ("vocabulary settings", "judge")

@@ -26,7 +26,7 @@ NOT_LOCATED, INVALID = "not located", "invalid answer"
 CORRECTION_COLUMNS = ("finding_id", "phrases")
 _ONE_VALUE = "one value per column; several phrases separated by ';', text with commas in quotes"
 _FILTER_CELLS = ("measurement", "severity", "onset")
-_NEVER_DROPPED = frozenset({"or", "to"})
+_NEVER_DROPPED = frozenset({"or", "to", "borderline"})
 _ALWAYS_DROPPED = frozenset({"difficult to assess"})
 _CLAUSE_BREAK = re.compile(r"[;:,]|\.(?=\s)|\b(?:but|while|although|though|however|whereas|and|with)\b")
 

@@ -24,6 +24,7 @@ _CONTRASTS = (
 """What stands between the two findings, and which of them is preferred; over tokens joined by spaces."""
 
 _NOT = frozenset({"not", "never"})
+_NONE = frozenset({"no", "without"})
 _IDIOMS = frozenset({"excluded", "exclude", "excludes", "ruled", "rule", "only", "necessarily", "just"})
 _ENDS = frozenset({".", ";", ":", "but", "however", "although", "though", "while", "whereas"})
 _REACH = 8
@@ -62,11 +63,13 @@ def contrast_of(reading: Reading) -> tuple[Contrast, bool] | None:
 
 def is_denied(reading: Reading, start: int, end: int, mention: int) -> bool:
     """Whether a `not` stands beside the hedge at start..end-1, or between it and its finding: "not likely",
-    "probably not X", "likely Y and not X", "X is probably not present".
+    "probably not X", "probably no X", "likely Y and not X", "X is probably not present".
 
     A `not` of an exclusion ("not excluded") is an idiom of its own.
     """
     places = range(end, mention) if end <= mention else range(end, end + 1)
+    if end <= mention and reading.word(mention - 1) in _NONE:
+        return True
     return any(_negates(reading, place) for place in (start - 1, *places))
 
 

@@ -14,15 +14,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from math import exp
 from typing import Any, Self
 
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
 from lunguage_assets.judges.rules.contrasts import contrast_of, is_denied
+from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 from lunguage_assets.judges.rules.reading import SAME_CLAUSE, Reading, denies_list, is_predicate
 from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
 
-VERSION = "2"
+VERSION = "3"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
 _SURE = frozenset({"definite", "definitive", "definitely", "convincing", "obvious", "clear", "certain"})
@@ -31,15 +33,15 @@ _SURE = frozenset({"definite", "definitive", "definitely", "convincing", "obviou
 _EXCLUSION = frozenset({"excluded", "exclude", "ruled", "rule"})
 _GRAMMAR = re.compile(
     r"""(?<!\S)(?:
-      (?:can\ not|cannot|not)(?:\ be)?(?:\ (?:entirely|completely))?\ (?:excluded?|ruled\ out|rule\ out)
-    | (?:difficult|hard)\ to\ (?:exclude|rule\ out)
+      (?:can\ not|cannot|not)(?:\ be)?(?:\ \w+ly)?\ (?:excluded?|ruled\ out|rule\ out)
+    | (?:difficult|hard)\ to(?:\ \w+ly)?\ (?:exclude|rule\ out)
     | if\ (?:any|present)
     | (?:may|could)\ be\ due\ to | (?:may|could)\ (?:be|represent|reflect) | may | might | could
-    | (?:appears|seems)\ to\ be | appears? | seems?
+    | (?:appears?|seems?)\ to\ be | appear(?:s|ed)? | seem(?:s|ed)?
     | (?:most\ )?(?:consistent|compatible)\ with | in\ keeping\ with
-    | (?:(?:most|highly)\ )?suggestive\ of | indicative\ of | suggest(?:s|ing)?
+    | (?:(?:most|highly)\ )?suggestive\ of | indicative\ of | suggest(?:s|ed|ing)?
     | (?:worrisome|concerning|suspicious)\ for | suspicion\ (?:of|for) | suspected
-    | favor(?:s|ed|ing)?
+    | favou?r(?:s|ed|ing)?
     | (?:(?:most|more|less|very|highly|not)\ )?(?:likely|probable|probably|unlikely)
     | presumed | presumably | presumptive | possible | possibly | potentially | potential """
     r"""| perhaps | maybe | conceivably | doubtful | doubt | questionable | equivocal | borderline
@@ -88,7 +90,10 @@ def bundled_words() -> Words:
 
 def _words(content: Mapping[str, Any]) -> Words:
     tables = (content[table] for table in ("cues", "negations", "context"))
-    return Words(*({str(word): float(weight) for word, weight in table.items()} for table in tables))
+    cues, *others = ({str(word): float(weight) for word, weight in table.items()} for table in tables)
+    forms = bundled_lexicon().inflections
+    inflected = {form: weight for word, weight in cues.items() for form in forms.get(word, (word,))}
+    return Words(inflected, *others)
 
 
 class CuesJudge(RuleJudge):
@@ -124,16 +129,32 @@ class CuesJudge(RuleJudge):
         if contrast is not None:
             total = _PREFERRED if contrast[1] else _DISMISSED
             first = 0 if contrast[0].first_preferred or not contrast[1] else contrast[0].end
+        runs = _runs(reading)
+        stronger = self._stronger(reading, runs)
+        behind = {place for run in runs if _stands_behind(reading, run) for place in range(*run)}
         for place, token in enumerate(reading.tokens[first:], start=first):
-            belief = self._words.cues.get(token, 0.0)
+            belief = 0.0 if place in stronger else self._words.cues.get(token, 0.0)
             context = 0.0 if place and _doubts(reading, place - 1) else self._words.context.get(token, 0.0)
             weight = belief + context + _negation(self._words, reading, place)
             if not weight:
                 continue
-            near = _nearness(reading, place, token)
+            near = _nearness(reading, place, token, place in behind)
             is_known |= (bool(belief) or _doubts(reading, place)) and near > _KNOWN_NEARNESS
             total += (-abs(weight) if belief and _turned(reading, place) else weight) * near
         return round(total, 9) if is_known else None
+
+    def _stronger(self, reading: Reading, runs: Sequence[tuple[int, int]]) -> set[int]:
+        """Places of the words of a hedge beside a weaker one, which wins: "could be consistent with"."""
+        runs = [run for run in runs if reading.word(run[0]) not in _CONNECTORS]
+        found: set[int] = set()
+        for one, other in pairwise(runs):
+            if _touch(reading, one, other):
+                stronger = max(one, other, key=lambda run: self._belief(reading, run))
+                found.update(range(*stronger))
+        return found
+
+    def _belief(self, reading: Reading, run: tuple[int, int]) -> float:
+        return sum(self._words.cues.get(token, 0.0) for token in reading.tokens[slice(*run)])
 
 
 def _doubts(reading: Reading, place: int) -> bool:
@@ -160,13 +181,18 @@ def _negation(words: Words, reading: Reading, place: int) -> float:
     return 0.0 if weight and any(reading.word(place + step) in _EXCLUSION for step in (1, 2, 3)) else weight
 
 
-def _nearness(reading: Reading, place: int, token: str) -> float:
+def _stands_behind(reading: Reading, run: tuple[int, int]) -> bool:
+    """Whether a hedge is said of the finding directly before it: "<finding> less likely"."""
+    return reading.word(run[0] - 1) == MASK and is_predicate(reading, *run)
+
+
+def _nearness(reading: Reading, place: int, token: str, behind: bool) -> float:
     """1 next to the nearest mention, fading with distance and clause breaks; less on the unusual side of the
     finding.
     """
     best = 0.0
     for mention in reading.mentions:
-        usual = (place < mention) != (token in _AFTER)
+        usual = (place < mention) != (behind or token in _AFTER)
         near = exp(-reading.apart(place, place + 1, mention) / _FADE)
         best = max(best, near * (1.0 if usual else _OTHER_SIDE))
     return best

@@ -15,8 +15,9 @@ unknown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 from typing import Any, Self
 
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
@@ -25,12 +26,13 @@ from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.judges.rules.reading import SAME_CLAUSE, Reading, denies_list, is_predicate
 from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
 
-VERSION = "2"
+VERSION = "3"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
 _SIDES = ("right", "left", "both", "list")
 _WRONG_SIDE = 12
 _LIST_REACH = {"left": 5, "right": 4}
+_EXCLUSION = frozenset({"exclude", "excluded", "rule", "ruled"})
 _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 _PREFERRED, _DISMISSED = 34.0, 8.0
 """Places of the two findings of a contrast ("X rather than Y"): the author's own estimates on the published
@@ -69,10 +71,13 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The phrases, and the words near the finding that shift a phrase's place, in points of mu."""
+    """The phrases, the words near the finding that shift a phrase's place, in points of mu, and word -> all
+    its inflections.
+    """
 
     hedges: tuple[Hedge, ...]
     shifts: Mapping[str, float]
+    inflections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1)
@@ -95,7 +100,25 @@ def _lexicon(content: Mapping[str, Any]) -> Lexicon:
                 raise ValueError(f"{entry['phrase']!r} has side {entry['side']!r}")
             phrase, place = str(entry["phrase"]), float(entry["place"])
             hedges.append(Hedge(phrase, tuple(phrase.split()), place, entry["side"], table == "rarer"))
-    return Lexicon(tuple(hedges), {str(word): float(shift) for word, shift in content["shifts"].items()})
+    groups = [tuple(map(str, group)) for group in content["inflections"]]
+    forms = {word: group for group in groups for word in group}
+    shifts = {str(word): float(shift) for word, shift in content["shifts"].items()}
+    return Lexicon(tuple(_inflected(hedges, forms)), shifts, forms)
+
+
+def _inflected(hedges: Sequence[Hedge], forms: Mapping[str, tuple[str, ...]]) -> list[Hedge]:
+    """The hedges in every inflection, all of them at the mean of the places that are given."""
+    known: dict[tuple[str, ...], list[Hedge]] = {}
+    for hedge in hedges:
+        known.setdefault(tuple(forms.get(word, (word,))[0] for word in hedge.words), []).append(hedge)
+    found = []
+    for group in known.values():
+        place = sum(hedge.place for hedge in group) / len(group)
+        named = {hedge.words: hedge for hedge in group}
+        for words in product(*(forms.get(word, (word,)) for word in group[0].words)):
+            one = named.get(words, replace(group[0], phrase=" ".join(words), words=words, structured=False))
+            found.append(replace(one, place=place))
+    return found
 
 
 class LexiconJudge(RuleJudge):
@@ -132,15 +155,31 @@ class LexiconJudge(RuleJudge):
         place, tokens = 0, reading.tokens
         while place < len(tokens):
             known = self._by_first.get(tokens[place], ())
-            hedge = next((h for h in known if tokens[place : place + len(h.words)] == h.words), None)
+            ends = ((hedge, self._end(hedge, tokens, place)) for hedge in known)
+            hedge, end = next(((hedge, end) for hedge, end in ends if end), (None, place))
             if hedge is None:
                 place += 1
                 continue
-            end = place + len(hedge.words)
             costs = ((_cost(reading, hedge, place, end, mention), mention) for mention in reading.mentions)
             found.append(Occurrence(hedge, place, end, *min(costs, default=(0, -1))))
             place = end
         return found
+
+    def _end(self, hedge: Hedge, tokens: Sequence[str], place: int) -> int:
+        """The token behind a hedge that begins here, or 0.
+
+        Adverbs inside an exclusion do not matter: "cannot be confidently excluded".
+        """
+        for number, word in enumerate(hedge.words):
+            while word in _EXCLUSION and number and place < len(tokens) and self._is_adverb(tokens[place]):
+                place += 1
+            if place == len(tokens) or tokens[place] != word:
+                return 0
+            place += 1
+        return place
+
+    def _is_adverb(self, token: str) -> bool:
+        return token.endswith("ly") and token not in self._by_first
 
     def _in_scope(self, reading: Reading) -> list[Occurrence]:
         """The hedges that are about the finding, the governing one first."""
@@ -160,7 +199,8 @@ class LexiconJudge(RuleJudge):
         governing = [o for o in scope if o.hedge.side != "list"]
         joined = [o.hedge.place for o in scope if o.hedge.side == "list"]
         if governing:
-            score = governing[0].hedge.place - 2.0 * (len(governing) - 1) - 0.2 * governing[0].cost
+            weakest = min(one.hedge.place for one in governing)  # "could be consistent with"
+            score = weakest - 0.2 * governing[0].cost
             if joined:  # an alternative takes some of the belief
                 score = 0.75 * score + 0.25 * min(joined)
             if _turned(reading, governing[0]):

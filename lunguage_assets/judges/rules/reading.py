@@ -30,6 +30,7 @@ _PREDICATE_ADVERBS = frozenset(
         "highly", "clearly", "most",
     }
 )  # fmt: skip
+_ADJECTIVES = frozenset({"likely", "unlikely", "probable", "possible", "doubtful"})
 _AFTER_PREDICATES = frozenset(
     {
         "", ".", ",", ";", "and", "but", "given", "in", "on", "at", "though", "although", "however", "based",
@@ -80,10 +81,11 @@ class Reading:
 
 def is_predicate(reading: Reading, start: int, end: int) -> bool:
     """Whether the words start..end-1 are said of what stands before them: "<finding> is (now) likely
-    (present)".
+    (present)", "<finding> less likely".
     """
     before = start - 2 if reading.word(start - 1) in _PREDICATE_ADVERBS else start - 1
-    return reading.word(before) in _COPULAS and reading.word(end) in _AFTER_PREDICATES
+    behind = reading.word(start - 1) == MASK and reading.word(end - 1) in _ADJECTIVES
+    return (behind or reading.word(before) in _COPULAS) and reading.word(end) in _AFTER_PREDICATES
 
 
 def denies_list(reading: Reading, connector: int) -> bool:

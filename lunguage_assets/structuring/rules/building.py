@@ -12,7 +12,7 @@ from lunguage_assets.corpus.vocabulary import category_code
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
-from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, Kind, ReportLexicon, Sense
+from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, UNDECIDED, Kind, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.word_files import (
     AttributeFile,
     FindingFile,
@@ -84,13 +84,14 @@ def _grammar(scope: ScopeFile) -> Iterator[_Meant]:
 
 def _attributes() -> Iterator[_Meant]:
     file = read_words(word_file("attributes"), AttributeFile)
-    groups: tuple[tuple[Kind, Spellings], ...] = (
-        ("word", file.words), ("abnormal", file.abnormal), ("normal", file.normal),
+    groups: tuple[tuple[Kind, str, Spellings], ...] = (
+        ("word", "", file.words), ("abnormal", "", file.abnormal), ("normal", "", file.normal),
+        ("abnormal", UNDECIDED, file.undecided),
     )  # fmt: skip
-    for kind, group in groups:
+    for kind, name, group in groups:
         for column, spellings in group.items():
             _check_code(column, ATTRIBUTES, "attributes", kind)
-            yield spellings, Sense(kind, code=column)
+            yield spellings, Sense(kind, name, column)
 
 
 def _places() -> Iterator[_Meant]:

@@ -8,6 +8,7 @@ from lunguage_assets.structuring.rules.tagging import Unit
 _ENDS: frozenset[Kind] = frozenset({"break", "comma", "copula", "with", "and"})
 _FAVORED = ("favor", "favored", "favors", "favoring")
 _INCLUDE = frozenset({"include", "includes", "including"})
+_WORRIES = frozenset({"concerning", "suspicious", "worrisome"})
 _DEGREES = frozenset({"mildly", "moderately", "slightly", "minimally", "somewhat", "remote"})
 """Of a hedge: "mildly concerning for", "a remote possibility of"."""
 _VAGUE = frozenset({"pulmonary disease", "abnormality", "focal abnormality", "osseous abnormality"})
@@ -32,6 +33,8 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
     for at, unit in enumerate(units):
         if unit.kind == "preposition" and unit.form == "over":
             _favored_over(units, at)
+        elif unit.kind == "preposition" and unit.form == "for":
+            _concerning_for(units, at)
         elif unit.kind == "open":
             if at and units[at - 1].form in _DEGREES:
                 units[at - 1].become(_UNKNOWN)
@@ -68,6 +71,16 @@ def _favored_over(units: list[Unit], at: int) -> None:
             return
         if unit.kind == "finding":
             units[at].become(_DOUBTED)
+            return
+
+
+def _concerning_for(units: list[Unit], at: int) -> None:
+    """ "Concerning findings for pneumonia" is as open as "findings concerning for pneumonia"."""
+    for unit in reversed(units[:at]):
+        if unit.form in _WORRIES and unit.kind in ("word", "other", "open"):
+            units[at].become(_UNCERTAIN)
+            return
+        if unit.kind not in ("finding", "word", "other", "place", "anatomy"):
             return
 
 

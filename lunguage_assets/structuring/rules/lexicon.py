@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms
 
-VERSION = "4"
+VERSION = "6"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""
 
 Kind = Literal[
@@ -25,12 +25,16 @@ Kind = Literal[
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
 
+UNDECIDED = "undecided"
+"""Name of words that are themselves between normal and abnormal: "borderline"."""
+
 _TOKEN = re.compile(
     r"and/or|//|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d{1,2}(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
     r"|_+|(?<=\s)[-–]+(?=\s)|—|[;:.,?()/&+\[\]]"
 )
 ELSEWHERE = "elsewhere"
 """Name of places that a chest film does not show."""
+_ADVERB = "adverb"
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 
@@ -94,10 +98,14 @@ class ReportLexicon:
             branch[None] = sense
 
     def match(self, tokens: list[Token], start: int) -> tuple[Sense | None, int]:
-        """The longest known spelling that begins at a token, and the token behind it."""
+        """The longest known spelling that begins at a token, and the token behind it.
+
+        "adverb" of a spelling is any word that ends in -ly.
+        """
         branch, found, end = self._tree, None, start + 1
         for place in range(start, len(tokens)):
-            following = branch.get(tokens[place].form)
+            form = tokens[place].form
+            following = branch.get(form) or (branch.get(_ADVERB) if form.endswith("ly") else None)
             if following is None:
                 break
             branch = following

@@ -125,6 +125,8 @@ class Phrases:
 
     def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
         kinds = {unit.kind for unit in between}
+        if "alternative" in kinds and all(unit.code == "t" for unit in between if unit.kind == "deny"):
+            kinds.discard("deny")  # "atelectasis or, less likely, pneumonia"
         self._tightly = any(unit.form == "/" for unit in between)
         heads = any(unit.kind == "anatomy" for unit in chunk)
         if self._is_what_broke(chunk, between):

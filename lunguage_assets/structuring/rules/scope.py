@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lunguage_assets.structuring.rules.lexicon import Kind
+from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind
 from lunguage_assets.structuring.rules.tagging import THEN, Unit
 
 _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
@@ -11,6 +11,15 @@ _ENDS_OF_ITEM: frozenset[Kind] = frozenset({"finding", "and", "comma", "alternat
 _ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
 _PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
 _MODALS = frozenset({"may", "might", "could", "would"})
+_OF_THE_PLACE = frozenset({"likely", "most", "more", "perhaps", "maybe", *_MODALS})
+"""First words of hedges that, before a preposition, leave the place open; so do adverbs: "possibly in the
+lingula".
+"""
+_APPEARANCES = frozenset({"appear", "appears", "appeared", "seem", "seems"})
+_ADJECTIVES = ("ed", "ous", "otic")
+"""Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
+_VERSUS = frozenset({"versus", "vs"})
+_NAMING: frozenset[Kind] = frozenset({"other", "anatomy", "place", "word", "abnormal", "open", "comma"})
 _COMPLAINT = "PATIENT INFO."
 """After what was, what the patient feels is now: "history of asthma, cough"."""
 _THEN = frozenset({"was", "were"})
@@ -35,6 +44,8 @@ def mark_scopes(units: list[Unit]) -> None:
             continue
         if unit.kind == "open":
             _open(units, at)
+        elif unit.sense.name == UNDECIDED:
+            _undecided(units, at)
         elif unit.kind == "open after":
             for place in _list_before(units, at, of_hedge=True) or _next(units, at):
                 units[place].open = units[place].open or not units[place].denied
@@ -53,7 +64,7 @@ def _deny_forward(units: list[Unit]) -> None:
         if unit.aside or unit.kind in ("break", "ended") or (unit.kind == "deny after" and scope is None):
             scope = None
         elif unit.kind == "deny":
-            scope, seen = unit, False
+            scope, seen = None if _dismisses(units, at) else unit, False
         elif scope is not None:
             if unit.kind in _STATED:
                 unit.denied = scope.code
@@ -70,6 +81,8 @@ def _deny_backward(units: list[Unit]) -> None:
             continue
         if unit.kind == "deny after" or (unit.kind == "deny" and _answers(units, at)):
             _deny(units, _list_before(units, at), unit.code)
+        elif unit.kind == "deny" and _dismisses(units, at):
+            _deny(units, _list_before(units, at, of_hedge=True)[:1], unit.code)
         elif unit.kind == "ended":
             _end(units, at)
 
@@ -137,12 +150,12 @@ def _alternative_ahead(units: list[Unit], place: int) -> bool:
 
 def _open(units: list[Unit], at: int) -> None:
     """A hedge governs the list behind it, or, at the end of its clause, the list before it."""
-    if units[at].denied:
+    if units[at].denied or _of_the_place(units, at) or _is_copula(units, at):
         return
     reached = list(_list_after(units, at))
     if reached:
         for place in reached:
-            units[place].open = True
+            units[place].open = not _is_known(units, place)
         return
     following = units[at + 1] if at + 1 < len(units) else None
     ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
@@ -151,6 +164,55 @@ def _open(units: list[Unit], at: int) -> None:
         before = _list_before(units, at, of_hedge=True)
         for place in before[:1] if units[at].form == "?" else before:
             units[place].open = units[place].open or not units[place].denied
+
+
+def _undecided(units: list[Unit], at: int) -> None:
+    """ "Borderline cardiomegaly", "borderline enlarged": the word and what it qualifies are left open."""
+    for unit in units[at:]:
+        if unit.kind not in ("word", "place", "abnormal", "finding"):
+            return
+        if unit.kind in ("abnormal", "finding") and not unit.denied:
+            unit.open = True
+        if unit.kind == "finding":
+            return
+
+
+def _of_the_place(units: list[Unit], at: int) -> bool:
+    """Whether it is the place that is left open ("opacity, possibly in the lingula"): nothing but a place
+    follows, and the finding stands before.
+    """
+    first = units[at].form
+    hedges_place = first.endswith("ly") or first in _OF_THE_PLACE
+    if first == "likely" and at and units[at - 1].kind == "copula":
+        return False  # "pneumonia is likely in the left base"
+    behind = [unit.kind for unit in units[at + 1 : at + 3]]
+    place = behind[:1] == ["preposition"] and behind[1:] and behind[1] in ("place", "anatomy")
+    before = (unit for unit in _clause(units, at) if unit.begin < units[at].begin)
+    return bool(place) and hedges_place and any(unit.kind == "finding" for unit in before)
+
+
+def _is_copula(units: list[Unit], at: int) -> bool:
+    """Whether a verb of appearance only joins an adjective to a part of the body: "the lungs appear clear",
+    "the heart appears enlarged"; "there appears to be" is a hedge.
+    """
+    if units[at].form not in _APPEARANCES:
+        return False
+    said = next((unit for unit in units[at + 1 :] if unit.kind not in ("word", "place", "other")), None)
+    if said is None or said.kind == "normal":
+        return said is not None
+    subject = next((unit.kind for unit in reversed(units[:at]) if unit.kind not in ("word", "other")), "")
+    adjective = said.kind == "abnormal" or (said.kind == "finding" and said.form.endswith(_ADJECTIVES))
+    return adjective and subject in ("anatomy", "place")
+
+
+def _is_known(units: list[Unit], at: int) -> bool:
+    """Whether a finding is called known, which no hedge leaves open: "consistent with known emphysema"."""
+    for unit in reversed(units[:at]):
+        if unit.kind not in ("word", "place", "anatomy", "abnormal", "other"):
+            return False
+        if unit.form == "known":
+            return True
+    return False
 
 
 def _list_after(units: list[Unit], at: int) -> list[int]:
@@ -214,6 +276,8 @@ def _list_before(
             joined = False
         elif unit.form == "either" or (of_hedge and unit.kind == "and" and units[place - 1].kind == "comma"):
             break
+        elif of_alternatives and unit.kind == "and" and unit.form != "/":
+            break  # "A and B or C": A is there
         elif unit.kind in ("and", "alternative"):
             joined = listed = True
         elif unit.kind == "comma":
@@ -221,6 +285,12 @@ def _list_before(
         elif unit.kind in ("copula", "link", "seen") and found:
             break
     return found
+
+
+def _dismisses(units: list[Unit], at: int) -> bool:
+    """Whether a doubt stands behind what it is about: "atelectasis more likely, pneumonia less likely"."""
+    ends = at + 1 == len(units) or units[at + 1].kind in ("break", "comma")
+    return units[at].code == "t" and ends and at > 0 and units[at - 1].kind in ("finding", "place")
 
 
 def _answers(units: list[Unit], at: int) -> bool:
@@ -250,19 +320,35 @@ def _end(units: list[Unit], at: int) -> None:
 
 
 def _alternatives(units: list[Unit], at: int) -> None:
-    """ "A or B" leaves both open, unless the list is denied."""
+    """ "A or B" leaves both open, unless the list is denied; of "A or, less likely, B" the tail is doubted.
+
+    "A versus" something that is not known leaves A open as well.
+    """
     if units[at].form == "either":
         return
     before = _nearest(units, at, -1)
     behind = _nearest(units, at, 1)
     if before is None or behind is None:
-        _alternative_states(units, at)
+        one = before if behind is None else behind
+        if (
+            one is None
+            or units[at].form not in _VERSUS
+            or not _names(units, at - 1 if before is None else at + 1)
+        ):
+            _alternative_states(units, at)
+        elif not units[one].denied:
+            units[one].open = True
         return
-    if units[before].denied or units[behind].denied or _unchanged(units, before):
+    if units[before].denied or units[behind].denied == "d" or _unchanged(units, before):
         return
     for place in (*_list_before(units, at, of_alternatives=True), behind):
         if not units[place].denied:
             units[place].open = True
+
+
+def _names(units: list[Unit], at: int) -> bool:
+    """Whether words stand here that name something, although not what is known."""
+    return 0 <= at < len(units) and units[at].kind in _NAMING
 
 
 def _unchanged(units: list[Unit], at: int) -> bool:
@@ -295,7 +381,10 @@ def _nearest(units: list[Unit], at: int, step: int) -> int | None:
         kind = units[place].kind
         if kind == "finding":
             return None if units[place].aside else place
-        if kind not in ("word", "place", "anatomy", "other", "abnormal", "preposition", "comma", "open"):
+        doubts = kind == "deny" and units[place].code == "t" and step > 0
+        if not doubts and kind not in (
+            "word", "place", "anatomy", "other", "abnormal", "preposition", "comma", "open",
+        ):  # fmt: skip
             return None
         place += step
     return None

@@ -38,6 +38,7 @@ class AttributeFile(WordGroup):
     words: Spellings
     abnormal: Spellings
     normal: Spellings
+    undecided: Spellings
 
 
 class SpellingFile(WordGroup):

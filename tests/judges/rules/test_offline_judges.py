@@ -235,7 +235,7 @@ def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page
     published = published_ranking()
     score = CuesJudge.bundled("cues").score
     scores = [np.mean([score(one) or 0.0 for one in ruler_sentences()[entry.phrase]]) for entry in published]
-    assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.94, abs=0.005)
+    assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.925, abs=0.005)
 
 
 @both
@@ -282,3 +282,35 @@ def test_a_judge_that_loses_an_answer_is_refused() -> None:
 def test_the_offline_judges_are_judges() -> None:
     assert isinstance(LEXICON, Judge)
     assert isinstance(CUES, Judge)
+
+
+@pytest.mark.parametrize("judge", [LEXICON, CUES], ids=["lexicon", "cues"])
+@pytest.mark.parametrize(("one", "other"), [
+    ("Opacities suggest <finding>.", "Opacities suggests <finding>."),
+    ("Opacity suggesting <finding>.", "Opacity suggests <finding>."),
+    ("<finding> appear larger.", "<finding> appears larger."),
+    ("Signs favoring <finding>.", "Signs favour <finding>."),
+])  # fmt: skip
+def test_inflection_says_nothing_about_the_finding(judge, one, other):
+    assert judge.score(one) == judge.score(other) is not None
+
+
+@pytest.mark.parametrize("judge", [LEXICON, CUES], ids=["lexicon", "cues"])
+def test_the_weaker_of_two_chained_hedges_wins(judge):
+    chained = judge.score("Changes could be consistent with <finding>.")
+    assert chained < judge.score("Changes suggestive of <finding>.")
+    assert chained < judge.score("Changes consistent with <finding>.") - 1
+
+
+def test_an_exclusion_is_known_with_any_adverb_inside():
+    known = LEXICON.score("<finding> cannot be excluded.")
+    assert LEXICON.score("<finding> cannot be confidently excluded.") == known
+    assert phrases(LEXICON, "Edema is difficult to wholly exclude.", "Edema") == ("difficult to exclude",)
+
+
+@both
+def test_a_doubt_behind_the_finding_is_about_it(judge):
+    doubted = "Scarring is most likely, <finding> less likely."
+    assert judge.compare([ComparisonQuestion("Possible <finding>.", doubted)])[0].answer == "sentence_1"
+    absent = "There is likely no <finding>."
+    assert judge.compare([ComparisonQuestion("Possible <finding>.", absent)])[0].answer == "sentence_1"
