@@ -157,12 +157,17 @@ def _absence(own: str, absent: _Mode, present: _Mode) -> str:
     if rule.startswith("rule 3"):
         return "highest p"
     parent = absent.rows.get(own.rpartition("/")[0])
-    resolved = parent is not None and parent["match_reason"] == "resolved"
-    return "resolved" if resolved else "follows from another row"
+    if parent is not None and parent["match_reason"] == "resolved":
+        return "resolved"
+    left_out = parent is not None and own not in absent.fate
+    return "condition of the pathway" if left_out else "follows from another row"
 
 
 def _content(own: str, method: _Mode, paper: _Mode) -> str:
     """Why a row of both modes differs: other rows were merged into it, or a row around it changed."""
     if method.group(own) != paper.group(own):
         return "blacklist"
-    return "attributes kept apart" if own in method.kept_apart else "follows from another row"
+    if own in method.kept_apart:
+        return "attributes kept apart"
+    moved = method.rows[own]["location_parts"] != paper.rows[own]["location_parts"]
+    return "condition of the pathway" if moved else "follows from another row"

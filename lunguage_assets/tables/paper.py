@@ -172,6 +172,7 @@ MODE_DIFFERENCES = Table(
         code("cause", "Which departure explains it, or that another row of the study does", ("alternatives",
             "denied sign", "highest p", "blacklist", "bounds of an edge", "spoken against", "already stated",
             "resolved", "same place", "attributes kept apart", "restricted denial",
+            "condition of the pathway",
             "follows from another row")),
         probability("prob_method", "prob in mode method; null when the row is not there", nullable=True),
         probability("prob_paper", "prob in mode paper; null when the row is not there", nullable=True),

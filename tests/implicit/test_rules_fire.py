@@ -130,7 +130,7 @@ RULES: list[Any] = [
         outcome_of_child("/0"), "generated", "already stated", id="a sign elsewhere does not state one here",
     ),
     pytest.param(
-        expand, "compatible_places", without(False),
+        expand, "_near", without(False),
         [said("consolidation"), said("opacity", location="airspace")],
         outcome_of_child("/0"), "already stated", "generated", id="what is stated is not repeated",
     ),
@@ -142,8 +142,13 @@ RULES: list[Any] = [
     ),
     pytest.param(
         Statements, "against", without(None),
-        [said("consolidation"), said("opacity", "dn")],
+        [said("atelectasis"), said("opacity", "dn")],
         outcome_of_child("/0"), "spoken against", "generated", id="what is denied is not generated",
+    ),
+    pytest.param(
+        expand, "_denies", without(False),
+        [said("pulmonary edema"), said("infiltrate", "dn")],
+        outcome_of_child("/0"), "spoken against", "generated", id="denials of the pathway file",
     ),
     pytest.param(
         expand, "defines", without(True),

@@ -10,7 +10,7 @@ HEDGED = """EXAMINATION: Chest, PA and lateral.
 INDICATION: Cough.
 
 FINDINGS: There is a small left pleural effusion. An opacity in the right lower lobe may represent pneumonia.
-There is no pneumothorax. Mild pulmonary edema is present.
+There is no pneumothorax. Severe pulmonary edema is present.
 
 IMPRESSION: Pneumonia is possible. No left pleural effusion.
 """

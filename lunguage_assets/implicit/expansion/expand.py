@@ -15,7 +15,7 @@ import pandas as pd
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.belief import derive_belief
 from lunguage_assets.implicit.pathways.match import Match, match, only_shares_the_name
-from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
+from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary, Subject
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,
@@ -29,13 +29,14 @@ from lunguage_assets.implicit.rows import (
     write_rows,
 )
 from lunguage_assets.implicit.statements.against import Statements, is_present
-from lunguage_assets.implicit.statements.keys import Key, key_of
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import anatomy
+from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 from lunguage_assets.implicit.words import tokens, united_cells, word_forms
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES
 
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
+_REFINING_OF = attribute_values(REFINING)
 _NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
 
 
@@ -104,11 +105,6 @@ class _StudyExpander:
         return statements
 
     @cached_property
-    def _keys(self) -> frozenset[Key]:
-        """Keys that a stated row has already."""
-        return frozenset(key_of(row) for row in self._study if row.disposition == "kept")
-
-    @cached_property
     def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
         """The study's stated rows, merged ones included, by canonical name and by that of their wording.
 
@@ -121,6 +117,14 @@ class _StudyExpander:
                 for name in {row.name, worded}:
                     stated.setdefault((name, row.currency, row.positive), []).append(row)
         return stated
+
+    @cached_property
+    def _symptoms(self) -> dict[tuple[str, bool], list[Row]]:
+        """The study's rows by name and polarity, whatever the section: symptoms stand in the history."""
+        told: dict[tuple[str, bool], list[Row]] = {}
+        for row in self._study:
+            told.setdefault((row.name, row.positive), []).append(row)
+        return told
 
     @cached_property
     def _labelled(self) -> dict[tuple[int, str], list[Row]]:
@@ -140,11 +144,15 @@ class _StudyExpander:
             return
         edge_of = found.matched.edges
         for child in self._distinct_children(parent, found.matched, root_id, depth):
-            child_match = match(child, self._dictionary)
-            child.outcome, child.linked_to = self._outcome(child, edge_of[child.edge], parent)
+            edge = edge_of[child.edge]
+            outcome = self._outcome(child, edge, parent)
+            if outcome is None:
+                continue
+            child.outcome, child.linked_to = outcome
             if child.outcome != "generated":
                 yield child
                 continue
+            child_match = match(child, self._dictionary)
             matches.append(child_match)
             yield child
             yield from self.children(child, child_match, root_id, depth + 1, matches)
@@ -165,9 +173,9 @@ class _StudyExpander:
 
     def _child(self, parent: Row, edge: Edge, number: int, root_id: str, depth: int) -> _Child:
         location, parts = parent.location, parent.location_parts
-        if edge.is_symptom:
+        if not _inherits(edge, parent):
             location, parts = "", ()
-        elif edge.location:
+        if edge.location:
             location, parts = _place(self._vocabulary, location, parts, edge.location)
         child = _Child(
             finding_id=f"{parent.finding_id}/{number}",
@@ -203,8 +211,12 @@ class _StudyExpander:
         derive_belief(child, parent, edge.strength)
         return child
 
-    def _outcome(self, child: _Child, edge: Edge, parent: Row) -> tuple[str, str | None]:
-        """Whether a child is generated, and the stated row that it is linked to or that speaks against it."""
+    def _outcome(self, child: _Child, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
+        """Whether a child is generated, and the stated row that it is linked to or that speaks against it.
+
+        None when the pathway does not imply it here: a symptom that nobody states, a sign that a word of the
+        diagnosis excludes.
+        """
         if child.mode == PAPER:
             place = frozenset(child.location_parts)
             named = (
@@ -215,17 +227,57 @@ class _StudyExpander:
             )
             first = min(self._survivors(named), key=claim_preference, default=None)
             return ("already stated", first.finding_id) if first is not None else ("generated", None)
+        if edge.is_symptom:
+            told = self._symptoms.get((child.name, child.positive), ())
+            first = min(self._survivors(told), key=claim_preference, default=None)
+            return ("already stated", first.finding_id) if first is not None else None
         stating = self._survivors(self._stating(child, edge, parent))
-        as_sure = [row for row in stating if row.support >= child.support]
-        if as_sure:
-            return "already stated", min(as_sure, key=claim_preference).finding_id
-        against = self._statements.against(child)
-        if against is not None:
-            return "spoken against", against.finding_id
-        weaker = min(stating, key=claim_preference, default=None)
-        if weaker is None:
-            return "generated", None
-        return ("generated" if key_of(child) not in self._keys else "already stated"), weaker.finding_id
+        if stating:
+            return "already stated", min(stating, key=claim_preference).finding_id
+        if edge.unless is not None and edge.unless.said.in_any(self._cells(parent)):
+            return None
+        against = self._statements.against(child) or self._excluding(child, edge)
+        return ("generated", None) if against is None else ("spoken against", against.finding_id)
+
+    def _cells(self, parent: Row) -> Iterator[str]:
+        """The words of a diagnosis' row, and of the stated signs that show it: those that the report gives
+        for it, and those in its sentence.
+        """
+        sentence = parent.section, parent.sent_idx
+        for row in self._study:
+            beside = (row.section, row.sent_idx) == sentence and is_present(row) and parent.sent
+            sign = beside and not self._listed.diagnosis(row)
+            if row is parent or sign or _gives_reason(row, parent):
+                yield from (row.ent, row.location, *_ATTRIBUTES_OF(row))
+        if parent.source == "expansion":
+            yield from (parent.ent, parent.location, *_ATTRIBUTES_OF(parent))
+
+    def _excluding(self, child: Row, edge: Edge) -> Row | None:
+        """The statement by which the pathway file leaves a child out; None without one."""
+        if edge.unless is None:
+            return None
+        found = (
+            row
+            for row in self._study
+            if row.currency == child.currency
+            and row.disposition != "excluded"
+            and (
+                self._is_one_of(row, edge.unless.stated)
+                if is_present(row)
+                else self._is_one_of(row, edge.unless.denied) and _denies(row, child)
+            )
+        )
+        return min(self._survivors(found), key=claim_preference, default=None)
+
+    def _is_one_of(self, row: Row, listed: Sequence[Subject]) -> bool:
+        """Whether a row is about a subject of the pathway file, by its name or as a kind of its diagnosis."""
+        if not listed:
+            return False
+        diagnosis = self._listed.diagnosis(row)
+        names = {diagnosis or row.name, row.name, self._vocabulary.finding(row.ent)}
+        where = row.location, *row.location_parts
+        said = self._listed.refinements(diagnosis, row.name, row.ent, where, _REFINING_OF(row))
+        return any(subject in names and refinements <= said for subject, refinements in listed)
 
     def _survivors(self, rows: Iterable[Row]) -> list[Row]:
         """The rows, each once; a merged row counts through its survivor."""
@@ -284,13 +336,28 @@ def _place(
 
 def _near(row: Row, child: Row) -> bool:
     """Whether the place of a row, as its location and its name tell it ("peribronchial opacity"), is
-    compatible with a child's. The whole lung is no narrower than a row without a place.
+    compatible with a child's, or contains it, or lies in it. The whole lung is no narrower than a row without
+    a place.
     """
-    place_of = anatomy().place
+    place_of, covers = anatomy().place, anatomy().covers
     existing, place = place_of(row.location_parts), place_of(child.location_parts)
     regions = existing.regions | place_of((row.ent,)).regions
     parts = place.parts if regions else anatomy().without_wholes(place)
-    return compatible_places(regions.union(existing.parts), frozenset(parts))
+    if compatible_places(regions.union(existing.parts), frozenset(parts)):
+        return True
+    if not row.location_parts or not child.location_parts:
+        return False
+    return bool(
+        covers(row.location_parts, child.location_parts)
+        or (covers(child.location_parts, row.location_parts) and place.sides <= existing.sides)
+    )
+
+
+def _denies(row: Row, child: Row) -> bool:
+    """Whether what a row denies is denied where the child would lie."""
+    qualifier = qualifier_of(row)
+    holds = qualifier is None or qualifier.implied
+    return holds and bool(anatomy().covers(row.location_parts, child.location_parts))
 
 
 def _gives_reason(row: Row, parent: Row) -> bool:
@@ -309,6 +376,11 @@ def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:
     return existing >= child or bool(existing and existing <= child)
 
 
+def _inherits(edge: Edge, parent: Row) -> bool:
+    """Whether a sub-finding has the diagnosis' place: no symptom has, nor what lies somewhere else."""
+    return not edge.is_symptom and (edge.inherits or parent.mode == PAPER)
+
+
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     """Unite the parent's attributes with the pathway's.
 
@@ -317,7 +389,7 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     """
     for name, own in edge.attributes.items():
         setattr(child, name, own)
-    if edge.status == "dn":
+    if edge.status == "dn" or not (edge.is_symptom or _inherits(edge, parent)):
         return
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
         if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):

@@ -45,7 +45,7 @@ class TokenReader:
         return tuple(read)
 
 
-class _Named:
+class ListedWords:
     """Listed words and the cells that name them; a negated word names nothing."""
 
     def __init__(
@@ -74,8 +74,8 @@ class _RefinementWords:
     """The words of one refinement: those that count anywhere, and those that count in the location."""
 
     name: str
-    anywhere: _Named
-    in_location: _Named
+    anywhere: ListedWords
+    in_location: ListedWords
 
 
 class RefinementRule:
@@ -86,13 +86,15 @@ class RefinementRule:
         self._refinements = tuple(
             _RefinementWords(
                 refinement.name,
-                _Named(refinement.words, reader, plurals=False),
-                _Named(refinement.locations, reader, plurals=True, patterns=refinement.location_patterns),
+                ListedWords(refinement.words, reader, plurals=False),
+                ListedWords(
+                    refinement.locations, reader, plurals=True, patterns=refinement.location_patterns
+                ),
             )
             for refinement in diagnosis.refinements
         )
-        self._devices = _Named(diagnosis.devices, reader, plurals=True)
-        self._elsewhere = _Named(diagnosis.elsewhere, reader, plurals=True)
+        self._devices = ListedWords(diagnosis.devices, reader, plurals=True)
+        self._elsewhere = ListedWords(diagnosis.elsewhere, reader, plurals=True)
 
     def stated(
         self,

@@ -112,7 +112,8 @@ class EdgeAudit:
         """The sub-finding as a presence at the place where the pathway implies it, whatever is implied."""
         parts: tuple[str, ...] = ()
         if not edge.is_symptom:
-            parts = tuple(sorted({*parent.location_parts, *self._vocabulary.location_parts(edge.location)}))
+            own = parent.location_parts if edge.inherits else ()
+            parts = tuple(sorted({*own, *self._vocabulary.location_parts(edge.location)}))
         child = replace(
             parent,
             finding_id=f"{parent.finding_id}/",

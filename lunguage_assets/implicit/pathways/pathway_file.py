@@ -28,6 +28,20 @@ Category = Literal["PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."]
 _INTERNAL = {published: name for name, published in ATTRIBUTES.items()}
 
 
+class Unless(YamlMapping):
+    """What keeps a sub-finding from being implied (mode "method")."""
+
+    said: list[str] = []
+    stated: list[str] = []
+    denied: list[str] = []
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not any(map(collapsed, (*self.said, *self.stated, *self.denied))):
+            raise ValueError("give words under said, stated or denied, or leave unless out")
+        return self
+
+
 class SubFinding(YamlMapping):
     """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
 
@@ -37,6 +51,8 @@ class SubFinding(YamlMapping):
     location: str = ""
     attributes: dict[str, str] = {}
     strength: float | None = Field(default=None, gt=0.0, lt=1.0)
+    inherits: bool = True
+    unless: Unless | None = None
 
     @field_validator("attributes")
     @classmethod

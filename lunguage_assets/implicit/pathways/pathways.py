@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.merging.refinements import RefinementRule, TokenReader
+from lunguage_assets.implicit.merging.refinements import ListedWords, RefinementRule, TokenReader
 from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
@@ -25,10 +25,25 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     Diagnosis,
     PathwayFile,
     SubFinding,
+    Unless,
     When,
     check_file,
 )
 from lunguage_assets.tables import ATTRIBUTES
+
+Subject = tuple[str, frozenset[str]]
+"""A diagnosis with refinements, or a canonical name with none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What keeps a sub-finding from being implied: words of the diagnosis' row or of what shows it, and what
+    the report states or denies.
+    """
+
+    said: ListedWords
+    stated: tuple[Subject, ...]
+    denied: tuple[Subject, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,8 @@ class Edge:
     strength: float | None
     category: str
     is_symptom: bool
+    inherits: bool
+    unless: Condition | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +231,20 @@ class PathwayDictionary:
         symptom = listed == SYMPTOM_CATEGORY
         category = listed if symptom else self._vocabulary.category(child.name) or listed
         said = child.status, child.location, child.attributes, child.strength
-        return Edge(child.name, name, *said, category, symptom)
+        return Edge(child.name, name, *said, category, symptom, child.inherits, self._condition(child.unless))
+
+    def _condition(self, unless: Unless | None) -> Condition | None:
+        if unless is None:
+            return None
+        stated, denied = (tuple(map(self._subject, said)) for said in (unless.stated, unless.denied))
+        return Condition(ListedWords(unless.said, self._reader, plurals=True), stated, denied)
+
+    def _subject(self, wording: str) -> Subject:
+        name = self._vocabulary.finding(wording)
+        diagnosis = self.recognise(name, wording)
+        if diagnosis is None:
+            return name, frozenset()
+        return diagnosis, frozenset(self.spelled_refinements((name, plain(wording))))
 
     def check_acyclic(self, source: AnnotatedYaml) -> None:
         """Raise `ConfigurationError` when a diagnosis implies itself through any chain."""

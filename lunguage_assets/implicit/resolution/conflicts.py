@@ -75,7 +75,7 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
     return found
 
 
-def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
+def suppressed(children: Iterable[tuple[Row, Row]]) -> list[Conflict]:
     """Conflicts of certainty between a child that was not generated and the row that states it."""
     return [
         Conflict.of(

@@ -19,6 +19,7 @@ from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, stat
 from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry, kept_apart
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
+    BARE,
     Row,
     by_study,
     collector_paused,
@@ -91,7 +92,11 @@ def resolve(
             rows, dictionary, rules_for(study[0].mode) if rules is None else rules, apart
         )
         conflicts += detect(resolver.groups)
-        conflicts += suppressed([(one.child, one.stating) for one in linked if one.outcome == STATED])
+        conflicts += suppressed(
+            (one.child, one.stating)
+            for one in linked
+            if one.outcome == STATED and one.stating.disposition != "excluded"
+        )
         study_rows = resolver.run()
         conflicts += stated_contradictions(study_rows, listed)
         resolved += study_rows
@@ -130,7 +135,8 @@ def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[
         else:
             linked.append(_Link(child, by_id[link], outcome))
         if link is not None and outcome != AGAINST:
-            _support(parent, link)
+            stating = by_id[link]
+            _support(parent, BARE + stating.name if stating.disposition == "excluded" else link)
     return generated, linked
 
 

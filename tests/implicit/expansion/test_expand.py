@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from invented_reports import Outcome, TableEmbedder, dictionary, identity, run, said, vocabulary
+from invented_reports import Outcome, TableEmbedder, dictionary, identity, in_mode, run, said, vocabulary
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import compatible_places, expand
@@ -27,7 +27,7 @@ def tree(outcome: Outcome) -> dict[str, list[str]]:
 def test_heart_failure_expands_to_its_leaves() -> None:
     outcome = run([said("CHF", view="pa, lateral")])
     assert tree(outcome) == {
-        identity(0): ["cardiomegaly dp", "pulmonary edema dp", "dyspnea dp"],
+        identity(0): ["cardiomegaly dp", "pulmonary edema dp"],
         identity(0) + "/0": ["heart size dp"],
         identity(0) + "/1": ["consolidation dp", "pleural effusion dp"],
         identity(0) + "/1/0": ["opacity dp", "volume loss dn"],
@@ -123,8 +123,8 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
         "no_change": "f",
         "worsened": "g",
     }
-    outcome = run([said("pneumonia", location="RUL", other_source="nurse", **clinical)])
-    fever = outcome.child(identity(0) + "/1")
+    outcome = in_mode([said("pneumonia", location="RUL", other_source="nurse", **clinical)], "paper")
+    fever = outcome.row(identity(0) + "/1")
     assert (fever["name"], fever["cat"], fever["location"], fever["location_parts"]) == (
         "fever",
         "PATIENT INFO.",
@@ -133,6 +133,68 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
     )
     assert all(fever[name] == "" for name in clinical)
     assert fever["other_source"] == "nurse"
+
+
+def test_a_symptom_is_linked_where_the_report_states_it_and_never_generated() -> None:
+    assert "fever" not in run([said("pneumonia")]).names()
+    assert "fever" not in run([said("pneumonia"), said("fever", "dn", section="hist")]).names()
+    told = run([said("pneumonia"), said("fever", section="hist")])
+    child = told.child(identity(0) + "/1")
+    assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
+    assert told.row(identity(0))["evidence"] == [identity(0) + "/0", "~fever"]
+    beside = run([said("pneumonia"), said("fever")])
+    assert beside.row(identity(0))["evidence"] == [identity(0) + "/0", identity(1)]
+
+
+def implied(*rows: Any) -> set[str]:
+    """Names of the rows that are generated."""
+    outcome = run(rows)
+    return set(outcome.rows.loc[outcome.rows["source"] == "expansion", "name"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "sign", "holds"),
+    [
+        ([said("atelectasis")], "volume loss", True),
+        ([said("subsegmental atelectasis")], "volume loss", False),
+        ([said("atelectasis", morphology="plate-like")], "volume loss", False),
+        ([said("atelectasis", evidence=[1]), said("linear opacity")], "volume loss", False),
+        ([said("atelectasis", sent_idx=1), said("opacity", morphology="streaky", sent_idx=1)],
+         "volume loss", False),
+        ([said("consolidation")], "volume loss", True),
+        ([said("consolidation"), said("atelectasis", "tp", p=0.4, morphology="linear")],
+         "volume loss", False),
+        ([said("consolidation"), said("atelectasis", "dn")], "volume loss", True),
+        ([said("pulmonary edema")], "consolidation", True),
+        ([said("pulmonary edema"), said("edema", section="impr", morphology="interstitial")],
+         "consolidation", False),
+        ([said("pulmonary edema", severity="mild")], "consolidation", False),
+        ([said("pulmonary edema"), said("airspace disease", "dn")], "consolidation", False),
+        ([said("pulmonary edema", location="RUL"), said("airspace disease", "dn", location="left")],
+         "consolidation", True),
+        ([said("pneumonia", location="RUL"), said("opacity", "dn")], "opacity", False),
+        ([said("pneumonia", location="RUL"), said("infiltrate", "dn", sent="no new infiltrate")],
+         "opacity", True),
+        ([said("CHF")], "cardiomegaly", True),
+        ([said("CHF"), said("cardiomediastinal silhouette", "dn", morphology="normal")],
+         "cardiomegaly", False),
+        ([said("effusion", view="ap")], "opacity", True),
+        ([said("effusion", view="ap", measurement="small")], "opacity", False),
+        ([said("effusion", view="pa"), said("costophrenic angle", "dn")], "blunting", False),
+        ([said("fracture", location="rib", onset="healing")], "disruption", False),
+    ],
+)  # fmt: skip
+def test_conditions_of_the_pathway_file(rows: list[Any], sign: str, holds: bool) -> None:
+    assert (sign in implied(*rows)) is holds
+
+
+def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
+    outcome = run([said("pulmonary edema", location="left lung", severity="severe", worsened="worse")])
+    effusion, consolidation = (outcome.row(identity(0) + end) for end in ("/1", "/0"))
+    assert (effusion["location"], effusion["severity"], effusion["worsened"]) == ("", "", "")
+    assert (consolidation["location"], consolidation["severity"]) == ("left lung", "severe")
+    paper = in_mode([said("pulmonary edema", location="left lung", severity="mild")], "paper")
+    assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 
 @pytest.mark.parametrize(
@@ -352,8 +414,8 @@ def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
         (said("CHF"), said("pulmonary edema", "dn"), 1),
         (said("CHF"), said("pulmonary edema", "tn", p=0.2), 1),  # an unlikely one is not generated either
         (said("pulmonary edema", location="right"), said("pleural effusion", "dn"), 1),
-        (said("pulmonary edema", location="RLL"), said("pleural effusion", "dn", location="right"), 1),
-        (said("pulmonary edema", location="left"), said("effusion", "dn", location="bilateral"), 1),
+        (said("lobar pneumonia", location="RLL"), said("consolidation", "dn", location="right"), 0),
+        (said("lobar pneumonia", location="left"), said("consolidation", "dn", location="bilateral"), 0),
         (said("CHF"), said("heart size", "dn", measurement="normal"), 0),
         (said("CHF"), said("heart size", "dp", measurement="normal"), 0),
         (said("CHF"), said("pulmonary edema", improved="resolved"), 1),
@@ -385,13 +447,22 @@ def test_a_denial_elsewhere_or_of_the_past_speaks_against_nothing(statement: Any
     assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
 
 
-def test_a_less_certain_statement_is_linked_and_the_child_is_generated_where_its_key_is_free() -> None:
+def test_a_sign_that_the_report_itself_hedges_is_linked_and_not_generated() -> None:
     outcome = run([said("consolidation", location="RUL"), said("opacity", "tp", p=0.3, location="right")])
     child = outcome.child(identity(0) + "/0")
-    assert (child["outcome"], child["linked_to"]) == ("generated", identity(1))
-    assert outcome.row(identity(0))["evidence"][:2] == [identity(0) + "/0", identity(1)]
-    taken = run([said("pneumonia"), said("opacity", "tp", p=0.3)]).child(identity(0) + "/0")
-    assert (taken["outcome"], taken["linked_to"]) == ("already stated", identity(1))
+    assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
+    assert outcome.row(identity(1))["prob"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("location", "linked"),
+    [("medial right base", True), ("bilateral", True), ("left base", False), ("right apex", False)],
+)
+def test_a_sign_at_a_place_that_contains_the_others_or_lies_in_it_is_stated(
+    location: str, linked: bool
+) -> None:
+    child = stated(said("opacity", location=location), parent=said("pneumonia", location="RLL"))
+    assert (child["outcome"] == "already stated") is linked
 
 
 def test_a_sign_without_its_defining_attribute_does_not_state_it() -> None:
