@@ -66,7 +66,9 @@ class SectionedReport:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A piece of a sentence; `span` counts from the beginning of the sentence."""
+    """A piece of the report; `span` counts from the beginning of the mention's sentence, and is outside of it
+    where another sentence says it.
+    """
 
     words: str = field(repr=False)
     span: Span

@@ -98,7 +98,7 @@ class StructuredRows:
                     f"structured_findings, study {report.study_id}: a finding in section {section}"
                 )
             values = _values(mention)
-            _require_quotes(report.study_id, sentence, values)
+            _require_quotes(report, sentence, values)
             row = {
                 "study_id": report.study_id,
                 "section": section,
@@ -156,12 +156,17 @@ def _values(mention: Mention) -> dict[str, tuple[Value, ...]]:
     return {name: tuple(given.get(name, ())) for name in QUOTED}
 
 
-def _require_quotes(study_id: str, sentence: Sentence, values: Mapping[str, Sequence[Value]]) -> None:
+def _require_quotes(
+    report: SectionedReport, sentence: Sentence, values: Mapping[str, Sequence[Value]]
+) -> None:
+    begin = sentence.span.begin
     for column, own in values.items():
-        if any(not value.words or value.span.of(sentence.text) != value.words for value in own):
+        spans = [(begin + value.span.begin, begin + value.span.end, value.words) for value in own]
+        if any(first < 0 or not words or report.text[first:last] != words for first, last, words in spans):
             raise InvalidTable(
-                f"structured_findings, study {study_id}, sentence {sentence.section}:{sentence.number}, "
-                f"column {column}: a value is not what stands at its characters. Report this structurer."
+                f"structured_findings, study {report.study_id}, sentence {sentence.section}:"
+                f"{sentence.number}, column {column}: a value is not what stands at its characters. Report this "
+                "structurer."
             )
 
 

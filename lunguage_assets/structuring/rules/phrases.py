@@ -35,9 +35,10 @@ _WITHIN_A_SIDE = frozenset(
 )  # fmt: skip
 """First words of places that are of the side named before them: "the right upper and lower lobes"."""
 _DEVICE = "OTH"
-_EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
+EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
 _LIMITS = "assessment_limitations"
+_MODALS = frozenset({"may", "might", "could"})
 _COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
@@ -78,6 +79,8 @@ class Phrases:
         self._held: list[Unit] = []
         self._tightly = False
         """Whether a slash joins ("scarring/atelectasis")."""
+        self._carried: set[Kind] = set()
+        """What stands before adjectives that are joined to those of a finding."""
         self._begin_clause()
         steps = list(_steps(units))
         for number, (between, chunk) in enumerate(steps):
@@ -125,6 +128,10 @@ class Phrases:
 
     def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
         kinds = {unit.kind for unit in between}
+        if self._carried:
+            kinds, self._carried = self._carried, set()
+        if between and between[-1].form in _MODALS:
+            kinds.discard("and")  # "an opacity is seen and may represent pneumonia"
         if "alternative" in kinds and all(unit.code == "t" for unit in between if unit.kind == "deny"):
             kinds.discard("deny")  # "atelectasis or, less likely, pneumonia"
         self._tightly = any(unit.form == "/" for unit in between)
@@ -138,6 +145,8 @@ class Phrases:
             self._place([*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after)
         elif not heads and "copula" not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
+        elif not heads and kinds <= {"open", "link"} and kinds and _is_joined_to_finding(after):
+            self._held, self._carried = self._held + chunk, kinds
         else:
             if self._role == "place" and kinds <= _JOINS and kinds and _place_follows(after):
                 again = Draft(self._last[-1].unit, [], [])
@@ -373,11 +382,18 @@ def _goes_on(after: _Step) -> bool:
     )
 
 
+def _is_joined_to_finding(after: _Step) -> bool:
+    """Whether more adjectives and a finding are joined behind ("may be resolving or new pneumonia")."""
+    between, chunk = after
+    joined = bool(between) and all(unit.kind in _JOINS for unit in between)
+    return joined and any(unit.kind == "finding" for unit in chunk)
+
+
 def _take_place_of_evidence(draft: Draft) -> None:
     """What explains a finding is where the finding is, unless it is a state of the whole heart or lung."""
     if not draft.groups:
         draft.places = draft.places or draft.organ
-    if draft.places or draft.groups or draft.unit.sense.name in _EVERYWHERE or draft.unit.denied:
+    if draft.places or draft.groups or draft.unit.sense.name in EVERYWHERE or draft.unit.denied:
         return
     for other in draft.links:
         if other.places or other.groups:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
 from lunguage_assets.structuring.rules.asides import mark_asides
+from lunguage_assets.structuring.rules.back import POINTERS, Back, named_again, point_back
 from lunguage_assets.structuring.rules.context import settle
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.phrases import Draft, Phrases
@@ -46,26 +47,61 @@ _LONG = 8
 """Words from which on a sentence without one known word is in another language."""
 
 
-def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> SentenceReading:
-    """What a sentence says. Never raises on any text."""
+def read_sentence(
+    text: str, section: SectionCode, lexicon: ReportLexicon
+) -> tuple[SentenceReading, Back | None]:
+    """What a sentence says, and what of the findings before it. Never raises on any text."""
     if section == "other":
-        return SentenceReading("nothing stated", reason="section")
+        return SentenceReading("nothing stated", reason="section"), None
     if len(text) > _LONGEST:
-        return SentenceReading("unreadable", reason="length")
+        return SentenceReading("unreadable", reason="length"), None
     words = _LETTERS.findall(_MARK.sub(" ", text))
     if not words:
-        return SentenceReading("unreadable", reason="no words")
+        return SentenceReading("unreadable", reason="no words"), None
     units = tagged(text, lexicon, request=section == "hist")
     if len(words) >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= len(words) // 8:
-        return SentenceReading("unreadable", reason="language")
+        return SentenceReading("unreadable", reason="language"), None
+    if section != "hist":
+        point_back(units)
     settle(units, text, lexicon)
     mark_asides(units)
     mark_scopes(units)
-    drafts = Phrases(units).drafts or _conclusion(units, section) or _limits(units)
+    found = Phrases(units).drafts
+    drafts = [draft for draft in found if draft.unit.sense not in POINTERS]
+    pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
+    if not drafts and (pointer is None or not pointer.words):
+        drafts = _conclusion(units, section) or _limits(units)
+    back = _back(drafts, pointer, units, text)
     if not drafts:
         reason = next((unit.aside for unit in units if unit.aside), "")
-        return SentenceReading("not about the patient now", reason=reason) if reason else NOTHING
-    return SentenceReading("findings", _mentions(drafts, text))
+        return SentenceReading("not about the patient now", reason=reason) if reason else NOTHING, back
+    return SentenceReading("findings", _mentions(drafts, text)), back
+
+
+def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> Back | None:
+    """What the sentence says of the findings before it."""
+    again = named_again(units)
+    if pointer is None and not again:
+        return None
+    rows = [draft for draft in drafts for _ in draft.groups or [[]]]
+    said = None
+    if pointer is not None:
+        meant = next((draft.unit.begin for draft in drafts if pointer in draft.links), 0)
+        meaning = max(
+            (u.begin for u in units if u.begin < meant and u.kind in ("open", "link")), default=len(text)
+        )
+        pointer.words = [word for word in pointer.words if word.begin < meaning]
+        places = [
+            unit for group in (pointer.places, *pointer.groups) for unit in group if unit.begin < meaning
+        ]
+        if any(unit.kind in ("exam", "source", "open", "link") for unit in units):
+            places = []
+        said = _mention(pointer, places, text, (), ())
+    return Back(
+        tuple(number for number, draft in enumerate(rows) if pointer in draft.links),
+        tuple(number for number, draft in enumerate(rows) if draft.unit in again),
+        said,
+    )
 
 
 def _limits(units: list[Unit]) -> list[Draft]:

@@ -27,7 +27,7 @@ _TOLD = frozenset({"showed", "revealed", "demonstrated", "had", "described", "re
 _BEFORE_VERB: frozenset[Kind] = frozenset(
     {"other", "source", "exam", "preposition", "link", "comma", "place", "anatomy"}
 )
-_SIGNS = frozenset(
+SIGNS = frozenset(
     {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
 )
 """Descriptions stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
@@ -270,7 +270,7 @@ def _list_before(
         if unit.aside or unit.kind in ("break", "deny", "deny after", "open", "ended", "with"):
             break
         if unit.kind == "finding":
-            if not joined or (found and of_alternatives and unit.sense.name in _SIGNS):
+            if not joined or (found and of_alternatives and unit.sense.name in SIGNS):
                 break
             found.append(place)
             joined = False

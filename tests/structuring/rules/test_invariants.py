@@ -23,7 +23,7 @@ WORDS = (
     "but", "left", "right lower lobe", "in the", "heart", "lungs", "is", "are", "normal", "clear", "enlarged",
     "small", "unchanged", "has resolved", "recommend", "CT", "if", "history of", "rather than", "xxxx", "___",
     ";", "with", "suggests", "5 mm", "T12", "ET tube", "mother", "not", "not seen", "(", ")", ":", "/",
-    "there is", "which",
+    "there is", "which", "this", "these",
 )  # fmt: skip
 sentences = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join)
 sections = st.sampled_from(["hist", "find", "impr"])
@@ -110,7 +110,13 @@ def test_a_report_is_its_sentences_one_after_the_other(parts):
     ]
     assert len(answer.readings) == len(parts)
     for position, mention in answer.mentions:
-        assert all(answer.mentions[other][0] == position for other in (*mention.evidence, *mention.associate))
+        others = {answer.mentions[other][0] for other in (*mention.evidence, *mention.associate)}
+        assert all(cut[other].section == cut[position].section for other in others)
+        begin = cut[position].span.begin
+        assert all(
+            text[begin + value.span.begin : begin + value.span.end] == value.words
+            for value in _values(mention)
+        )
 
 
 def test_another_structurer_of_the_same_words_answers_the_same():

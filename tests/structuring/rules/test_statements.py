@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from lunguage_assets.structuring.contract import Mention, SectionCode
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.text.read import sectioned
 
 _ROW = re.compile(
     r"(?P<status>[dt][pn]) (?P<name>[^@\[<]+?)(?: @(?P<place>[^\[<]+?))?"
@@ -28,10 +30,14 @@ def _cases(group: str) -> list[tuple[str, str]]:
 
 def _check(sentence: str, expected: str, section: SectionCode = "find") -> None:
     reading = STRUCTURER.read_sentence(sentence, section)
+    _check_rows(reading.mentions, expected)
+    assert (reading.account == "findings") == bool(reading.mentions)
+
+
+def _check_rows(mentions: Sequence[Mention], expected: str) -> None:
     rows = [row for row in (part.strip() for part in expected.split(";")) if row]
-    assert [f"{m.status} {m.normed_ent}" for m in reading.mentions] == [_name(row) for row in rows]
-    assert (reading.account == "findings") == bool(rows)
-    for mention, row in zip(reading.mentions, rows, strict=True):
+    assert [f"{m.status} {m.normed_ent}" for m in mentions] == [_name(row) for row in rows]
+    for mention, row in zip(mentions, rows, strict=True):
         _check_details(mention, row)
 
 
@@ -140,3 +146,9 @@ def test_words_of_anatomy_and_of_limits_are_read(sentence, expected):
 @pytest.mark.parametrize(("sentence", "expected"), _cases("then_and_elsewhere"))
 def test_what_was_then_or_is_elsewhere_is_not_of_the_chest_now(sentence, expected):
     _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentences", "expected"), _cases("across_sentences"))
+def test_a_sentence_may_speak_of_the_finding_before(sentences, expected):
+    (answer,) = STRUCTURER.structure([sectioned("1", f"FINDINGS: {sentences}")])
+    _check_rows([mention for _, mention in answer.mentions], expected)
