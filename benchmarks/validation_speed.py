@@ -43,7 +43,7 @@ def vocabulary(phrases: int) -> pd.DataFrame:
     return HEDGE_VOCABULARY.frame(
         [
             {"phrase": entry.phrase, "n_examples": len(sentences[entry.phrase]), "retained": True,
-             "reason": "", "ruler": "own",
+             "reason": "", "ruler": "own", "ruler_reason": "",
              "example_ids": [str(i) for i in range(len(sentences[entry.phrase]))],
              "example_sentences": list(sentences[entry.phrase]),
              "vocabulary_version": "benchmark"}

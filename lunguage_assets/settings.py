@@ -40,7 +40,7 @@ class ExplicitSettings(_Options):
     """Hedging phrases to probabilities (explicit.md)."""
 
     seed: int = Field(default=0, ge=0)
-    ruler: Literal["own", "published"] = "own"
+    ruler: Literal["auto", "own", "published"] = "auto"
     ruler_minimum: int = Field(default=20, ge=2)
     minimum_examples: int = Field(default=10, ge=1)
     repetitions: int = Field(default=10, ge=1)

@@ -223,7 +223,7 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Label and value of every line of the printed summary."""
     p, rows, conflicts = summary["p"], summary["rows"], summary["conflicts"]
     own = summary["ruler"] == "own"
-    ruler = "this corpus' own phrases" if own else "the published phrases (too few of its own)"
+    ruler = "this corpus' own phrases" if own else f"the published phrases ({summary['ruler_reason']})"
     judges = ", ".join(summary["judges"]) or "none"
     spread = (
         f"mean {p['mean']:.3f}, sd {p['sd']:.3f}, {p['min']:.3f} to {p['max']:.3f}"

@@ -109,7 +109,10 @@ RECIPES: Mapping[str, Recipe] = {
         ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), code="2", asks_judges=True
     ),
     "collecting": Recipe(
-        ("hedge_vocabulary",), (Input("hedge_phrases", on_request=True),), ("vocabulary settings", "judge")
+        ("hedge_vocabulary",),
+        (Input("hedge_phrases", on_request=True),),
+        ("vocabulary settings", "judge"),
+        code="2",
     ),
     "comparing": Recipe(
         ("comparison_matches",),
@@ -121,7 +124,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("reference_ranking",),
         (Input("hedge_vocabulary", "extractor", side=True), Input("comparison_matches", "members")),
         ("ranking settings", "readings"),
-        code="2",
+        code="3",
     ),
     "fitting": Recipe(
         ("fitted_probabilities", "fit_log"),

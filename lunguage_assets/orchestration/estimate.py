@@ -96,7 +96,7 @@ class _Rehearsal:
     def __init__(self, home: RehearsedHome, ranker: str, environ: Mapping[str, str], today: date) -> None:
         self.home, self.ranker, self.environ, self.today = home, ranker, environ, today
         self.configuration, self.settings, self.models = home.judges, home.settings, home.models
-        self.pairs, self.phrases, self.ruler = 0, 0, ""
+        self.pairs, self.phrases, self.ruler, self.ruler_reason = 0, 0, "", ""
         self.steps = dict[str, int]()  # of the fit, by sentence
         self.reports = dict[str, int]()  # by batch
 
@@ -118,7 +118,7 @@ class _Rehearsal:
                     self._count_fits(batch)
         vocabulary = self._table("hedge_vocabulary", self.configuration.extractor)
         self.phrases = int(vocabulary["retained"].sum())
-        self.ruler = str(vocabulary["ruler"].iloc[0])
+        self.ruler, self.ruler_reason = (str(vocabulary[name].iloc[0]) for name in ("ruler", "ruler_reason"))
 
     def _count_fits(self, batch: str) -> None:
         phrases = self._table("hedge_phrases", self.configuration.extractor, batch)
@@ -149,6 +149,7 @@ class _Rehearsal:
             sentences=len(steps),
             phrases=self.phrases,
             ruler=self.ruler,
+            ruler_reason=self.ruler_reason,
             steps=sum(steps) / len(steps) if steps else None,
             lines=lines,
             minutes={

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from pydantic import PrivateAttr
@@ -19,7 +20,7 @@ from upath import UPath
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, require_anchors
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Home, Registration
 from lunguage_assets.home.store import partition_path, stored_partitions
@@ -30,12 +31,16 @@ from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.rules.published import ruler_sentences
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.prompts import load_structuring_prompts
 from lunguage_assets.structuring.model.rehearsal import RehearsalStructurer
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
+
+if TYPE_CHECKING:
+    from lunguage_assets.explicit.fit.anchors import AnchorSet
 
 STEPS = ("reading", "structuring", "intake", "extraction", "collecting", "comparing", "ranking", "fitting")
 """Up to the end of the explicit half, upstream first: what asks judges, and what it reads."""
@@ -123,24 +128,31 @@ class RehearsedHome(HomeResource):
         prompts, tally = load_structuring_prompts(self.prompts), self._structured.setdefault(key, Tally())
         return RehearsalStructurer(key, slot, prompts, rules, tally, self._recorded)
 
+    def anchors_that_choose(self, extractor: str) -> AnchorSet | None:
+        """None for a language model: what it made up here lacks phrases that it will find."""
+        return None if extractor in self._judges_asked else super().anchors_that_choose(extractor)
+
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Note a missing anchor: made-up phrases are not those of a run."""
         try:
-            require_anchors(set(phrases), self.anchor_set().of(phrases))
+            super().require_anchors(phrases)
         except MethodError as error:
-            self._remarks.append(
-                f"With phrases like those of this rehearsal a run would stop before the comparisons: {error}"
-            )
+            ends = "use the published ruler and ask no comparisons"
+            if self.settings.explicit.ruler != "auto" or set(phrases) == set(ruler_sentences()):
+                ends = "stop before the comparisons"
+            self._remarks.append(f"With phrases like those of this rehearsal a run would {ends}: {error}")
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
         """The home's anchors; where a made-up ranking lacks them, its ends: a fit asks the same questions."""
-        anchors = self.anchor_set().of(set(ranking["phrase"]))
         try:
-            calibrate(ranking, anchors)
+            return super().anchors(ranking)
         except MethodError:
             ends = ranking.sort_values("mu")["phrase"].tolist()
             return [Anchor(ends[0], 0.1, 0.05, 0.2), Anchor(ends[-1], 0.9, 0.8, 0.95)]
-        return anchors
+
+    def on_a_scale(self, own: pd.DataFrame, identities: Sequence[str]) -> pd.DataFrame:
+        """The ranking itself: made-up answers say nothing about the real ones."""
+        return own
 
     def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
         """Where a run would keep the queue; nothing is written."""

@@ -17,7 +17,7 @@ import pandas as pd
 from pydantic import PrivateAttr
 
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget
@@ -166,13 +166,59 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             MethodError: an anchor phrase is missing.
         """
-        from lunguage_assets.explicit.fit.probability import require_anchors
+        from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
 
-        require_anchors(set(phrases), self.anchor_set().of(phrases))
+        try:
+            require_anchors(set(phrases), self.anchor_set().of(phrases))
+        except NoScale as error:
+            raise self._no_scale(error.reason) from None
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
-        """Anchors of the probability scale that count for a ranking."""
-        return self.anchor_set().of(set(ranking["phrase"]))
+        """Anchors of the probability scale that count for a ranking.
+
+        Raises:
+            MethodError: they give no probabilities on it.
+        """
+        from lunguage_assets.explicit.fit.probability import unmapped
+
+        anchors = self.anchor_set().of(set(ranking["phrase"]))
+        if reason := unmapped(ranking, anchors):
+            raise self._no_scale(reason)
+        return anchors
+
+    def on_a_scale(self, own: pd.DataFrame, identities: Sequence[str]) -> pd.DataFrame:
+        """The ranking itself, or the published one where no probability can be read off it.
+
+        Raises:
+            MethodError: the settings ask for the own one, or the published one does not go with the anchors
+                either.
+        """
+        from lunguage_assets.explicit.fit.probability import unmapped
+        from lunguage_assets.explicit.rating.ranking import published_instead
+
+        def problem(ranking: pd.DataFrame) -> str:
+            return unmapped(ranking, self.anchor_set().of(set(ranking["phrase"])))
+
+        reason = problem(own)
+        if not reason:
+            return own
+        published = published_instead(own, reason, identities)
+        if self.settings.explicit.ruler != "auto" or problem(published):
+            raise self._no_scale(reason)
+        return published
+
+    def _no_scale(self, reason: str) -> MethodError:
+        insists = self.settings.explicit.ruler == "own"
+        choose = 'Set ruler = "auto"' if insists else "Choose other anchors"
+        return MethodError(
+            f"no probabilities can be read off the ranking: {reason}. {choose} under [explicit] in "
+            f"{self.home.settings_file}, or rate ranked phrases in {self.home.anchor_ratings}; then run with "
+            "--rebuild-ranking."
+        )
+
+    def anchors_that_choose(self, extractor: str) -> AnchorSet | None:
+        """Anchors without which the phrases of an extractor are not ranked; None: they are in any case."""
+        return self.anchor_set()
 
     def anchor_set(self) -> AnchorSet:
         """The anchors that this home's settings choose."""

@@ -7,6 +7,7 @@ from lunguage_assets.tables.columns import (
     ENT,
     MASK_SHOWN,
     OWN_OR_PUBLISHED,
+    RULER_REASON,
     SAME_NAME,
     SENTENCE,
     STATED_ID,
@@ -58,6 +59,7 @@ HEDGE_VOCABULARY = Table(
         listed("example_sentences", "Masked sentences of the usable examples, in the order of example_ids",
             restricted=True),
         code("ruler", "own: from this corpus; published: the paper's 42 phrases", ("own", "published")),
+        RULER_REASON,
         text("vocabulary_version", "Hash of the retained phrases and their examples"),
     ),
     ("phrase",),
@@ -114,6 +116,7 @@ REFERENCE_RANKING = Table(
         listed("judges", "Judges of the ranker, in panel order: they fit, and with an own ruler they made "
             "the ranking"),
         OWN_OR_PUBLISHED,
+        RULER_REASON,
         text("vocabulary_version", "Vocabulary that was ranked"),
         text("ranking_version", "Hash of the matches, of who the judges are, and of the constants"),
     ),

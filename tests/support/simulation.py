@@ -204,6 +204,7 @@ def simulated_corpus(
                 "retained": True,
                 "reason": "",
                 "ruler": "own",
+                "ruler_reason": "",
                 "vocabulary_version": f"simulated {seed}",
             }
             | {"example_ids": [f"{number}:{i}" for i in range(examples)], "example_sentences": sentences}

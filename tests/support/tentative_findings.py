@@ -59,7 +59,7 @@ def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
     return HEDGE_VOCABULARY.frame([
         {"phrase": phrase, "n_examples": len(known), "retained": True, "reason": "",
          "example_ids": [f"{phrase}:{i}" for i in range(len(known))],
-         "example_sentences": known, "ruler": "own", "vocabulary_version": "v"}
+         "example_sentences": known, "ruler": "own", "ruler_reason": "", "vocabulary_version": "v"}
         for phrase, known in examples_by_phrase.items()
     ])  # fmt: skip
 

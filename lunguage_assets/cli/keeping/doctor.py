@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from lunguage_assets.settings import DataClass
 
 
+_OWN = "the corpus' own phrases"
+_TO_BE = {
+    "auto": f"{_OWN} where there are {{least}} and the anchors are among them, else the published one",
+    "own": f"{_OWN}; a run ends before they are compared where the anchors are not among them",
+    "published": "the published one",
+}
+
+
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
 @chooses(PRESET_OPTION, STRUCTURER_OPTION)
 @data_class_option("Default: the home's corpus, else credentialed.")
@@ -36,7 +44,11 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
         click.echo(f"{severity:<8} {message}")
     if configuration.structurer == RULES:
         click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
-    for word, message in (*_calls(chosen, configuration), instance_examination(place)):
+    for word, message in (
+        _scale(chosen, configuration),
+        *_calls(chosen, configuration),
+        instance_examination(place),
+    ):
         click.echo(f"{word:<8} {message}")
     shared = given == "credentialed" and open_to_others(place.root)
     if shared:
@@ -51,6 +63,35 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
         raise LunguageError(
             f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {given} text"
         )
+
+
+def _scale(chosen: Chosen, configuration: JudgesConfiguration) -> tuple[str, str]:
+    """The scale on which a run reads probabilities, why, and whether the anchors go with it."""
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+    from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
+    from lunguage_assets.home.store import partition_path, read_table
+    from lunguage_assets.judges.configuration import PANEL
+    from lunguage_assets.tables import TABLES
+
+    home, options = chosen.home, chosen.settings.explicit
+    anchors = chosen_anchors(options.anchors, home.anchor_ratings, home.root)
+    named = ", ".join(repr(one.phrase) for one in anchors.anchors if one.phrase not in anchors.optional)
+    scale = f'scale of p ([explicit] ruler = "{options.ruler}", anchors {named})'
+    now = chosen.standings()
+    for table, key in (("reference_ranking", PANEL), ("hedge_vocabulary", configuration.extractor)):
+        if not now.is_current(table, key):
+            continue
+        phrases = read_table(TABLES[table], partition_path(home.tables, table, key))
+        if "retained" in phrases:
+            phrases = phrases[phrases["retained"]]
+        try:
+            require_anchors(set(phrases["phrase"]), anchors.of(set(phrases["phrase"])))
+        except NoScale as error:
+            return "warning", f"{scale}: a run would end, {error}"
+        first = phrases.iloc[0]
+        published = f"the published one ({first['ruler_reason']})"
+        return "ok", f"{scale}: {published if first['ruler'] == 'published' else _OWN}"
+    return "ok", f"{scale}: {_TO_BE[options.ruler].format(least=options.ruler_minimum)}"
 
 
 def _calls(chosen: Chosen, configuration: JudgesConfiguration) -> Iterator[tuple[str, str]]:

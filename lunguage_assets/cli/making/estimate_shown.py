@@ -22,7 +22,8 @@ def print_estimate(estimate: Estimate, judges_file: Path) -> None:
     """What a run would ask and spend: a line per stage and judge, totals, prices, and what is not known."""
     click.echo(f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}")
     if estimate.lines:
-        ruler = "of its own" if estimate.ruler == "own" else "of the published ruler"
+        published = f"of the published ruler ({estimate.ruler_reason})"
+        ruler = "of its own" if estimate.ruler == "own" else published
         steps = f"; {estimate.steps or 0:.1f} steps a fit in this rehearsal (published: 24.6)"
         click.echo(
             f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "

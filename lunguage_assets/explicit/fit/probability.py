@@ -13,10 +13,25 @@ from scipy.special import expit
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.arrays import Floats
+from lunguage_assets.explicit.fit.reference import placed
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
-_REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
+_REMEDY = (
+    'Set ruler = "auto" under [explicit] in settings.toml of the home, or rate ranked phrases in '
+    "anchor_ratings.csv."
+)
+
+
+class NoScale(MethodError):
+    """Anchors that give no probabilities on a ranking.
+
+    `reason` says why, without a remedy.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"no probabilities can be read off the ranking: {reason}. {_REMEDY}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +74,27 @@ def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None
     """Refuse too few anchors and anchors that are not ranked, before any comparison is paid for.
 
     Raises:
-        MethodError: fewer than two anchors, or an anchor phrase that is not ranked.
+        NoScale: fewer than two anchors, or an anchor phrase that is not ranked.
     """
     missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
     if missing:
-        lacking = ", ".join(repr(shown_phrase(name)) for name in missing)
-        raise MethodError(f"the ranking has no anchor phrase {lacking}. {_REMEDY}")
+        raise NoScale(f"no anchor phrase {_names(missing)}")
     if len(anchors) < 2:
-        raise MethodError(f"{len(anchors)} anchor given; two are the least. {_REMEDY}")
+        raise NoScale(f"{len(anchors)} anchor given; two are the least")
+
+
+def unmapped(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
+    """Why a `REFERENCE_RANKING` frame cannot be mapped to probabilities; empty: it can."""
+    known = placed(ranking)
+    without = set(ranking["phrase"]) - set(known["phrase"])
+    unplayed = [anchor.phrase for anchor in anchors if anchor.phrase in without]
+    if unplayed:
+        return f"no valid match of the anchor phrase {_names(unplayed)}"
+    try:
+        calibrate(known, anchors)
+    except NoScale as error:
+        return error.reason
+    return ""
 
 
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
@@ -75,15 +103,16 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     It is exact for two anchors and a least-squares fit for more.
 
     Raises:
-        MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at
-            the same place, or a line that falls.
+        NoScale: fewer than two anchors, an anchor phrase that is not ranked, anchors at the same place, or a
+            line that falls.
+        MethodError: an anchor whose place is not a number.
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
     require_anchors(place, anchors)
     mus, sds = ranking["mu"].to_numpy(dtype=np.float64), ranking["mu_sd"].to_numpy(dtype=np.float64)
     rows = [place[anchor.phrase] for anchor in anchors]
     mu, logits = mus[rows], np.array([anchor.logit for anchor in anchors])
-    names = ", ".join(repr(shown_phrase(anchor.phrase)) for anchor in anchors)
+    names = _names([anchor.phrase for anchor in anchors])
     if not np.isfinite(mu).all():
         raise MethodError(
             f"the anchors {names} have places that are not numbers. Materialise reference_ranking again."
@@ -91,11 +120,11 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     spread = mu - mu.mean()
     total = float((spread**2).sum())
     if total < 1e-12:
-        raise MethodError(f"the anchors {names} have the same place in the ranking. {_REMEDY}")
+        raise NoScale(f"the anchors {names} have the same place in the ranking")
     alpha = float((spread * logits).sum()) / total
     if alpha <= 0.0:
         found = "the more probable one is not ranked as more certain"
-        raise MethodError(f"the anchors {names} are inverted: {found}. {_REMEDY}")
+        raise NoScale(f"the anchors {names} are inverted: {found}")
     ascending = np.argsort(mus, kind="stable")
     return Calibration(
         alpha=alpha,
@@ -152,6 +181,10 @@ def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats
             variance + weight**2 * line.anchor_logit_variance[i] + by_place**2 * line.anchor_mu_variance[i]
         )
     return variance
+
+
+def _names(phrases: Sequence[str]) -> str:
+    return ", ".join(repr(shown_phrase(phrase)) for phrase in phrases)
 
 
 def _logit(p: float) -> float:

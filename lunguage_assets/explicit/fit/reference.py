@@ -5,7 +5,7 @@ How sentences are fitted against it is in `fitting.py` and `economy.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lunguage_assets.draws import U64, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.judges.rules.published import ruler_sentences
 
 DRAW_BETA = 25.0 / 6.0
 """b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
@@ -45,13 +46,18 @@ class Reference:
 
     @classmethod
     def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
-        """The placed phrases of a ranking with their examples in the vocabulary.
+        """The placed phrases of a ranking with their examples in the vocabulary; with the bundled ones where
+        the published ruler has taken the place of an own ranking.
 
         Raises `MethodError` when a phrase has no example sentence or a place that is not a number.
         """
         ordered = placed(ranking).sort_values("rank", kind="stable")
         retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-        examples = dict(zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True))
+        examples: Mapping[str, Sequence[str]] = dict(
+            zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True)
+        )
+        if set(ordered["ruler"]) == {"published"} and set(retained["ruler"]) == {"own"}:
+            examples = ruler_sentences()
         phrases = ordered["phrase"].tolist()
         if not phrases or any(not len(examples.get(phrase, ())) for phrase in phrases):
             raise MethodError(

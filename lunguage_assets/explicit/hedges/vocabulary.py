@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.draws import digest
+from lunguage_assets.explicit.fit.anchors import AnchorSet
+from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
 from lunguage_assets.explicit.hedges.hedging import SAME_NAME
 from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
@@ -20,6 +22,9 @@ TOO_FEW, NO_EXAMPLE, PUBLISHED_RULER = (
     "the published ruler is used",
 )
 """Why a phrase is not retained."""
+
+CHOSEN = "the settings choose it"
+"""Why the published ruler is used, where nothing else is the reason."""
 
 
 @dataclass(slots=True)
@@ -33,7 +38,9 @@ class _Phrase:
         return "" if self.examples else NO_EXAMPLE
 
 
-def hedge_vocabulary(hedges: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFrame:
+def hedge_vocabulary(
+    hedges: pd.DataFrame, settings: ExplicitSettings, anchors: AnchorSet | None = None
+) -> pd.DataFrame:
     """All extracted phrases with counts and examples, a `HEDGE_VOCABULARY` frame.
 
     Retained phrases come first, then the most frequent.
@@ -41,22 +48,38 @@ def hedge_vocabulary(hedges: pd.DataFrame, settings: ExplicitSettings) -> pd.Dat
     Args:
         hedges: `HEDGE_PHRASES` frame of all batches, one extractor.
         settings: `minimum_examples`, `ruler`, `ruler_minimum`.
+        anchors: those in use; None: none are asked for.
 
     A phrase is retained when it was extracted often enough and at least one of its examples is usable: the
     finding was located, and no other finding of the same name shares the sentence. With `ruler =
-    "published"`, or fewer retained phrases than `ruler_minimum` (none, one and two included), the 42
-    published phrases with their bundled invented sentences are retained instead, for every row `ruler` says
-    so, and the corpus' other phrases are listed with that reason. `n_examples` always counts this corpus.
+    "published"`, and with `"auto"` where fewer phrases than `ruler_minimum` or not all anchor phrases would
+    be retained, the 42 published phrases with their bundled invented sentences are retained instead: every
+    row says so in `ruler` and why in `ruler_reason`, and the corpus' other phrases are listed with that
+    reason. `n_examples` always counts this corpus.
     """
     found = _collect(hedges)
     own = {phrase for phrase, known in found.items() if not known.reason(settings.minimum_examples)}
-    if settings.ruler == "published" or len(own) < settings.ruler_minimum:
-        return _frame(_published_rows(found), "published")
+    if reason := _against_own(own, settings, anchors):
+        return _frame(_published_rows(found), "published", reason)
     rows = [
         _row(phrase, known.count, known.reason(settings.minimum_examples), sorted(known.examples))
         for phrase, known in found.items()
     ]
-    return _frame(rows, "own")
+    return _frame(rows, "own", "")
+
+
+def _against_own(own: Collection[str], settings: ExplicitSettings, anchors: AnchorSet | None) -> str:
+    """Why these phrases are not ranked; empty: they are."""
+    if settings.ruler != "auto":
+        return CHOSEN if settings.ruler == "published" else ""
+    if len(own) < settings.ruler_minimum:
+        return f"{len(own)} phrases of its own; {settings.ruler_minimum} are the least"
+    try:
+        if anchors is not None:
+            require_anchors(own, anchors.of(own))
+    except NoScale as error:
+        return f"{len(own)} phrases of its own, but {error.reason}"
+    return ""
 
 
 def _collect(hedges: pd.DataFrame) -> dict[str, _Phrase]:
@@ -103,10 +126,11 @@ def _row(phrase: str, count: int, reason: str, examples: list[tuple[str, str]]) 
     }
 
 
-def _frame(rows: list[dict[str, Any]], ruler: str) -> pd.DataFrame:
+def _frame(rows: list[dict[str, Any]], ruler: str, reason: str) -> pd.DataFrame:
     rows = sorted(rows, key=lambda row: (not row["retained"], -row["n_examples"], row["phrase"]))
     parts: list[object] = [ruler]
     for row in sorted((row for row in rows if row["retained"]), key=lambda row: str(row["phrase"])):
         parts += [row["phrase"], len(row["example_ids"]), *row["example_ids"], *row["example_sentences"]]
     version = digest(*parts)
-    return HEDGE_VOCABULARY.frame([{**row, "ruler": ruler, "vocabulary_version": version} for row in rows])
+    same = {"ruler": ruler, "ruler_reason": reason, "vocabulary_version": version}
+    return HEDGE_VOCABULARY.frame([{**row, **same} for row in rows])

@@ -26,8 +26,7 @@ from lunguage_assets.tables import REFERENCE_RANKING
 
 _NO_VALID_ANSWERS = (
     "the ranking has no valid match: every answer of {judges} is invalid or there are fewer "
-    "than two phrases. "
-    'Use another judge, or set ruler = "published" in settings.toml.'
+    "than two phrases. Use another judge."
 )
 
 
@@ -84,7 +83,10 @@ def reference_ranking(
     """
     retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
     if len(retained) and (retained["ruler"] == "published").all():
-        return _published(str(retained["vocabulary_version"].iloc[0]), list(matches), identities)
+        first = retained.iloc[0]
+        return _published(
+            str(first["vocabulary_version"]), list(matches), identities, str(first["ruler_reason"])
+        )
     phrases = sorted(retained["phrase"].tolist())
     if len(phrases) > 1:
         _require_same_matches(matches, str(retained["vocabulary_version"].iloc[0]))
@@ -116,10 +118,23 @@ def reference_ranking(
             "reading_sd": reading_deviation(phrases, mu, matches),
             "judges": list(matches),
             "ruler": "own",
+            "ruler_reason": "",
             "vocabulary_version": str(retained["vocabulary_version"].iloc[0]),
             "ranking_version": ranking_version(vocabulary, matches, settings, identities),
         }
     )
+
+
+def published_instead(own: pd.DataFrame, reason: str, identities: Sequence[str] = ()) -> pd.DataFrame:
+    """The published ruler for the judges of an own ranking that cannot be mapped to probabilities, and why.
+
+    Args:
+        own: `REFERENCE_RANKING` frame.
+        reason: as `probability.unmapped` says it.
+        identities: as for `reference_ranking`.
+    """
+    first = own.iloc[0]
+    return _published(str(first["vocabulary_version"]), list(first["judges"]), identities, reason)
 
 
 def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_version: str) -> None:
@@ -206,7 +221,7 @@ def ranking_version(
 def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     """The frame of phrases in ranking order; what is one value is that of all."""
     size = len(columns["phrase"])
-    shared = ("reading_sd", "ruler", "vocabulary_version", "ranking_version")
+    shared = ("reading_sd", "ruler", "ruler_reason", "vocabulary_version", "ranking_version")
     return REFERENCE_RANKING.frame(
         {
             **columns,
@@ -217,7 +232,9 @@ def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     )
 
 
-def _published(vocabulary_version: str, judges: list[str], identities: Sequence[str]) -> pd.DataFrame:
+def _published(
+    vocabulary_version: str, judges: list[str], identities: Sequence[str], reason: str
+) -> pd.DataFrame:
     entries = published_ranking()
     mu, ranks = [entry.mu for entry in entries], [float(entry.rank) for entry in entries]
     nothing = [None] * len(entries)
@@ -240,6 +257,7 @@ def _published(vocabulary_version: str, judges: list[str], identities: Sequence[
             "win_rate": nothing,
             "judges": judges,
             "ruler": "published",
+            "ruler_reason": reason,
             "vocabulary_version": vocabulary_version,
             "ranking_version": digest("published", assumed, *places, *judges, *identities),
         }

@@ -208,10 +208,10 @@ class PriceUsed:
 class Estimate:
     """What a run would ask and spend.
 
-    `batches` are those that a run would read. `phrases` and `ruler` are of the vocabulary that it would use,
-    `steps` the mean of a fit; None without fits. `minutes` is the duration of each stage, its judges
-    together, without what waits for a batch endpoint. `remarks` say what is unknown, and what would stop a
-    run.
+    `batches` are those that a run would read. `phrases`, `ruler` and `ruler_reason` are of the
+    vocabulary that it would use, `steps` the mean of a fit; None without fits. `minutes` is the duration of
+    each stage, its judges together, without what waits for a batch endpoint. `remarks` say what is unknown,
+    and what would stop a run.
     """
 
     preset: str
@@ -222,6 +222,7 @@ class Estimate:
     sentences: int
     phrases: int
     ruler: str
+    ruler_reason: str
     steps: float | None
     lines: tuple[EstimateLine, ...]
     minutes: Mapping[RunStage, float]

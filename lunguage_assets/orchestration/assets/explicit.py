@@ -74,7 +74,7 @@ def collecting(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Made:
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
     unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
-    frame = collect_vocabulary(collected, home.settings.explicit)
+    frame = collect_vocabulary(collected, home.settings.explicit, home.anchors_that_choose(*keys))
     yield dg.Output(
         frame,
         "hedge_vocabulary",
@@ -83,7 +83,8 @@ def collecting(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Made:
             "retained": int(frame["retained"].sum()),
             "histogram": picture(vocabulary_histogram(frame)),
             "corrections_of_unknown_findings": ", ".join(unknown) or "none",
-            "ruler": str(frame["ruler"].iloc[0]) if len(frame) else "none",
+            "ruler": _version(frame, "ruler"),
+            "ruler_reason": _version(frame, "ruler_reason"),
             "vocabulary_version": _version(frame, "vocabulary_version"),
         },
     )
@@ -113,7 +114,9 @@ def comparing(home: HomeResource, keys: Keys, spending: Spending, hedge_vocabula
 def ranking(
     home: HomeResource, keys: Keys, hedge_vocabulary: pd.DataFrame, comparison_matches: Frames
 ) -> Made:
-    """Rank the phrases from the matches of a judge or panel."""
+    """Rank the phrases from the matches of a judge or panel; where no probability can be read off their
+    ranking, it is shown, and the published one is used.
+    """
     from lunguage_assets.pictures.plots import ranking_plot  # matplotlib is slow to import
 
     frames = {judge: frame for (judge,), frame in comparison_matches.items()}
@@ -122,22 +125,27 @@ def ranking(
     in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
     reads = home.standings().reads
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
-    ranked = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
+    own = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
+    ranked, not_used = home.on_a_scale(own, identities), {}
+    if ranked is not own:
+        not_used = {"own_ranking": _ranking_table(own), "own_plot": picture(ranking_plot(own))}
     yield dg.Output(
         ranked,
         "reference_ranking",
         metadata={
             "judges": ", ".join(in_panel_order),
-            "ruler": str(ranked["ruler"].iloc[0]),
+            "ruler": _version(ranked, "ruler"),
+            "ruler_reason": _version(ranked, "ruler_reason"),
             "phrases": len(ranked),
             "ranking_version": _version(ranked, "ranking_version"),
             "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
             "ranking": _ranking_table(ranked),
             "plot": picture(ranking_plot(ranked)),
-            **_cross_check(ranked),
+            **_cross_check(own),
+            **not_used,
         },
     )
-    yield verification_result(verify_with_package(ranked, in_panel_order, home.settings.explicit))
+    yield verification_result(verify_with_package(own, in_panel_order, home.settings.explicit))
 
 
 def fitting(

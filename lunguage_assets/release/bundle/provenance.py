@@ -155,7 +155,10 @@ def provenance(
         "structurer": _structurer(origin, included),
         "prompts": _prompts(origin, [*members, origin.extractor]),
         "ranking": {
-            **{name: str(first[name]) for name in ("ruler", "ranking_version", "vocabulary_version")},
+            **{
+                name: str(first[name])
+                for name in ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
+            },
             "phrases": len(ranking),
             "matches": int(ranking["n_matches"].sum()) // 2,
         },

@@ -81,6 +81,7 @@ class Totals:
             "ranker": release.ranker,
             "judges": list(ranking["judges"].iloc[0]),
             "ruler": str(ranking["ruler"].iloc[0]),
+            "ruler_reason": str(ranking["ruler_reason"].iloc[0]),
             "ranking_version": str(ranking["ranking_version"].iloc[0]),
             "mode": ", ".join(sorted(self._modes)),
             "fit": ", ".join(sorted(self._fits)),

@@ -180,7 +180,7 @@ def _facts(material: Material) -> list[tuple[str, str]]:
             "Hedging phrases",
             "ranked on this corpus"
             if material.has_own_ruler
-            else "the published ranking; this corpus has too few of its own, or the settings say so",
+            else f"the published ranking ({summary['ruler_reason']})",
         ),
         ("Ranking", facts["ranking"]["ranking_version"]),
         ("Anchors", f"{material.origin.anchors.name}: {material.origin.anchors.source}"),

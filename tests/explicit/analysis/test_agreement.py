@@ -333,7 +333,7 @@ def vocabulary(phrases: list[str]) -> pd.DataFrame:
     return HEDGE_VOCABULARY.frame([
         {"phrase": phrase, "n_examples": 1, "retained": True, "reason": "", "example_ids": ["i"],
          "example_sentences": ["<finding>"],
-         "ruler": "own", "vocabulary_version": "v"}
+         "ruler": "own", "ruler_reason": "", "vocabulary_version": "v"}
         for phrase in phrases
     ])  # fmt: skip
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples, scaled
-from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings
+from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings, own_vocabulary
 
 from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
@@ -394,6 +394,14 @@ def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
     assert len(drawn_from(373)) == 373
     assert len(drawn_from(600)) == len(drawn_from(601)) == EXAMPLES_DRAWN_FROM
     assert len(drawn_from(600) - drawn_from(601)) <= 1
+
+
+def test_where_the_published_ruler_took_the_place_of_an_own_ranking_opponents_are_the_bundled_sentences(
+    stick: tuple[pd.DataFrame, pd.DataFrame], reference: Reference
+) -> None:
+    assert Reference.of(stick[1], own_vocabulary({"likely": ["likely <finding>."]})).sentences == (
+        reference.sentences
+    )
 
 
 def test_unusable_anchors_are_found_before_any_judge_is_asked(

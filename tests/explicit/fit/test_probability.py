@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors, published_anchors
-from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability
+from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability, unmapped
 from lunguage_assets.judges.rules.published import published_ranking
 
 PUBLISHED = pd.DataFrame(
@@ -150,8 +150,24 @@ def test_missing_equal_or_inverted_anchors_are_an_error_with_the_remedy(
 ) -> None:
     with pytest.raises(MethodError, match=problem) as caught:
         calibrate(ranking(mu), published_anchors())
-    assert 'ruler = "published"' in str(caught.value)
-    assert "ratings" in str(caught.value)
+    assert 'ruler = "auto" under [explicit]' in str(caught.value)
+    assert "anchor_ratings.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(("mu", "played", "reason"), [
+    ({"less likely": 7.0, "most likely": 43.0}, (9, 9), ""),
+    ({"less likely": 7.0, "likely": 43.0}, (9, 9), "no anchor phrase 'most likely'"),
+    ({"less likely": 7.0, "most likely": 25.0}, (9, 0), "no valid match of the anchor phrase 'most likely'"),
+    ({"less likely": 25.0, "most likely": 25.0}, (9, 9), "have the same place in the ranking"),
+    ({"less likely": 40.0, "most likely": 10.0}, (9, 9), "are inverted"),
+])  # fmt: skip
+def test_a_ranking_that_cannot_be_mapped_says_why(
+    mu: dict[str, float], played: tuple[int, int], reason: str
+) -> None:
+    own = ranking(mu).assign(ruler="own", n_matches=played)
+    found = unmapped(own, published_anchors())
+    assert reason in found
+    assert bool(found) == bool(reason)
 
 
 def test_one_anchor_is_not_enough() -> None:

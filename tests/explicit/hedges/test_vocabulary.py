@@ -10,8 +10,15 @@ import pandas as pd
 import pytest
 from tentative_findings import finding, findings_frame
 
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
-from lunguage_assets.explicit.hedges.vocabulary import NO_EXAMPLE, PUBLISHED_RULER, TOO_FEW, hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import (
+    CHOSEN,
+    NO_EXAMPLE,
+    PUBLISHED_RULER,
+    TOO_FEW,
+    hedge_vocabulary,
+)
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
@@ -72,6 +79,30 @@ def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler
     assert result["retained"].sum() == 42
     assert result["ruler"].eq("published").all()
     assert result.loc["likely", "n_examples"] == counts.get("likely", 0)
+    enough = sum(n >= 10 for n in counts.values())
+    assert set(result["ruler_reason"]) == {f"{enough} phrases of its own; 20 are the least"}
+
+
+@pytest.mark.parametrize(("counts", "reason"), [
+    ({"likely": 10, "possible": 10},
+     "2 phrases of its own, but no anchor phrase 'less likely', 'most likely'"),
+    ({"likely": 10, "most likely": 10, "less likely": 9},
+     "2 phrases of its own, but no anchor phrase 'less likely'"),
+    ({"most likely": 10, "less likely": 10}, ""),
+])  # fmt: skip
+def test_a_corpus_without_the_anchor_phrases_is_measured_with_the_published_ruler(
+    counts: dict[str, int], reason: str
+) -> None:
+    result = hedge_vocabulary(hedges(counts), OWN, chosen_anchors("published"))
+    assert set(result["ruler_reason"]) == {reason}
+    assert set(result["ruler"]) == {"published" if reason else "own"}
+
+
+def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
+    insists = ExplicitSettings(ruler="own")
+    result = hedge_vocabulary(hedges({"likely": 10}), insists, chosen_anchors("published"))
+    assert result["phrase"].tolist() == ["likely"]
+    assert (result["ruler"].iloc[0], result["ruler_reason"].iloc[0]) == ("own", "")
 
 
 def test_two_own_phrases_are_enough_when_the_settings_say_so() -> None:
@@ -86,6 +117,7 @@ def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
     assert result["retained"].sum() == 42
     assert result.loc["presumably", "reason"] == PUBLISHED_RULER
     assert not result.loc["presumably", "retained"]
+    assert set(result["ruler_reason"]) == {CHOSEN}
 
 
 def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> None:

@@ -19,7 +19,12 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
+from lunguage_assets.explicit.rating.ranking import (
+    collect_answers,
+    published_instead,
+    random_orders,
+    reference_ranking,
+)
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -211,6 +216,18 @@ def test_the_published_ruler_has_the_published_places_taken_as_given() -> None:
         "fits of two panels never pass for one another's"
     )
     assert frame["ruler"].eq("published").all()
+
+
+def test_the_published_ruler_in_place_of_an_own_ranking_keeps_judges_vocabulary_and_reason() -> None:
+    own = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))))
+    frame = published_instead(own, "the anchors are inverted", ["rules, version 1"])
+    REFERENCE_RANKING.to_arrow(frame)
+    published = reference_ranking(hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS), {}, SETTINGS)
+    assert frame["mu"].tolist() == published["mu"].tolist()
+    assert set(frame["ruler"]) == {"published"}
+    assert set(frame["ruler_reason"]) == {"the anchors are inverted"}
+    assert frame["judges"].iloc[0] == ["one", "two"]
+    assert set(frame["vocabulary_version"]) == set(own["vocabulary_version"])
 
 
 def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None:

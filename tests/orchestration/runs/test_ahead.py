@@ -69,7 +69,7 @@ def keep_few_phrases(home: HomeResource) -> None:
     )
     frame, record = read_table(table, path), stored_record(table, path)
     assert record is not None
-    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {a.phrase for a in home.anchors(frame)}
+    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {a.phrase for a in home.anchor_set().anchors}
     frame["retained"] &= frame["phrase"].isin(few)
     write_table(table, frame, path, record.keys, record.made_of)
 
@@ -156,6 +156,7 @@ def test_whatever_ends_the_run_ends_the_asking_ahead(monkeypatch: pytest.MonkeyP
             "phrase": ["likely", "may be"],
             "retained": True,
             "ruler": "own",
+            "ruler_reason": "",
             "example_sentences": [["Likely <finding>."], ["There may be <finding>."]],
             "vocabulary_version": "v",
         }

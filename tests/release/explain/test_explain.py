@@ -55,6 +55,7 @@ SECRET = "The invented sentence that nobody else may read."
 RANKING = {column.name: None for column in REFERENCE_RANKING.columns if column.nullable} | {
     "phrase": "may", "rank": 0, "mu": 23.6, "sigma": 0.9, "mu_sd": 0.0, "mu_low": 23.6, "mu_high": 23.6,
     "rank_low": 0.0, "rank_high": 0.0, "n_matches": 0, "judges": ["lexicon", "cues"], "ruler": "published",
+    "ruler_reason": "",
     "vocabulary_version": "v", "ranking_version": "v1", "reading_sd": 3.0,
 }  # fmt: skip
 
