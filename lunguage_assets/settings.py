@@ -144,6 +144,7 @@ class Settings(_Options):
     """All options."""
 
     as_published: bool = Field(default=False, strict=True)
+    strict: bool = Field(default=False, strict=True)
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
     implicit: ImplicitSettings = ImplicitSettings()

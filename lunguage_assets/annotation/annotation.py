@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import pandas as pd
 
@@ -19,7 +19,8 @@ from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.annotation.reading import read_texts
 from lunguage_assets.annotation.spans import spans_frame
-from lunguage_assets.tables.annotation import READ_LABELS
+from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
+from lunguage_assets.tables.annotation import READ_LABELS, READ_SET_ASIDE
 
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
@@ -44,6 +45,8 @@ class Annotation:
             resolved.
         left_out: rows that are not among the findings, with the rule and the row that stands for them.
         spans: characters of every value that was read.
+        set_aside: reports of which a row broke a rule of the method, with the rule: nothing is concluded from
+            them, and only `reports` and `sentences` have them, too.
     """
 
     reports: pd.DataFrame
@@ -53,6 +56,7 @@ class Annotation:
     conflicts: pd.DataFrame
     left_out: pd.DataFrame
     spans: pd.DataFrame
+    set_aside: pd.DataFrame
 
     def __repr__(self) -> str:
         """Counts only: the frames hold report text."""
@@ -117,6 +121,8 @@ def _part(given: Sequence[Given], start: int) -> Annotation:
     found = read_texts(studies)
     intake = found.intake
     results = bundled_method().of(intake.findings, intake.reports, intake.rejected)
+    kept = without_studies({"findings": intake.findings}, studies_of(results.set_aside))
+    found = replace(found, intake=replace(intake, findings=kept["findings"]))
     names = Names.of({study: one.name for study, one in studies.items()}, intake.findings)
     return Annotation(
         reports=reports_frame(found, names),
@@ -126,4 +132,5 @@ def _part(given: Sequence[Given], start: int) -> Annotation:
         conflicts=conflicts_frame(results, names),
         left_out=left_out_frame(found, results, names),
         spans=spans_frame(found, results, names),
+        set_aside=names.frame(READ_SET_ASIDE, pd.DataFrame(results.set_aside, columns=Aside._fields)),
     )

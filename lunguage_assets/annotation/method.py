@@ -7,7 +7,7 @@ say is read once and kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pandas as pd
@@ -24,12 +24,18 @@ from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
-from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.quality.set_aside import (
+    Aside,
+    broken_studies,
+    require_few,
+    studies_of,
+    without_studies,
+)
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import HEDGE_PHRASES, TERMS
@@ -46,6 +52,7 @@ class Results:
     expansion: Expansion
     resolution: Resolution
     labels: pd.DataFrame
+    set_aside: tuple[Aside, ...]
 
 
 class Method:
@@ -79,9 +86,27 @@ class Method:
     def of(self, findings: pd.DataFrame, reports: pd.DataFrame, rejected: pd.DataFrame) -> Results:
         """Apply the method to FINDINGS, with the REPORTS and REJECTED of the same studies.
 
+        A study that breaks a rule of a run is set aside, as in a run: nothing is made of it.
+
         Raises:
-            InvalidTable: a guarantee of the resolution does not hold (implicit.md section 5).
+            InvalidTable: a study still breaks a rule when it is left out.
         """
+        asides: set[Aside] = set()
+        while True:
+            studies = studies_of(asides)
+            kept = without_studies({"findings": findings}, studies)["findings"]
+            results, frames = self._made(kept, reports, rejected, studies)
+            new = broken_studies("read", {"findings": kept, **frames}, reports["study_id"])
+            if not new:
+                return replace(results, set_aside=tuple(sorted(asides)))
+            if studies_of(new) <= studies:
+                require_few(new, new, len(reports), strict=True)
+            asides |= set(new)
+
+    def _made(
+        self, findings: pd.DataFrame, reports: pd.DataFrame, rejected: pd.DataFrame, aside: frozenset[str]
+    ) -> tuple[Results, dict[str, pd.DataFrame]]:
+        """The results of findings, and the tables in which they may break a rule."""
         hedges = hedge_phrases(findings, self._extractor)
         fitted = fit_pairs(
             findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
@@ -90,10 +115,21 @@ class Method:
         expansion = expand(merged, self._dictionary, self._vocabulary)
         version = str(self.ranking["ranking_version"].iloc[0])
         resolution = resolve(merged, expansion, self._dictionary, version, blacklist=self._blacklist)
-        accounts = account(reports, rejected, merged, expansion, resolution)
-        refuse_violations(resolution.rows, accounts, reports)
-        labels = study_labels(resolution.rows, expansion.matches, reports, self._labels, resolution.log)
-        return Results(hedges, expansion, resolution, labels)
+        accounts = account(reports, rejected, merged, expansion, resolution, aside)
+        known = reports[~reports["study_id"].isin(aside)]
+        labels = study_labels(resolution.rows, expansion.matches, known, self._labels, resolution.log)
+        frames = {
+            "hedge_phrases": hedges,
+            "fitted_probabilities": fitted,
+            "deduplicated_findings": merged,
+            "pathway_matches": expansion.matches,
+            "expansions": expansion.expansions,
+            "lunguage_plus_plus": resolution.rows,
+            "resolution_log": resolution.log,
+            "conflicts": resolution.conflicts,
+            "accounting": accounts,
+        }
+        return Results(hedges, expansion, resolution, labels, ()), frames
 
 
 bundled_method = lru_cache(maxsize=1)(Method)

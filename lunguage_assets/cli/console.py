@@ -248,7 +248,11 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
             "rows accounted for",
             f"{rows['rows_in']} in = {rows['originals_out']} out + {rows['merged']} merged + "
             f"{rows['removed']} removed + {rows['excluded']} excluded (history) + "
-            f"{rows['rejected']} rejected",
+            f"{rows['rejected']} rejected + {rows['set_aside']} set aside",
+        ),
+        *(
+            ("  studies set aside", f"{studies} break the rule: {rule}")
+            for rule, studies in summary["studies_set_aside"].items()
         ),
         (
             "rows out",

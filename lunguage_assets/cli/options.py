@@ -67,6 +67,12 @@ BUDGET_OPTION = click.option(
     metavar="USD",
     help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
 )
+STRICT_OPTION = click.option(
+    "--strict",
+    is_flag=True,
+    help="End the run when a study breaks a rule, instead of setting it aside. Also strict in settings.toml, "
+    "$LUNGUAGE_STRICT.",
+)
 _DATA_CLASS = click.Choice(["synthetic", "credentialed"])
 
 
@@ -145,10 +151,11 @@ def chooses(*options: Callable[[Command], Command], there: bool = False) -> Call
             preset: str | None = None,
             structurer: str | None = None,
             budget: float | None = None,
+            strict: bool = False,
             **others: Any,
         ) -> None:
             place = existing_home(home) if there else chosen_home(home)
-            command(chosen=Chosen(place, preset, structurer, budget), **others)
+            command(chosen=Chosen(place, preset, structurer, budget, strict), **others)
 
         optional: Command = choosing
         for option in reversed(options):
@@ -205,6 +212,7 @@ class Chosen:
     preset: str | None = None
     structurer: str | None = None
     budget: float | None = None
+    strict: bool = False
 
     @property
     def judges_file(self) -> Path | None:
@@ -279,6 +287,7 @@ class Chosen:
             "preset": self.preset,
             "structurer_key": self.structurer,
             "budget": self.budget,
+            "strict": "1" if self.strict else None,
             "release_to": release_to and release_to.resolve(),
         }
         fields = {name: str(value) for name, value in given.items() if value is not None}

@@ -151,7 +151,7 @@ RECIPES: Mapping[str, Recipe] = {
         code="4",
     ),
     "resolution": Recipe(
-        ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
+        ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside"),
         (
             *_side("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
             Input("deduplicated_findings"),
@@ -230,7 +230,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
             *_side("reports", "rejected", "fitted_probabilities", "pathway_matches"),
             Input("lunguage_plus_plus"),
-            *_side("resolution_log", "conflicts", "accounting"),
+            *_side("resolution_log", "conflicts", "accounting", "set_aside"),
             *_side(
                 "judge_agreement",
                 "ranking_correlations",

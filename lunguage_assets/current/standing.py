@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
@@ -130,7 +130,7 @@ class Standings:
     def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
         record = TableRecord(RELEASE, (ranker,), made_of, "")
-        replace_text(folder / RELEASE_RECORD, json.dumps(asdict(record), indent=1, sort_keys=True) + "\n")
+        replace_text(folder / RELEASE_RECORD, record.written(indent=1) + "\n")
         return record
 
     def of_release(self, ranker: str, folder: Path) -> Standing:

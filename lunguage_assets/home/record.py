@@ -15,6 +15,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -44,17 +45,31 @@ class MadeOf:
 
 @dataclass(frozen=True)
 class TableRecord:
-    """A stored table's record. `version` stands for its rows and all that they were made of."""
+    """A stored table's record. `version` stands for its rows and all that they were made of.
+
+    `set_aside`: studies that are not in it because a row broke a rule, here or before, each as the values of
+    `quality.set_aside.Aside`.
+    """
 
     table: str
     keys: tuple[str, ...]
     made_of: MadeOf
     content: str
+    set_aside: tuple[tuple[Any, ...], ...] = ()
 
     @property
     def version(self) -> str:
         """Hash of the record: 16 hexadecimal digits; Dagster's data version of the partition."""
-        return fingerprint([self.table, self.keys, asdict(self.made_of), self.content])
+        aside = [self.set_aside] if self.set_aside else []
+        return fingerprint([self.table, self.keys, asdict(self.made_of), self.content, *aside])
+
+    def written(self, indent: int | None = None) -> str:
+        """The record as JSON."""
+        return json.dumps(
+            {name: value for name, value in asdict(self).items() if value or name != "set_aside"},
+            sort_keys=True,
+            indent=indent,
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,11 @@ def fingerprint(value: object) -> str:
 
 
 def encode(
-    table: Table, frame: pd.DataFrame, keys: Sequence[str] = (), made_of: MadeOf | None = None
+    table: Table,
+    frame: pd.DataFrame,
+    keys: Sequence[str] = (),
+    made_of: MadeOf | None = None,
+    set_aside: Sequence[tuple[Any, ...]] = (),
 ) -> Encoded:
     """Validate a frame and encode it with its record.
 
@@ -85,8 +104,8 @@ def encode(
     with pq.ParquetWriter(stream, content.schema, compression="zstd") as writer:
         writer.write_table(content)
         rows = hashlib.sha256(stream.getbuffer()).hexdigest()
-        record = TableRecord(table.name, tuple(keys), made_of or MadeOf(), rows)
-        writer.add_key_value_metadata({_KEY.decode(): json.dumps(asdict(record), sort_keys=True)})
+        record = TableRecord(table.name, tuple(keys), made_of or MadeOf(), rows, tuple(set_aside))
+        writer.add_key_value_metadata({_KEY.decode(): record.written()})
     return Encoded(frame, stream.getvalue(), record)
 
 
@@ -97,7 +116,11 @@ def read_record(content: bytes) -> TableRecord | None:
     try:
         values = json.loads((pq.read_metadata(io.BytesIO(content)).metadata or {})[_KEY])
         record = TableRecord(
-            values["table"], tuple(values["keys"]), MadeOf(**values["made_of"]), values["content"]
+            values["table"],
+            tuple(values["keys"]),
+            MadeOf(**values["made_of"]),
+            values["content"],
+            tuple(map(tuple, values.get("set_aside", ()))),
         )
     except (KeyError, TypeError, ValueError, pa.ArrowInvalid):
         return None

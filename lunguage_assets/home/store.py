@@ -59,6 +59,7 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "resolution_log": ("ranker", "report_batch"),
     "lunguage_plus_plus": ("ranker", "report_batch"),
     "accounting": ("ranker", "report_batch"),
+    "set_aside": ("ranker", "report_batch"),
     "pathway_audit": ("ranker",),
     "audited_labels": ("ranker",),
     "calibration": ("ranker",),
@@ -66,8 +67,10 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
 }
 """Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 
-VERSION = "version"
-"""Key in `DataFrame.attrs` of a table that was read: the version in its record."""
+VERSION, SET_ASIDE = "version", "set_aside"
+"""Keys in `DataFrame.attrs` of a table that was read: the version in its record, and the studies that
+were set aside before or while it was made.
+"""
 
 _EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
 
@@ -161,7 +164,7 @@ def _decoded(table: Table, stored: bytes) -> pd.DataFrame:
 
 def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     """A stored partition, its columns, types, value rules and record asserted; `attrs["version"]` is its
-    version.
+    version, `attrs["set_aside"]` the studies that are not in it because they break a rule.
 
     Raises:
         FileNotFoundError: the partition has not been materialised.
@@ -178,6 +181,7 @@ def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
             "program wrote it. Materialise it again before anything reads it."
         )
     frame.attrs[VERSION] = record.version
+    frame.attrs[SET_ASIDE] = record.set_aside
     return frame
 
 

@@ -42,6 +42,7 @@ VARIABLES: Mapping[str, str] = {
     "ledger": "LUNGUAGE_LEDGER",
     "budget": "LUNGUAGE_BUDGET",
     "daily_budget": "LUNGUAGE_DAILY_BUDGET",
+    "strict": "LUNGUAGE_STRICT",
 }
 """Field of `HomeResource` -> environment variable that sets it in a deployment."""
 
@@ -58,7 +59,8 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file
     (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a
     PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars (empty: none): what this
-    process, and what all who share the ledger within 24 hours, may spend. `release_to` is a folder that the
+    process, and what all who share the ledger within 24 hours, may spend. `strict` (empty: as the settings
+    say) lets a study that breaks a rule end the run. `release_to` is a folder that the
     command line may write a release into.
     """
 
@@ -70,6 +72,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     ledger: str = ""
     budget: str = ""
     daily_budget: str = ""
+    strict: str = ""
     release_to: str = ""
 
     _judges: JudgesConfiguration | None = PrivateAttr(default=None)
@@ -97,6 +100,11 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def settings(self) -> Settings:
         """The home's settings as they are now."""
         return load_settings(self.home.settings_file)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a study that breaks a rule ends the run, instead of being set aside."""
+        return bool(_value(self.strict)) or self.settings.strict
 
     @property
     def judges(self) -> JudgesConfiguration:

@@ -51,6 +51,7 @@ from lunguage_assets.tables.implicit import (
     LUNGUAGE_PLUS_PLUS,
     PATHWAY_MATCHES,
     RESOLUTION_LOG,
+    SET_ASIDE,
 )
 from lunguage_assets.tables.released import PUBLISHED_COLUMNS, RELEASE
 from lunguage_assets.tables.schema import Table
@@ -99,6 +100,7 @@ TABLES: dict[str, Table] = {
         RESOLUTION_LOG,
         LUNGUAGE_PLUS_PLUS,
         ACCOUNTING,
+        SET_ASIDE,
         PATHWAY_AUDIT,
         AUDITED_LABELS,
         CALIBRATION,

@@ -23,7 +23,7 @@ from lunguage_assets.tables.columns import (
     probability,
     text,
 )
-from lunguage_assets.tables.implicit import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
+from lunguage_assets.tables.implicit import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG, SET_ASIDE
 from lunguage_assets.tables.labels import LABELS
 from lunguage_assets.tables.schema import Column, Table
 from lunguage_assets.tables.text import ACCOUNTS
@@ -129,6 +129,13 @@ READ_LABELS = Table(
         *_from(LABELS, *(name for name in LABELS.names if name not in ("study_id", "subject_id"))),
     ),
     ("study_id", "label"),
+)  # fmt: skip
+
+READ_SET_ASIDE = Table(
+    "set_aside",
+    "Reports of which a row broke a rule of the method: nothing is concluded from them.",
+    (_REPORT, *_from(SET_ASIDE, "table", "rule", "finding_ids", "found")),
+    ("study_id", "table", "rule"),
 )  # fmt: skip
 
 READ_SPANS = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lunguage_assets.tables.columns import (
     A_STATED_ROW,
     A_STUDY,
+    ANY_SUBJECT,
     BELIEF,
     CANONICAL_NAME,
     CONFLICT_SOURCES,
@@ -22,6 +23,7 @@ from lunguage_assets.tables.columns import (
     PATHWAY,
     PATHWAY_ID,
     POSITION,
+    SOME_TEXT,
     STATED_FINDING,
     STATED_OR_GENERATED,
     STATUS_OF_ROW,
@@ -143,6 +145,22 @@ RESOLUTION_LOG = Table(
     ("number",),
 )  # fmt: skip
 
+SET_ASIDE = Table(
+    "set_aside",
+    "Studies of which a row broke a rule when a table was made: each is set aside whole, and is in no later "
+    "table and no label.",
+    (
+        STUDY,
+        ANY_SUBJECT,
+        text("step", "Step that was making the table", pattern=SOME_TEXT),
+        text("table", "Table whose rule it is", pattern=SOME_TEXT),
+        text("rule", "The rule, in words", pattern=SOME_TEXT),
+        listed("finding_ids", "Findings that break it; none where no finding does"),
+        text("found", "Numbers and codes of the first of these rows; never a text"),
+    ),
+    ("study_id", "step", "table", "rule"),
+)  # fmt: skip
+
 LUNGUAGE_PLUS_PLUS = Table(
     "lunguage_plus_plus",
     "Lunguage++: stated and implied findings with probabilities, contradictions resolved, every row "
@@ -173,7 +191,7 @@ LUNGUAGE_PLUS_PLUS = Table(
 
 ACCOUNTING = Table(
     "accounting",
-    "Per study: rows in = originals out + merged + removed + excluded + rejected, exactly.",
+    "Per study: rows in = originals out + merged + removed + excluded + rejected + set aside, exactly.",
     (
         text("study_id", "Study; empty for rejected rows whose study cannot be read",
             pattern=whole(A_STUDY, or_empty=True)),
@@ -186,6 +204,7 @@ ACCOUNTING = Table(
                 "removed": "Rows removed by conflict resolution",
                 "excluded": "History rows left out",
                 "rejected": "Rows rejected on reading",
+                "set_aside": "Rows of a study that was set aside, because a row broke a rule",
                 "generated": "Rows generated from pathways",
                 "discarded": "Generated rows discarded by conflict resolution",
                 "already_stated": "Implied sub-findings that the report already states",

@@ -45,6 +45,7 @@ STUDIES = Table(
         VIEWS_WRITTEN,
         text("report_batch", "Batch that delivered the released version of the study"),
         integer("rows_out", "Rows of the study in the result"),
+        text("set_aside", "Rules that the study broke, so that it has no rows and no labels; else empty"),
         code("split", "Part of the split in the home's mimic-cxr-2.0.0-split.csv; null without that file, "
             "and for a study that it does not list", SPLITS, nullable=True),
     ),

@@ -151,7 +151,7 @@ class Table:
 
         Raises `InvalidTable` otherwise, and stores nothing.
         """
-        self._check_columns(frame)
+        self.require_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
         for column, array in zip(self.columns, arrays, strict=True):
             if array.null_count and not column.nullable:
@@ -178,7 +178,8 @@ class Table:
                 f"table {self.name}, column {column.name}: values do not fit type {column.type} ({found})"
             ) from None
 
-    def _check_columns(self, frame: pd.DataFrame) -> None:
+    def require_columns(self, frame: pd.DataFrame) -> None:
+        """Raise `InvalidTable` unless the frame has the columns and types of the table."""
         missing = [name for name in self.names if name not in frame.columns]
         extra = [str(name) for name in frame.columns if name not in self.names]
         if missing or extra:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +15,8 @@ from raw_deliveries import REPORTS, SPOKEN
 from read_reports import HEDGED, written_reports
 
 import lunguage_assets
-from lunguage_assets.annotation import Annotation, annotation
+from lunguage_assets.annotation import Annotation, annotation, method
+from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables.annotation import (
     LEFT_OUT,
@@ -24,6 +25,7 @@ from lunguage_assets.tables.annotation import (
     READ_LABELS,
     READ_REPORTS,
     READ_SENTENCES,
+    READ_SET_ASIDE,
     READ_SPANS,
 )
 
@@ -35,6 +37,7 @@ TABLES = {
     "conflicts": READ_CONFLICTS,
     "left_out": LEFT_OUT,
     "spans": READ_SPANS,
+    "set_aside": READ_SET_ASIDE,
 }
 
 
@@ -178,3 +181,32 @@ def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = method.resolve
+
+    def broken(*given: Any, **more: Any) -> Any:
+        found = honest(*given, **more)
+        first = found.rows["study_id"] == "s00000000"
+        return replace(found, rows=found.rows.assign(support=found.rows["support"].mask(first, 0.1)))
+
+    texts = _texts("Possible pneumonia.", "Possible edema.")
+    alone = lunguage_assets.annotate(texts.tail(1))
+    monkeypatch.setattr(method, "resolve", broken)
+    found = lunguage_assets.annotate(texts)
+    (aside,) = found.set_aside.to_dict("records")
+    bad, good = texts["study_id"]
+    assert aside["study_id"] == bad
+    assert aside["rule"] == "the support of a stated finding is p, or 1 - p of a denied one"
+    assert aside["finding_ids"] == [f"{bad}:1"]
+    assert "support 0.1" in aside["found"]
+    for frame in (found.findings, found.labels, found.spans, found.left_out, found.conflicts):
+        assert bad not in set(frame["study_id"])
+    assert set(found.reports["study_id"]) == {bad, good}
+    pd.testing.assert_frame_equal(found.labels, alone.labels)
+    shown = shown_reports(found)
+    assert [aside["rule"] in " ".join(report.remarks) for report in shown] == [True, False]
+    assert [report.is_set_aside for report in shown] == [True, False]

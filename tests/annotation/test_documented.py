@@ -31,7 +31,7 @@ def test_the_page_names_every_frame_with_its_columns_and_no_other() -> None:
     found = lunguage_assets.read("No effusion.")
     listed = re.findall(r"^\| `(\w+)` \| [^|]* \| (.*) \|$", PAGE, re.MULTILINE)
     assert [frame for frame, _ in listed] == [
-        "reports", "sentences", "findings", "left_out", "conflicts", "labels", "spans"
+        "reports", "sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside"
     ]  # fmt: skip
     assert {frame for frame, _ in listed} == {part.name for part in fields(Annotation)}
     for frame, columns in listed:

@@ -108,7 +108,7 @@ def test_out_of_range_and_unknown_codes_are_counted_with_keys_not_values() -> No
             ]
         )
     )
-    assert len(problems) == 11
+    assert len(problems) == 12
     assert all("s00000001" in problem for problem in problems)
 
 

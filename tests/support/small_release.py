@@ -39,7 +39,7 @@ from lunguage_assets.release.report.paper_tables import PaperCounts, PaperTables
 from lunguage_assets.release.report.published_tables import PublishedTables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
-from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, SET_ASIDE
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""
@@ -140,6 +140,7 @@ def resolved(
         "resolution_log": result.log,
         "conflicts": result.conflicts,
         "accounting": account(intake.reports, intake.rejected, merged, expanded, result),
+        "set_aside": SET_ASIDE.frame(),
     }
 
 

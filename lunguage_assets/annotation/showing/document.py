@@ -15,7 +15,7 @@ from lunguage_assets.annotation.annotation import Annotation
 SCHEMA = "lunguage.read/1"
 """Raised when a key changes its meaning or goes; new keys do not raise it."""
 
-_LISTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans")
+_LISTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")
 
 
 def json_document(annotation: Annotation) -> str:

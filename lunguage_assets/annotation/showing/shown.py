@@ -108,6 +108,8 @@ class ShownReport:
     contradictions: tuple[Contradiction, ...]
     labels: tuple[tuple[str, str, str], ...]
     """Label, what is known of it, p in words (empty: it has none); unmentioned labels are left out."""
+    is_set_aside: bool = False
+    """Whether a row broke a rule: nothing is concluded from the report."""
 
     @property
     def by_id(self) -> Mapping[str, ShownRow]:
@@ -124,7 +126,7 @@ def shown_reports(annotation: Annotation) -> list[ShownReport]:
     """The reports of an annotation, in their order."""
     parts = {
         name: by_report(getattr(annotation, name))
-        for name in ("sentences", "findings", "left_out", "conflicts", "labels", "spans")
+        for name in ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")
     }
     return [
         _shown(report, {name: found.get(report["study_id"], []) for name, found in parts.items()})
@@ -142,13 +144,14 @@ def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> Sho
     ]
     spans = [ReadSpan(s["finding_id"], s["column"], s["begin"], s["end"]) for s in parts["spans"]]
     rows = _Rows(parts)
+    aside = [f"Set aside, nothing is concluded from it: {one['rule']}." for one in parts["set_aside"]]
     remarks = [NOTES[note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
         remarks.append(NO_VIEWS)
     return ShownReport(
         report["study_id"],
         report["view_information"],
-        tuple(remarks),
+        (*remarks, *aside),
         tuple(pieces(report["report"], spans, sentences)),
         tuple(rows.stated()),
         tuple(rows.left_out()),
@@ -158,6 +161,7 @@ def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> Sho
             for row in parts["labels"]
             if row["source"] != "unmentioned"
         ),
+        is_set_aside=bool(aside),
     )
 
 

@@ -41,7 +41,7 @@ def print_report(report: ShownReport, console: Console) -> None:
     if report.rows:
         bars = console.width >= _WITH_BARS
         console.print(Padding(_findings(report, bars=bars), (1, 0, 0, 0)))
-    else:
+    elif not report.is_set_aside:
         console.print(Text("No finding is stated.", style="bold"))
     for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
         if body.plain:

@@ -14,6 +14,7 @@ from lunguage_assets.cli.options import (
     FOLDER,
     PRESET_OPTION,
     RANKER_OPTION,
+    STRICT_OPTION,
     STRUCTURER_OPTION,
     Chosen,
     GivenDelivery,
@@ -42,7 +43,7 @@ def register(delivery: GivenDelivery, chosen: Chosen) -> None:
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
 @takes_delivery
-@chooses(PRESET_OPTION, STRUCTURER_OPTION, BUDGET_OPTION)
+@chooses(PRESET_OPTION, STRUCTURER_OPTION, BUDGET_OPTION, STRICT_OPTION)
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
 @click.option(

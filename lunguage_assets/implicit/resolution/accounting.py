@@ -6,6 +6,7 @@ They are counted from the stages' own tables.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -23,11 +24,13 @@ def account(
     deduplicated: pd.DataFrame,
     expansion: Expansion,
     resolution: Resolution,
+    set_aside: Collection[str] = (),
 ) -> pd.DataFrame:
     """ACCOUNTING: one row per delivered study, sorted, also for studies of which nothing is left.
 
     Rows in are the delivered rows as counted on reading; everything else is counted where it happened, so
-    `balanced` can fail.
+    `balanced` can fail. Of studies in `set_aside`, which are in none of the other tables, all rows that were
+    not rejected are.
     """
     disposition = _counted(deduplicated, "disposition")
     outcome = _counted(expansion.expansions, "outcome")
@@ -49,6 +52,7 @@ def account(
         generated = outcome[study, "generated"]
         discarded = event[study, "merged", "expansion"] + event[study, "discarded", "expansion"]
         rows_in = delivered.get(study, refused[(study,)])  # a study that was rejected whole has no report
+        counts["set_aside"] = rows_in - refused[(study,)] if study in set_aside else 0
         rows.append(
             {"study_id": study, "rows_in": rows_in, **counts, "generated": generated, "discarded": discarded}
             | {
@@ -64,7 +68,7 @@ def account(
 
 def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
     """Whether the numbers of each ACCOUNTING row add up, whatever its column `balanced` says."""
-    kept = accounts[["originals_out", "merged", "removed", "excluded", "rejected"]].sum(axis=1)
+    kept = accounts[["originals_out", "merged", "removed", "excluded", "rejected", "set_aside"]].sum(axis=1)
     generated = accounts["generated"] - accounts["discarded"]
     adds_up = (accounts["rows_in"] == kept) & (accounts["rows_out"] == accounts["originals_out"] + generated)
     return adds_up.to_numpy(dtype=bool)

@@ -1,5 +1,7 @@
 """Group `corpus`: a delivered batch becomes validated rows; what cannot be used is kept with its reason."""
 
+from collections.abc import Sequence
+
 import dagster as dg
 import pandas as pd
 
@@ -12,9 +14,10 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.orchestration.assets.step import Compute, Made
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 
 
-def intake(home: HomeResource, keys: Keys, **read: pd.DataFrame) -> Made:
+def intake(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **read: pd.DataFrame) -> Made:
     """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
     batch = home.home.batch(*keys)
     delivery, settings = home.home.delivery(batch.key), home.settings.corpus
@@ -24,14 +27,17 @@ def intake(home: HomeResource, keys: Keys, **read: pd.DataFrame) -> Made:
         taken = take_in_structured(received, read["structured_findings"], settings)
     else:
         taken = take_in(delivery, settings)
+    tables = {table: getattr(taken, table) for table in RECIPES["intake"].tables}
+    tables = without_studies(tables, studies_of(set_aside))
+    findings = tables["findings"]
     about = {
         "batch_sha256": batch.sha256,
         "files": ", ".join(batch.files),
-        "studies": int(taken.findings["study_id"].nunique()),
-        "tentative": int(taken.findings["status"].isin(["tp", "tn"]).sum()),
+        "studies": int(findings["study_id"].nunique()),
+        "tentative": int(findings["status"].isin(["tp", "tn"]).sum()),
     }
-    for table in RECIPES["intake"].tables:
-        yield dg.Output(getattr(taken, table), table, metadata=about if table == "findings" else None)
+    for table, frame in tables.items():
+        yield dg.Output(frame, table, metadata=about if table == "findings" else None)
 
 
 STEPS: dict[str, Compute] = {"intake": intake}

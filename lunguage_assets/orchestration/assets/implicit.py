@@ -2,6 +2,8 @@
 resolved.
 """
 
+from collections.abc import Sequence
+
 import dagster as dg
 import pandas as pd
 
@@ -15,12 +17,11 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
-from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.orchestration.assets.step import Compute, Made
 from lunguage_assets.orchestration.metadata import account_of, counts
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.beliefs import refuse_broken_beliefs
+from lunguage_assets.quality.set_aside import Aside, set_aside_frame, studies_of
 
 
 def merging(
@@ -90,8 +91,9 @@ def resolution(
     deduplicated_findings: pd.DataFrame,
     pathway_matches: pd.DataFrame,
     expansions: pd.DataFrame,
+    set_aside: Sequence[Aside] = (),
 ) -> Made:
-    """Resolve every contradiction; nothing is stored unless the guarantees hold."""
+    """Resolve every contradiction; a study that breaks a guarantee is set aside."""
     ranker, _ = keys
     version = _one_version(fitted_probabilities, reference_ranking)
     expanded = Expansion(pathway_matches, expansions)
@@ -100,9 +102,7 @@ def resolution(
     resolved = resolve(
         deduplicated_findings, expanded, dictionary, ranking_version=version, blacklist=blacklist
     )
-    accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
-    refuse_violations(resolved.rows, accounts, reports)
-    refuse_broken_beliefs(resolved.rows)
+    accounts = account(reports, rejected, deduplicated_findings, expanded, resolved, studies_of(set_aside))
     yield dg.Output(
         resolved.rows,
         "lunguage_plus_plus",
@@ -136,6 +136,7 @@ def resolution(
             **totals,
         },
     )
+    yield dg.Output(set_aside_frame(set_aside, reports), "set_aside")
 
 
 def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:

@@ -2,12 +2,14 @@
 
 A step is a function at module level. It takes the home, the keys of its partition and the frames that its
 recipe names, and yields one `dg.Output` per table. What is common to all steps is added here: tables are read
-from the store, and encoded with the record of what they were made of; that record's version is Dagster's data
-version. Dagster draws the inputs and hands none over, because one that it loads costs two events.
+from the store, studies that break a rule are set aside, and tables are encoded with the record of what they
+were made of; that record's version is Dagster's data version. Dagster draws the inputs and hands none over,
+because one that it loads costs two events.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -16,14 +18,29 @@ import pandas as pd
 from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.home.record import encode
-from lunguage_assets.home.store import partition_path
+from lunguage_assets.home.store import SET_ASIDE, partition_path
 from lunguage_assets.orchestration.assets.edited import edited_deps
 from lunguage_assets.orchestration.checks.explicit import VERIFIED
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import Spending, counted, sample_rows, table_options
+from lunguage_assets.orchestration.metadata import (
+    EXAMPLES,
+    Spending,
+    counted,
+    markdown,
+    sample_rows,
+    table_options,
+)
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
+from lunguage_assets.quality.set_aside import (
+    OF_STUDIES,
+    Aside,
+    broken_studies,
+    require_few,
+    studies_of,
+    without_studies,
+)
 from lunguage_assets.tables import TABLES
 
 Made = Iterator[dg.Output | dg.AssetCheckResult]
@@ -33,6 +50,9 @@ Frames = Mapping[Keys, pd.DataFrame]
 
 OWN_CHECKS = {"ranking": [VERIFIED]}
 """Step -> checks that it makes itself."""
+
+LISTING = ("structuring", "intake", "resolution")
+"""Steps that are told which studies are set aside: what was delivered, which they read, keeps all studies."""
 
 JUDGES_POOL = "judges"
 """Pool of the steps that ask judges. A budget holds, and a model in the process is loaded, by process: of the
@@ -82,20 +102,67 @@ def made(step: str, compute: Compute, home: HomeResource, keys: Keys, log: loggi
     read = {} if recipe.by_query else _read(step, keys, now)
     made_of, corpus = now.made_of(step, keys, read), home.home.corpus()
     asking = {"spending": spending} if recipe.asks_judges else {}
-    for output in compute(home=home, keys=keys, **read, **asking):
+    outputs, asides = _computed(step, partial(compute, home=home, keys=keys, **asking), read, home)
+    for output in outputs:
         if isinstance(output, dg.AssetCheckResult):
             yield output
             continue
         table = TABLES[output.output_name]
-        encoded = encode(table, output.value, keys, made_of)
+        encoded = encode(table, output.value, keys, made_of, asides)
         metadata = {
             **output.metadata,
             **(spending.metadata() if table.name == recipe.tables[0] else {}),
+            **(_told(asides) if table.name == recipe.tables[0] else {}),
             **counted(table, encoded.frame),
             **sample_rows(table, encoded.frame, corpus.data_class if corpus is not None else None),
         }
         version = dg.DataVersion(encoded.record.version)
         yield dg.Output(encoded, table.name, metadata=metadata, data_version=version)
+
+
+def _computed(
+    step: str, compute: Callable[..., Made], read: Mapping[str, Any], home: HomeResource
+) -> tuple[Iterable[dg.Output | dg.AssetCheckResult], Sequence[Aside]]:
+    """What a step makes, and the studies that are set aside: before, or because they break a rule now. When
+    there are such, the step is computed again without them.
+
+    Raises:
+        InvalidTable: too many studies break a rule, or one still does without its rows.
+    """
+    if not OF_STUDIES & set(RECIPES[step].tables):
+        return compute(**read), ()
+    asides = sorted({one for frame in read.values() for one in _carried(frame)})
+    delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
+    while True:
+        studies = studies_of(asides)
+        told = {"set_aside": asides} if step in LISTING else {}
+        outputs = list(compute(**without_studies(read, studies), **told))
+        frames = {made.output_name: made.value for made in outputs if isinstance(made, dg.Output)}
+        new = broken_studies(step, frames, delivered)
+        if not new:
+            return outputs, asides
+        of = max(
+            frame["study_id"].nunique()
+            for frame in (*read.values(), *frames.values())
+            if isinstance(frame, pd.DataFrame) and "study_id" in frame
+        )
+        strict = home.is_strict or studies_of(new) <= studies
+        asides = sorted({*asides, *new})
+        require_few(new, asides, of, strict=strict)
+
+
+def _carried(frame: Any) -> list[Aside]:
+    """Studies that were set aside before the table was made that was read."""
+    values = frame.attrs.get(SET_ASIDE, ()) if isinstance(frame, pd.DataFrame) else ()
+    return [Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in values]
+
+
+def _told(asides: Sequence[Aside]) -> dict[str, Any]:
+    if not asides:
+        return {}
+    rows = [(one.study_id, one.step, one.table, one.rule, one.found) for one in asides]
+    shown = markdown(["study", "step", "table", "rule", "found"], rows[:EXAMPLES])
+    return {"studies_set_aside": len(studies_of(asides)), "set_aside": shown}
 
 
 def _read(step: str, keys: Keys, now: Standings) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 findings these tables are empty, and nothing asks for them.
 """
 
+from collections.abc import Sequence
+
 import dagster as dg
 import pandas as pd
 
@@ -16,6 +18,7 @@ from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
 from lunguage_assets.orchestration.metadata import Spending, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
@@ -46,6 +49,7 @@ def structuring(
     spending: Spending,
     report_texts: pd.DataFrame,
     report_sentences: pd.DataFrame,
+    set_aside: Sequence[Aside] = (),
 ) -> Made:
     """Read findings in the raw reports of a batch with one structurer."""
     key, batch = keys
@@ -57,7 +61,11 @@ def structuring(
         chosen = reports[start : start + at_once]
         rows.add(chosen, structurer.structure(chosen))
     made = rows.tables()
-    found = made.structured_findings
+    aside, accounts = studies_of(set_aside), made.sentence_accounts
+    found = without_studies({"structured_findings": made.structured_findings}, aside)["structured_findings"]
+    unread = {"account": "unreadable", "reason": "set aside", "rows": 0}
+    theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
+    accounts = accounts.assign(**{name: accounts[name].mask(theirs, to) for name, to in unread.items()})
     yield dg.Output(
         found,
         "structured_findings",
@@ -67,7 +75,7 @@ def structuring(
             "studies_with_findings": int(found["study_id"].nunique()),
         },
     )
-    yield dg.Output(made.sentence_accounts, "sentence_accounts")
+    yield dg.Output(accounts, "sentence_accounts")
     yield dg.Output(made.refused_values, "refused_values")
 
 

@@ -85,15 +85,19 @@ def conflict_free(look: Look) -> Found:
     return Found(not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
 
 
-_ACCOUNT = ("study_id", "rows_in", "originals_out", "merged", "removed", "excluded", "rejected", "generated",
-            "discarded", "rows_out")  # fmt: skip
+_REPORT_RULE = (
+    "The result is whole without these studies. A row that breaks a rule is a fault of this package or of a "
+    "model's answer: look at them with `lunguage explain STUDY`, and report the rule and what was found."
+)
+_ACCOUNT = ("study_id", "rows_in", "originals_out", "merged", "removed", "excluded", "rejected", "set_aside",
+            "generated", "discarded", "rows_out")  # fmt: skip
 
 
 @check(
     "accounting",
     "accounts_balance",
-    "For every study: rows in = originals out + merged + removed + excluded + rejected; and every delivered "
-    "study is listed.",
+    "For every study: rows in = originals out + merged + removed + excluded + rejected + set aside; and "
+    "every delivered study is listed.",
     blocking=True,
 )
 def accounts_balance(look: Look) -> Found:
@@ -112,3 +116,18 @@ def accounts_balance(look: Look) -> Found:
         "report": markdown(_ACCOUNT, rows[:EXAMPLES], f"The accounts of {len(frame)} studies balance."),
     }
     return Found(not rows, metadata, _ACCOUNT_AGAIN, dg.AssetCheckSeverity.ERROR)
+
+
+@check("set_aside", "none_set_aside", "No study was set aside because a row broke a rule.")
+def none_set_aside(look: Look) -> Found:
+    frame = look.table("set_aside")
+    found = [
+        (rule, rows["study_id"].nunique(), examples(rows["study_id"]), rows["found"].iloc[0])
+        for rule, rows in frame.groupby("rule")
+    ]
+    header = ["rule", "studies", "for instance", "found"]
+    metadata = {
+        "studies": int(frame["study_id"].nunique()),
+        "report": markdown(header, found, "No study was set aside."),
+    }
+    return Found(not len(frame), metadata, _REPORT_RULE)

@@ -47,8 +47,10 @@ from lunguage_assets.tables.released import STUDIES
 
 SUMMARY = "restricted/summary.json"
 ROWS = "restricted/Lunguage_plus_plus.parquet"
-_PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected")
+_PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected", "set_aside")
 """Tables that are written as they are stored."""
+
+_LISTED = ("lunguage_plus_plus", "accounting", "reports", "set_aside")
 
 
 @dataclass(frozen=True)
@@ -189,14 +191,14 @@ def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
         growing_parquet(STUDIES, folder / "studies.parquet") as studies_parquet,
         (folder / "RECORDS").open("w", encoding="utf-8") as records,
     ):
-        for tables in studies.parts("patient", ("lunguage_plus_plus", "accounting", "reports")):
-            rows, accounts, reports = tables.values()
+        for tables in studies.parts("patient", _LISTED):
+            rows, accounts, reports, aside = tables.values()
             refuse_violations(rows, accounts, reports)
             _refuse_missing(rows, accounts)
             released = released_rows(rows, release.ranker, release.ranking)
             csv(published_frame(released, reports))
             parquet(released[RELEASE.names])
-            listed = studies_frame(accounts, reports, parts)
+            listed = studies_frame(accounts, reports, aside, parts)
             studies_csv(listed)
             studies_parquet(listed)
             names = zip(listed["subject_id"], listed["study_id"], strict=True)

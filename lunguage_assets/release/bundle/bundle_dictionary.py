@@ -19,6 +19,7 @@ from lunguage_assets.tables import (
     REJECTED,
     RELEASE,
     RESOLUTION_LOG,
+    SET_ASIDE,
 )
 from lunguage_assets.tables.analyses import PHRASE_SCALE
 from lunguage_assets.tables.courses import COURSE_COUNTS
@@ -75,6 +76,7 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
     "conflicts.csv": _over_batches(CONFLICTS),
     "pathway_matches.csv": _over_batches(PATHWAY_MATCHES),
     "accounting.csv": _over_batches(ACCOUNTING),
+    "set_aside.csv": _over_batches(SET_ASIDE),
     "rejected.csv": _over_batches(REJECTED),
     "labels.csv": LABELS,
     "labels.parquet": LABELS,

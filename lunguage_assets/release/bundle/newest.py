@@ -28,6 +28,7 @@ from lunguage_assets.tables import (
     REJECTED,
     REPORTS,
     RESOLUTION_LOG,
+    SET_ASIDE,
 )
 from lunguage_assets.tables.schema import Table
 
@@ -42,6 +43,7 @@ TABLES_PER_BATCH = {
         RESOLUTION_LOG,
         CONFLICTS,
         ACCOUNTING,
+        SET_ASIDE,
     )
 }
 """What the release needs of every batch."""
@@ -111,7 +113,14 @@ class NewestStudies:
 
     def rows(self, name: str) -> str:
         """SQL for the rows of a table in the release, for counting."""
-        return f"(SELECT * FROM {self.stored(name)} SEMI JOIN newest USING (study_id, batch_number))"
+        return f"(SELECT * FROM {self._used(name)} SEMI JOIN newest USING (study_id, batch_number))"
+
+    def _used(self, name: str) -> str:
+        """`stored`; of reports only those that are not set aside."""
+        if name != "reports":
+            return self.stored(name)
+        aside = f"(SELECT study_id, batch_number FROM {self.stored('set_aside')})"
+        return f"(SELECT * FROM {self.stored(name)} ANTI JOIN {aside} USING (study_id, batch_number))"
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query: counts, never the corpus."""
@@ -161,7 +170,7 @@ class NewestStudies:
         table = TABLES_PER_BATCH[name]
         columns = ", ".join(f'"{column}"' for column in table.names)
         found = self._connection.sql(
-            f"SELECT {columns}, batch_number AS batch FROM {self.stored(name)} "
+            f"SELECT {columns}, batch_number AS batch FROM {self._used(name)} "
             f"SEMI JOIN (SELECT * FROM in_{order} WHERE part = {part}) USING (study_id, batch_number) "
             "ORDER BY batch_number, row"
         ).to_arrow_table()

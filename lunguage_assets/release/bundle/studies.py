@@ -42,16 +42,24 @@ def _refuse(path: Path, listed: pd.DataFrame, wrong: pd.Series, column: str, exp
         raise InputError(str(path), found, expected, _REMEDY, row=row + 1, column=column)
 
 
-def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, split: pd.Series) -> pd.DataFrame:
-    """ACCOUNTING and REPORTS of some studies to STUDIES, sorted by patient and study.
+def studies_frame(
+    accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame, split: pd.Series
+) -> pd.DataFrame:
+    """ACCOUNTING, REPORTS and SET_ASIDE of some studies to STUDIES, sorted by patient and study.
 
     Args:
         accounts: with the column `report_batch`.
-        reports: of the same studies.
+        reports: of the same studies, without those that are set aside.
+        aside: of the same studies.
         split: `read_split`.
     """
+    columns = ["study_id", "subject_id", "view_information", "set_aside"]
+    listed = [
+        *((*one, "") for one in reports[columns[:3]].itertuples(index=False, name=None)),
+        *((*own, "", "; ".join(rows["rule"].unique())) for own, rows in aside.groupby(columns[:2])),
+    ]
     joined = accounts[["study_id", "report_batch", "rows_out"]].merge(
-        reports[["study_id", "subject_id", "view_information"]], on="study_id", validate="1:1"
+        pd.DataFrame(listed, columns=columns), on="study_id", validate="1:1"
     )
     joined["study_number"] = joined["study_id"].str[1:].astype("int64")
     joined["subject_number"] = joined["subject_id"].str[1:].astype("int64")

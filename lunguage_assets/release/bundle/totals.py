@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.pictures.plots import probability_heights
-from lunguage_assets.release.bundle.newest import Tables
+from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.report.paper_tables import PaperCounts
 from lunguage_assets.tables import ACCOUNTING
 
@@ -74,6 +74,14 @@ class Totals:
     def tentative(self) -> int:
         return self._p_sources.total()
 
+    @staticmethod
+    def _set_aside(studies: NewestStudies) -> list[tuple[Any, ...]]:
+        """Rules that studies broke, which were set aside for it, and the number of these studies."""
+        return studies.query(
+            "SELECT rule, count(DISTINCT study_id) "
+            f"FROM {studies.rows('set_aside')} GROUP BY rule ORDER BY rule"
+        )
+
     def summary(self, release: Release) -> dict[str, Any]:
         """Counts and distributions, ready for JSON; the same release gives the same bytes."""
         ranking = release.ranking
@@ -104,6 +112,7 @@ class Totals:
                 sorted((f"{kind} ({source})", count) for (kind, source), count in self.conflicts.items())
             ),
             "rows": {name: self._accounts[name] for name in _ACCOUNTS},
+            "studies_set_aside": dict(self._set_aside(release.studies)),
             "studies_balanced": self._balanced,
             "studies_accounted": self._accounted,
             "rows_out": self.sources.total(),

@@ -83,7 +83,8 @@ def _remarks(record: StudyRecord) -> tuple[Passage, ...]:
     accounts = (
         (
             f"{a['rows_in']} rows in = {a['originals_out']} stated out + {a['merged']} merged "
-            f"+ {a['removed']} removed + {a['excluded']} excluded + {a['rejected']} rejected",
+            f"+ {a['removed']} removed + {a['excluded']} excluded + {a['rejected']} rejected "
+            f"+ {a['set_aside']} set aside",
             f"{a['rows_out']} rows out = {a['originals_out']} stated + {a['generated']} generated "
             f"- {a['discarded']} discarded",
         )
@@ -96,6 +97,10 @@ def _remarks(record: StudyRecord) -> tuple[Passage, ...]:
             "came from": came,
             "made with": _versions(record),
             "accounts": next(accounts, ()),
+            "set aside": (
+                f"{one['rule']} (step {one['step']}, table {one['table']}: {one['found']})"
+                for one in record.tables["set_aside"]
+            ),
         }
     )
 

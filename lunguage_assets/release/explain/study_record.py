@@ -29,6 +29,7 @@ from lunguage_assets.tables import (
     REJECTED,
     REPORTS,
     RESOLUTION_LOG,
+    SET_ASIDE,
 )
 from lunguage_assets.tables.schema import Table
 
@@ -46,6 +47,7 @@ TABLES_OF_A_STUDY = {
         RESOLUTION_LOG,
         LUNGUAGE_PLUS_PLUS,
         ACCOUNTING,
+        SET_ASIDE,
     )
 }
 """What is read of a study."""

@@ -52,10 +52,14 @@ def reasons(result: dg.ExecuteInProcessResult) -> str:
 
 @pytest.mark.parametrize(
     ("spoil", "named"),
-    [(contradicting_itself, "violations"), (inverted, "a definite finding is certain")],
-    ids=["a guarantee", "a rule of the table"],
+    [
+        (lambda rows: rows.assign(ranking_version=["0ther", *rows["ranking_version"][1:]]), "has one value"),
+        (lambda rows: pd.concat([rows, rows.head(1)], ignore_index=True), "(finding_id) is unique"),
+        (lambda rows: rows.assign(support=2.0), "support <= 1"),
+    ],
+    ids=["two rankings", "a key twice", "every study"],
 )
-def test_a_run_stores_nothing_of_a_poisoned_result_and_keeps_the_last_good_one(
+def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the_last_good_one(
     small: SmallHome,
     monkeypatch: pytest.MonkeyPatch,
     spoil: Callable[[pd.DataFrame], pd.DataFrame],

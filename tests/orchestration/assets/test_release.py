@@ -47,7 +47,12 @@ def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
     assert rows["rows_in"] == len(delivered)
     assert (
         rows["rows_in"]
-        == rows["originals_out"] + rows["merged"] + rows["removed"] + rows["excluded"] + rows["rejected"]
+        == rows["originals_out"]
+        + rows["merged"]
+        + rows["removed"]
+        + rows["excluded"]
+        + rows["rejected"]
+        + rows["set_aside"]
     )
     out = pd.read_parquet(folder / "Lunguage_plus_plus.parquet")
     log = pd.read_csv(folder / "resolution_log.csv", dtype=str)

@@ -223,9 +223,9 @@ def test_the_rules_of_a_schema_are_counted_as_asserted_and_great_expectations_ru
     root: Path,
 ) -> None:
     of_schema = result(root, "accounting", "expectations").metadata
-    assert of_schema["rules_asserted_when_written"].value == 16
+    assert of_schema["rules_asserted_when_written"].value == 17
     assert of_schema["rules_run_by_great_expectations"].value == 0
-    assert "Asserted when written: 16 rules." in str(of_schema["report"].value)
+    assert "Asserted when written: 17 rules." in str(of_schema["report"].value)
     by_hand = result(root, "comparison_matches", "expectations").metadata
     assert by_hand["rules_run_by_great_expectations"].value == 1
 

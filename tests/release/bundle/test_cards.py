@@ -17,6 +17,7 @@ from small_release import Made
 from lunguage_assets.errors import InputError
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.studies import read_split, studies_frame
+from lunguage_assets.tables import SET_ASIDE
 
 
 def header(version: Path) -> dict[str, object]:
@@ -87,7 +88,7 @@ def test_the_official_split_is_joined_by_study(tmp_path: Path) -> None:
     studies = ["s50000002", "s50000001", "s50000003"]
     accounts = pd.DataFrame({"study_id": studies, "report_batch": "b", "rows_out": [0, 1, 2]})
     reports = pd.DataFrame({"study_id": studies, "subject_id": "p10000001", "view_information": ""})
-    frame = studies_frame(accounts, reports, split)
+    frame = studies_frame(accounts, reports, SET_ASIDE.frame(), split)
     assert frame["study_number"].tolist() == [50000001, 50000002, 50000003]
     assert frame["split"].tolist()[:2] == ["train", "test"]
     assert frame["split"].isna().tolist() == [False, False, True]

@@ -59,13 +59,19 @@ Stored = dict[str, Rows]
 
 @pytest.fixture(scope="module")
 def sound(invented: Made) -> Stored:
-    """What the release reads of a batch; two of its delivered rows were rejected."""
+    """What the release reads of a batch; two of its delivered rows were rejected, two studies set aside."""
     rows = {
         name: pa.Table.from_pandas(frame).to_pylist() for name, frame in invented.batches["first"].items()
     }
     refused = {"file": "a.csv", "study_id": "", "column": "", "found": "", "expected": "a study"}
     refused |= {"remedy": "mend it", "reason": "no study", "content": "{}"}
-    return {**rows, "rejected": [{**refused, "line": line} for line in (1, 2)]}
+    aside = {"subject_id": "", "step": "fitting", "table": "fitted_probabilities", "rule": "0 < p < 1"}
+    aside |= {"finding_ids": [], "found": "p 1"}
+    return {
+        **rows,
+        "rejected": [{**refused, "line": line} for line in (1, 2)],
+        "set_aside": [{**aside, "study_id": f"s9999999{number}"} for number in (1, 2)],
+    }
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,7 @@ from lunguage_assets.tables import (
     REFERENCE_RANKING,
     REJECTED,
     RESOLUTION_LOG,
+    SET_ASIDE,
     TERMS,
 )
 from lunguage_assets.tables import (
@@ -84,6 +85,7 @@ def tables_of(rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()) -> 
         "resolution_log": outcome.resolution.log,
         "lunguage_plus_plus": outcome.rows,
         "accounting": outcome.accounting,
+        "set_aside": SET_ASIDE.frame(),
     }
     for name in ("findings", "deduplicated_findings", "lunguage_plus_plus"):
         made[name]["sent"] = made[name]["sent"].replace("invented", SECRET)

@@ -1,0 +1,177 @@
+"""Studies that break a rule when a table is made: each is set aside whole, the others go on (docs/checks.md).
+
+A rule about single rows costs its study. A rule about the whole (keys, one version) refuses the table, as the
+store refuses one that lists what was delivered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.quality.beliefs import Rule, belief_rules, place_rules
+from lunguage_assets.tables import SET_ASIDE, TABLES
+from lunguage_assets.tables.schema import Column, Table
+
+MOST = 0.01
+"""Share of a batch's studies that may be set aside, one study at least."""
+
+_SHOWN = frozenset({"status", "p_source", "p", "prob", "p_low", "p_high", "support"})
+_ROWS_SHOWN = 3
+
+OF_STUDIES = frozenset(
+    {
+        "structured_findings", "findings", "hedge_phrases", "fitted_probabilities",
+        "deduplicated_findings", "pathway_matches", "expansions",
+        "lunguage_plus_plus", "resolution_log", "conflicts", "accounting",
+    }
+)  # fmt: skip
+"""Tables whose rows go with their study. The others list what was delivered or asked."""
+
+
+class Aside(NamedTuple):
+    """A rule that a study breaks: the step and table where, the rows, and their values without any text."""
+
+    study_id: str
+    step: str
+    table: str
+    rule: str
+    finding_ids: tuple[str, ...]
+    found: str
+
+
+def _accounts_rules(accounts: pd.DataFrame) -> list[Rule]:
+    return [("the accounts balance", ~(accounts["balanced"].to_numpy(dtype=bool) & balance(accounts)))]
+
+
+_MORE_RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
+    "fitted_probabilities": place_rules,
+    "lunguage_plus_plus": belief_rules,
+    "accounting": _accounts_rules,
+}
+
+
+def broken_studies(
+    step: str, frames: Mapping[str, pd.DataFrame], delivered: Iterable[str] = ()
+) -> list[Aside]:
+    """Every rule that a study breaks in the tables of a step, sorted.
+
+    Args:
+        step: that makes them.
+        frames: by the name of their table.
+        delivered: studies that must be in LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING.
+
+    Raises:
+        InvalidTable: columns or types are not those of the table, rows break a rule about the whole, or a row
+            that breaks a rule has no study.
+    """
+    found: list[Aside] = []
+    for name, frame in frames.items():
+        if name in OF_STUDIES:
+            TABLES[name].require_columns(frame)
+            for rule, rows in _rules(TABLES[name], frame):
+                found += _by_study(step, TABLES[name], rule, frame[rows])
+    if "lunguage_plus_plus" in frames and "accounting" in frames:
+        explained = explained_studies(frames["accounting"])
+        for guarantee, study, ids in violations(frames["lunguage_plus_plus"], delivered, explained):
+            resolved = frames["lunguage_plus_plus"]
+            shown = resolved[resolved["finding_id"].isin(ids)]
+            values = _values(TABLES["lunguage_plus_plus"], guarantee, shown)
+            found.append(Aside(study, step, "lunguage_plus_plus", guarantee, ids, values))
+    return sorted(set(found))
+
+
+def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFrame:
+    """SET_ASIDE, with the patients of REPORTS."""
+    patients = dict(zip(reports["study_id"], reports["subject_id"], strict=True))
+    return SET_ASIDE.frame([one._asdict() | {"subject_id": patients.get(one.study_id, "")} for one in asides])
+
+
+def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
+    """The studies that are set aside."""
+    return frozenset(one.study_id for one in asides)
+
+
+def without_studies(frames: Mapping[str, Any], studies: frozenset[str]) -> dict[str, Any]:
+    """The frames, those of `OF_STUDIES` without the rows of some studies; what is no frame stays."""
+    return {
+        name: frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
+        if studies and name in OF_STUDIES and isinstance(frame, pd.DataFrame)
+        else frame
+        for name, frame in frames.items()
+    }
+
+
+def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool) -> None:
+    """Refuse a step of whose studies too many break a rule, or any when strict.
+
+    Args:
+        new: what the step itself found.
+        asides: with what earlier steps set aside.
+        of: number of studies of the batch.
+
+    Raises:
+        InvalidTable: nothing is stored.
+    """
+    studies = len(studies_of(asides))
+    if not strict and studies <= max(1, MOST * of):
+        return
+    named = "; ".join(dict.fromkeys(_named(one) for one in new[:5]))
+    why = "and the option strict is set" if strict else f"more than {MOST:.0%}"
+    broken = f"{len(studies_of(new))} of {of} studies break a rule, {why}"
+    raise InvalidTable(
+        f"{new[0].table}: {broken}; nothing stored: {named}. "
+        "Run it again with the newest version; if the rows still break the rule, report it with this message."
+    )
+
+
+def _named(one: Aside) -> str:
+    return f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})"
+
+
+def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
+    """The rules about single rows that some rows break.
+
+    Raises:
+        InvalidTable: rows break a rule about the whole.
+    """
+    whole = {f"({', '.join(table.key)}) is unique", *(f"{name} has one value" for name in table.constant)}
+    for rule, rows in table.broken(frame):
+        if rule in whole:
+            keys = table.keys_of(frame[rows].head(5))
+            raise InvalidTable(
+                f"table {table.name}: rows break '{rule}', nothing stored, for instance {keys}"
+            )
+        yield rule, rows
+    if more := _MORE_RULES.get(table.name):
+        yield from ((rule, rows) for rule, rows in more(frame) if rows.any())
+
+
+def _by_study(step: str, table: Table, rule: str, broken: pd.DataFrame) -> Iterator[Aside]:
+    if (broken["study_id"].isna() | (broken["study_id"] == "")).any():
+        raise InvalidTable(f"{table.name}: rows without a study break '{rule}', nothing stored. Report it.")
+    for study, rows in broken.groupby("study_id"):
+        ids = rows["finding_id"].tolist() if "finding_id" in rows else ()
+        yield Aside(str(study), step, table.name, rule, tuple(map(str, ids)), _values(table, rule, rows))
+
+
+def _values(table: Table, rule: str, rows: pd.DataFrame) -> str:
+    """Values of the columns that the rule speaks of and of the belief; numbers, codes, never a text."""
+    spoken_of = _SHOWN | set(re.findall(r"\w+", rule))
+    columns = [column for column in table.columns if column.name in spoken_of and not column.restricted]
+    return "; ".join(
+        ", ".join(shown for column in columns if (shown := _value(column, row[column.name])))
+        for row in rows.head(_ROWS_SHOWN).to_dict("records")
+    )
+
+
+def _value(column: Column, value: Any) -> str:
+    if column.type in ("int", "float", "bool"):
+        return f"{column.name} {value:.12g}" if isinstance(value, float) else f"{column.name} {value}"
+    return f"{column.name} {value}" if value in column.choices else ""

@@ -1,0 +1,209 @@
+"""A row that breaks a rule costs its study, not the batch: it is set aside whole, with the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+import pytest
+from platform_support import contents
+from small_homes import SmallHome, contradicting_itself
+
+from lunguage_assets.cli.console import summary_lines
+from lunguage_assets.current.recipes import RECIPES, dimensions_of
+from lunguage_assets.explicit.fit.fitting import FitTables
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.orchestration.assets import corpus, explicit, implicit
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.quality.set_aside import OF_STUDIES
+from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.tables import TABLES
+
+KEYS = {"ranker": "panel", "report_batch": "first", "judge": "lexicon"}
+STEPS = ("intake", "extraction", "fitting", "merging", "expansion", "resolution")
+Spoil = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+def of(studies: Iterable[str], **values: Any) -> Spoil:
+    """Other values in the rows of these studies."""
+
+    def spoil(frame: pd.DataFrame) -> pd.DataFrame:
+        theirs = frame["study_id"].isin(studies)
+        return frame.assign(**{name: frame[name].mask(theirs, value) for name, value in values.items()})
+
+    return spoil
+
+
+def contradiction_in(study: str) -> Spoil:
+    def spoil(rows: pd.DataFrame) -> pd.DataFrame:
+        theirs = rows["study_id"] == study
+        return pd.concat([contradicting_itself(rows[theirs]), rows[~theirs]]) if theirs.any() else rows
+
+    return spoil
+
+
+def in_resolved(spoil: Spoil) -> Callable[[Resolution], Resolution]:
+    return lambda found: replace(found, rows=spoil(found.rows))
+
+
+def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any], Any], str]:
+    """What to break: module, function, how its answer changes, and the rule that is broken then."""
+    sure, unknown = of(studies, p=1.0, p_high=1.0), of(studies, reason="planted words")
+    other = of(studies, cat="!")
+    return {
+        "intake": (
+            corpus, "take_in", lambda found: replace(found, findings=other(found.findings)),
+            "cat is one of",
+        ),
+        "extraction": (explicit, "extract_hedge_phrases", of(studies, answer_state="!"), "answer_state is"),
+        "fitting": (
+            explicit, "fit_pairs", lambda found: FitTables(sure(found.probabilities), found.log), "0 < p < 1",
+        ),
+        "merging": (implicit, "deduplicate", of(studies, p_low=0.9, prob=0.1), "p_low <= prob"),
+        "expansion": (
+            implicit, "expand", lambda found: replace(found, matches=unknown(found.matches)), "reason is",
+        ),
+        "resolution": (
+            implicit, "resolve", in_resolved(contradiction_in(studies[0])), "no key has two rows",
+        ),
+    }[step]  # fmt: skip
+
+
+def break_step(monkeypatch: pytest.MonkeyPatch, step: str, studies: Sequence[str]) -> str:
+    """Let a function of a step break the rows of these studies; the rule that they break."""
+    module, name, changed, rule = planted(step, studies)
+    honest = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *given, **more: changed(honest(*given, **more)))
+    return rule
+
+
+def make_from(small: SmallHome, step: str, **options: Any) -> dg.ExecuteInProcessResult:
+    """Make the batch from a step to its end; the result of the first step that fails, or of the last."""
+    for one in STEPS[STEPS.index(step) :]:
+        keys = {dimension: KEYS[dimension] for dimension in dimensions_of(RECIPES[one].tables[0])}
+        place = keys if len(keys) > 1 else KEYS["report_batch"]
+        result = small.make(RECIPES[one].tables, place, raise_on_error=False, **options)
+        if not result.success:
+            return result
+    return result
+
+
+def stored(small: SmallHome, table: str) -> pd.DataFrame:
+    keys = [KEYS[dimension] for dimension in dimensions_of(table)]
+    return read_table(TABLES[table], partition_path(small.home.tables, table, *keys))
+
+
+def tentative(small: SmallHome, number: int) -> list[str]:
+    """Studies of the batch with hedged findings."""
+    return sorted(set(stored(small, "fitted_probabilities")["study_id"]))[:number]
+
+
+def reasons(result: dg.ExecuteInProcessResult) -> str:
+    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    return " ".join(str(f.user_failure_data and f.user_failure_data.description) for f in failures)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_study_that_breaks_a_rule_is_set_aside_and_is_nowhere_downstream(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    (study,) = tentative(small, 1)
+    others = set(stored(small, "lunguage_plus_plus")["study_id"]) - {study}
+    rule = break_step(monkeypatch, step, [study])
+    assert make_from(small, step).success
+    aside = stored(small, "set_aside")
+    assert set(aside["study_id"]) == {study}
+    assert set(aside["step"]) == {step}
+    assert any(rule in one for one in aside["rule"])
+    assert all(own.startswith(study) for ids in aside["finding_ids"] for own in ids)
+    assert not aside["found"].str.contains("planted").any()
+    for table in OF_STUDIES - {"accounting", "structured_findings"}:
+        later = STEPS.index(step) <= STEPS.index(next(s for s in STEPS if table in RECIPES[s].tables))
+        assert not later or study not in set(stored(small, table)["study_id"]), table
+    assert set(stored(small, "lunguage_plus_plus")["study_id"]) == others
+    accounts = stored(small, "accounting").set_index("study_id")
+    assert accounts["balanced"].all()
+    assert accounts.loc[study, "set_aside"] == accounts.loc[study, "rows_in"] > 0
+    assert (accounts.drop(index=study)["set_aside"] == 0).all()
+
+
+def test_the_release_lists_the_study_with_the_rule_and_says_nothing_of_it(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (study,) = tentative(small, 1)
+    rule = break_step(monkeypatch, "fitting", [study])
+    make_from(small, "fitting")
+    assert small.make(["release"], "panel").success
+    version = current_version(small.home.release / "panel")
+    assert version is not None
+    folder = version / "restricted"
+    studies = pd.read_csv(folder / "studies.csv", keep_default_na=False).set_index("study_id")
+    assert rule in studies.loc[study, "set_aside"]
+    assert (studies.drop(index=study)["set_aside"] == "").all()
+    assert study in set(pd.read_csv(folder / "set_aside.csv")["study_id"])
+    for name in ("labels.csv", "Lunguage_plus_plus.csv"):
+        assert study not in set(pd.read_csv(folder / name)["study_id"])
+    summary = pd.read_json(folder / "summary.json", typ="series")
+    assert [studies for rule, studies in summary["studies_set_aside"].items()] == [1]
+    assert ("  studies set aside", f"1 break the rule: {aside_rule(small)}") in summary_lines(summary)
+    found = small.check("set_aside", "none_set_aside", "panel|first")
+    assert not found.passed
+    assert found.severity is dg.AssetCheckSeverity.WARN
+    assert study in str(found.metadata["report"].value)
+
+
+def aside_rule(small: SmallHome) -> str:
+    return str(stored(small, "set_aside")["rule"].iloc[0])
+
+
+def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(Path(str(small.home.tables)))
+    break_step(monkeypatch, "fitting", tentative(small, 2))
+    told = reasons(make_from(small, "fitting"))
+    assert "2 of 40 studies break a rule, more than 1%" in told
+    assert "0 < p < 1" in told
+    assert contents(Path(str(small.home.tables))) == before
+
+
+@pytest.mark.parametrize("by", ["the option", "the setting"])
+def test_strict_ends_the_run_with_one_study(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    if by == "the option":
+        small.resource = HomeResource(root=str(small.home.root), strict="1")
+    else:
+        settings = small.home.settings_file
+        settings.write_text("strict = true\n" + settings.read_text())
+    before = contents(Path(str(small.home.tables)))
+    break_step(monkeypatch, "merging", tentative(small, 1))
+    assert "strict" in reasons(make_from(small, "merging"))
+    assert contents(Path(str(small.home.tables))) == before
+
+
+def test_the_same_study_set_aside_again_gives_the_same_bytes(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_step(monkeypatch, "merging", tentative(small, 1))
+    make_from(small, "merging")
+    before = contents(Path(str(small.home.tables)))
+    make_from(small, "merging")
+    assert contents(Path(str(small.home.tables))) == before
+
+
+def test_a_study_that_is_set_aside_no_more_comes_back(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = stored(small, "lunguage_plus_plus")
+    with monkeypatch.context() as broken:
+        break_step(broken, "fitting", tentative(small, 1))
+        make_from(small, "fitting")
+    make_from(small, "fitting")
+    assert stored(small, "set_aside").empty
+    pd.testing.assert_frame_equal(stored(small, "lunguage_plus_plus"), before)
