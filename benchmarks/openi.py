@@ -33,7 +33,7 @@ NOT_CODED = "no indexing"
 FIFTHS = 5
 
 Reader = Callable[[pd.DataFrame], pd.DataFrame]
-"""From `study_id, report` to labels: `study_id, label, source, status, p, past`, one row per both."""
+"""From `study_id, report` to labels: `study_id, label, source, status, p, p_source, past`, a row per both."""
 
 
 @dataclass(frozen=True)

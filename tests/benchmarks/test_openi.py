@@ -58,11 +58,11 @@ def labels_of(openi: ModuleType, collection: pd.DataFrame) -> pd.DataFrame:
     nothing = ["unmentioned", None, None]
     return pd.DataFrame(
         [
-            (uid, diagnosis.label, *said.get((uid, diagnosis.label), nothing), False)
+            (uid, diagnosis.label, *said.get((uid, diagnosis.label), nothing), "fitted", False)
             for uid in collection["study_id"]
             for diagnosis in openi.DIAGNOSES
         ],
-        columns=["study_id", "label", "source", "status", "p", "past"],
+        columns=["study_id", "label", "source", "status", "p", "p_source", "past"],
     )
 
 

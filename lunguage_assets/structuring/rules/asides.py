@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from lunguage_assets.structuring.rules.tagging import Unit
 
+_DEVICE = "OTH"
 RECOMMENDATION, IF, OTHER_PERSON = "recommendation", "condition", "somebody else"
 
 
@@ -16,7 +17,10 @@ def mark_asides(units: list[Unit]) -> None:
             _mark(units, at, len(units), OTHER_PERSON)
             return
         if unit.kind == "advice":
+            moved = _moved(units, at)
             _mark(units, _begin_of_advice(units, at), _end(units, at), RECOMMENDATION)
+            for device in moved:
+                device.aside = ""
         elif unit.kind == "aim":
             _mark(units, _begin_of_aim(units, at), _end(units, at), RECOMMENDATION)
         elif unit.kind == "condition":
@@ -26,6 +30,14 @@ def mark_asides(units: list[Unit]) -> None:
 def _mark(units: list[Unit], begin: int, end: int, reason: str) -> None:
     for unit in units[begin:end]:
         unit.aside = unit.aside or reason
+
+
+def _moved(units: list[Unit], at: int) -> list[Unit]:
+    """The devices that are asked to be moved, so that they are there ("consider advancing the tube")."""
+    if units[at].sense.name != "move":
+        return []
+    clause = units[_begin_of_advice(units, at) : _end(units, at)]
+    return [unit for unit in clause if unit.kind == "finding" and unit.code == _DEVICE and not unit.aside]
 
 
 def _begin_of_advice(units: list[Unit], at: int) -> int:

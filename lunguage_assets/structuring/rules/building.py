@@ -133,6 +133,9 @@ def _asides(scope: ScopeFile) -> Iterator[_Meant]:
     yield scope.advice.exams, Sense("exam")
     yield scope.advice.aims, Sense("aim")
     yield scope.advice.verbs, Sense("advice")
+    yield scope.advice.moves, Sense("advice", "move")
+    yield scope.parts, Sense("other", "part")
+    yield scope.settings, Sense("open after", "setting")
 
 
 def _findings(file: str) -> Iterator[_Meant]:

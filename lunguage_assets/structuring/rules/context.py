@@ -5,6 +5,7 @@ from __future__ import annotations
 from lunguage_assets.structuring.rules.lexicon import Kind, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.tagging import Unit
 
+_DEVICE = "OTH"
 _ENDS: frozenset[Kind] = frozenset({"break", "comma", "copula", "with", "and"})
 _FAVORED = ("favor", "favored", "favors", "favoring")
 _INCLUDE = frozenset({"include", "includes", "including"})
@@ -22,6 +23,7 @@ _OF_CHEST = frozenset(
     }
 )  # fmt: skip
 _LISTED: frozenset[Kind] = frozenset({"place", "anatomy", "comma", "and", "alternative"})
+_LIMIT = Sense("word", code="assessment_limitations")
 _UNCERTAIN, _DOUBTED, _UNKNOWN = Sense("open", "list"), Sense("deny", "list", "t"), Sense("other")
 
 
@@ -40,6 +42,12 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
                 units[at - 1].become(_UNKNOWN)
             if unit.form == "differential":
                 _differential_of(units, at)
+        elif unit.kind in ("deny", "deny after") and _of_a_part(units, at):
+            unit.become(_LIMIT)
+        elif unit.sense.name == "setting" and any(
+            one.kind.startswith("open") for one in units if one is not unit
+        ):
+            unit.become(_UNKNOWN)
         elif unit.kind in ("and", "alternative"):
             _share_noun(units, at, text, lexicon)
 
@@ -94,6 +102,17 @@ def _differential_of(units: list[Unit], at: int) -> None:
                 units[at].become(_UNKNOWN)
                 units[place].become(_UNCERTAIN)
             return
+
+
+def _of_a_part(units: list[Unit], at: int) -> bool:
+    """Whether a denial is about the end of a device ("the tip of the tube is not seen"): it is there."""
+    before = units[at + 1 : at + 2] if units[at].kind == "deny" else reversed(units[:at])
+    for unit in before:
+        if unit.sense.name == "part":
+            return True
+        if unit.kind == "break" or (unit.kind == "finding" and unit.code != _DEVICE):
+            return False
+    return False
 
 
 def _share_noun(units: list[Unit], at: int, text: str, lexicon: ReportLexicon) -> None:

@@ -67,7 +67,9 @@ def read_sentence(
     mark_asides(units)
     mark_scopes(units)
     found = Phrases(units).drafts
-    drafts = [draft for draft in found if draft.unit.sense not in POINTERS]
+    drafts = [
+        draft for draft in found if draft.unit.sense not in POINTERS and not _said_otherwise(draft, found)
+    ]
     pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
     if not drafts and (pointer is None or not pointer.words):
         drafts = _conclusion(units, section) or _limits(units)
@@ -125,6 +127,18 @@ def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
         return []
     said[0].become(_NORMAL_CHEST)
     return [Draft(said[0], [], [])]
+
+
+def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:
+    """Whether a denied size is a part of what else is said of the finding: "cannot exclude small effusion,
+    but no large effusion" is one statement.
+    """
+    sized = bool(draft.unit.denied) and any(word.code == "measurement" for word in draft.words)
+    return sized and any(
+        other.unit.sense == draft.unit.sense and not other.unit.denied
+        and {*draft.places} <= {*other.places, *(unit for group in other.groups for unit in group)}
+        for other in others
+    )  # fmt: skip
 
 
 def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:

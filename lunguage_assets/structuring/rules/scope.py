@@ -9,6 +9,7 @@ _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
 _JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 _ENDS_OF_ITEM: frozenset[Kind] = frozenset({"finding", "and", "comma", "alternative", "break", "copula"})
 _ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
+_BETWEEN_STATEMENTS = frozenset({"break", "comma", "deny", "deny after", "ended", "and", "with"})
 _PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
 _MODALS = frozenset({"may", "might", "could", "would"})
 _OF_THE_PLACE = frozenset({"likely", "most", "more", "perhaps", "maybe", *_MODALS})
@@ -80,7 +81,7 @@ def _deny_backward(units: list[Unit]) -> None:
         if unit.aside:
             continue
         if unit.kind == "deny after" or (unit.kind == "deny" and _answers(units, at)):
-            _deny(units, _list_before(units, at), unit.code)
+            _deny(units, _with_sign(units, _list_before(units, at)), unit.code)
         elif unit.kind == "deny" and _dismisses(units, at):
             _deny(units, _list_before(units, at, of_hedge=True)[:1], unit.code)
         elif unit.kind == "ended":
@@ -155,7 +156,7 @@ def _open(units: list[Unit], at: int) -> None:
     reached = list(_list_after(units, at))
     if reached:
         for place in reached:
-            units[place].open = not _is_known(units, place)
+            units[place].open = not (_is_known(units, place) or _is_gone(units[place]))
         return
     following = units[at + 1] if at + 1 < len(units) else None
     ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
@@ -306,17 +307,43 @@ def _deny(units: list[Unit], places: list[int], how: str) -> None:
 
 def _end(units: list[Unit], at: int) -> None:
     """What has gone: what stands before, else what follows ("resolved left effusion")."""
-    before = [] if units[at].before else _list_before(units, at)
+    before = [] if units[at].before else _with_sign(units, _list_before(units, at))
     if not before:
+        explained = False
         for place in range(at + 1, len(units)):
-            if units[place].kind == "finding":
-                before = [place]
-                break
-            if units[place].kind in ("break", "comma", "copula"):
+            if units[place].kind == "finding" and (explained or not before):
+                before.append(place)
+                explained = False
+            elif units[place].kind in ("open", "link"):
+                explained = bool(before)
+            elif units[place].kind in ("break", "comma", "copula", "finding"):
                 break
     _deny(units, before, "d")
     for place in before:
         units[place].past = units[at]
+
+
+def _is_gone(unit: Unit) -> bool:
+    """Whatever it may have been: "suspected pneumonia has resolved"."""
+    return unit.past is not None and unit.past.kind == "ended"
+
+
+def _with_sign(units: list[Unit], found: list[int]) -> list[int]:
+    """Findings that are gone, and the sign that the last of them explains: "the opacity concerning for
+    pneumonia has cleared" leaves neither.
+    """
+    explains = False
+    for place in range(min(found, default=0) - 1, -1, -1):
+        unit = units[place]
+        if unit.kind == "finding":
+            return [*found, place] if explains else found
+        if unit.kind in ("open", "link"):
+            explains = True
+        elif unit.kind == "break" and unit.form in ("that", "which"):
+            continue
+        elif unit.kind in _BETWEEN_STATEMENTS or (unit.kind == "copula" and unit.form not in _THEN):
+            break
+    return found
 
 
 def _alternatives(units: list[Unit], at: int) -> None:

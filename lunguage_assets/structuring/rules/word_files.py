@@ -67,6 +67,7 @@ class Open(WordGroup):
 
 
 class Advice(WordGroup):
+    moves: list[str]
     verbs: list[str]
     aims: list[str]
     exams: list[str]
@@ -87,6 +88,8 @@ class ScopeFile(WordGroup):
     with_: list[str] = Field(alias="with")
     past: list[str]
     source: list[str]
+    parts: list[str]
+    settings: list[str]
     advice: Advice
     conditions: list[str]
     somebody_else: list[str]

@@ -68,6 +68,31 @@ def test_a_denial_reaches_over_its_list(sentence, expected):
     _check(sentence, expected)
 
 
+@pytest.mark.parametrize(("sentence", "expected"), _cases("parts_of_devices"))
+def test_a_device_whose_end_is_not_seen_is_there(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("moves"))
+def test_advice_to_move_a_device_is_no_doubt_about_it(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("gone"))
+def test_what_has_gone_takes_its_explanation_along(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("settings"))
+def test_a_clinical_setting_is_no_place_and_leaves_open_what_nothing_else_does(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("one_statement"))
+def test_a_denied_size_beside_a_statement_is_a_part_of_it(sentence, expected):
+    _check(sentence, expected)
+
+
 @pytest.mark.parametrize(("sentence", "expected"), _cases("denials_end"))
 def test_a_denial_ends_where_something_else_is_stated(sentence, expected):
     _check(sentence, expected)
