@@ -11,13 +11,19 @@ written but the picture and counts of errors by kind: never text, never a report
 `F1` over all diagnoses is macro (mean of the diagnoses) and micro (all decisions together), with 95%
 intervals from resampled reports. AUROC and Brier score use p, and 0 for what is not mentioned. Hedged
 statements are sorted by p into fifths: the share that people coded should rise with p.
+
+With `--recombined N` the sentences of the reports are put into new company instead: N reports go through a
+whole `lunguage run` under the defaults, in a temporary home, and the studies that a rule set aside are
+counted. There should be none.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -326,6 +332,24 @@ def report(compared: Compared, resamples: int) -> str:
     )
 
 
+def recombined_run(collection: pd.DataFrame, reports: int) -> str:
+    """Run `reports` reports of sentences in new company to the release; says what was set aside."""
+    import duckdb
+
+    from lunguage_assets.structuring.text.recombined import pools_of, recombined
+
+    with tempfile.TemporaryDirectory() as folder:
+        home, file = Path(folder) / "home", Path(folder) / "reports.csv"
+        texts = enumerate(recombined(pools_of(collection["report"]), reports))
+        rows = [(f"s{number:08d}", text) for number, text in texts]
+        pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(file, index=False)
+        command = ["run", "--home", str(home), "--data", str(file), "--batch", "recombined"]
+        subprocess.run([sys.executable, "-m", "lunguage_assets.cli.main", *command], check=True)
+        with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
+            aside = tables.sql("SELECT step, rule, count(*) AS rows FROM set_aside GROUP BY ALL").df()
+    return f"{reports} reports in new company, set aside: {'none' if aside.empty else aside.to_string()}"
+
+
 def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -334,8 +358,14 @@ def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
     options.add_argument("--picture", type=Path, default=None, help="PNG of the hedged statements")
     options.add_argument("--errors", type=Path, default=None, help="counts of errors by kind, as CSV")
     options.add_argument("--resamples", type=int, default=2000)
+    options.add_argument(
+        "--recombined", type=int, default=0, metavar="N", help="run N reports in new company"
+    )
     chosen = options.parse_args(arguments)
     collection = read_collection(chosen.file)
+    if chosen.recombined:
+        print(recombined_run(collection, chosen.recombined))
+        return
     compared = compare(collection, reader(collection))
     print(report(compared, chosen.resamples))
     if chosen.picture is not None:

@@ -1,0 +1,55 @@
+"""Sentences that never met before go through a whole run: nothing stops it, and no study is set aside."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from commands import lunguage
+from hard_sentences import hard_sentences
+
+from lunguage_assets.sample.raw_delivery import write_raw_sample
+from lunguage_assets.structuring.text.recombined import Pools, pools_of, recombined
+
+REPORTS = 20_000 if os.environ.get("CI") else 2_000
+PER_REPORT = 4
+
+
+def pools(folder: Path) -> Pools:
+    """Sentences of invented raw reports, and hard ones in findings and impression beside them."""
+    write_raw_sample(folder / "raw", folder / "truth", reports=200, seed=3)
+    found = pools_of(pd.read_csv(folder / "raw" / "reports.csv")["report"])
+    hard = hard_sentences()
+    parts = [hard[begin : begin + PER_REPORT] for begin in range(0, len(hard), PER_REPORT)]
+    return {code: [*known, *(parts if code != "hist" else [])] for code, known in found.items()}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which the recombined reports went all the way, on the published scale."""
+    folder = tmp_path_factory.mktemp("new_company")
+    delivery = folder / "delivery"
+    delivery.mkdir()
+    reports = recombined(pools(folder), REPORTS)
+    rows = [(f"s{number:08d}", text) for number, text in enumerate(reports)]
+    pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(delivery / "reports.csv", index=False)
+    home = folder / "home"
+    home.mkdir(mode=0o700)
+    (home / "settings.toml").write_text('[explicit]\nruler = "published"\n')
+    done = lunguage(home, "run", "--data", delivery, "--batch", "new")
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+def test_no_study_in_new_company_is_set_aside(home: Path) -> None:
+    with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
+        found = tables.execute("SELECT step, rule, study_id, finding_ids FROM set_aside").fetchall()
+    assert found == []
+
+
+def test_every_report_in_new_company_is_in_the_release(home: Path) -> None:
+    (studies,) = (home / "release" / "panel").glob("v*/restricted/studies.csv")
+    assert len(pd.read_csv(studies)) == REPORTS
