@@ -142,7 +142,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("deduplicated_findings",),
         (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
         ("merge settings", "encoder", "blacklist", "statements"),
-        code="4",
+        code="5",
     ),
     "expansion": Recipe(
         ("pathway_matches", "expansions"),

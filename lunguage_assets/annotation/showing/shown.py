@@ -262,7 +262,7 @@ class _Rows:
         elif row["p_source"] == "none":
             yield "stated with doubt, but in no words that say how much"
         elif row["p_source"] == "alternative":
-            yield f"one of the alternatives joined by “{row['phrase']}”, one of which is there"
+            yield f"one of several alternatives (“{row['phrase']}”), which share the probability of the list"
         else:
             yield f"hedged by “{row['phrase']}”" if row["phrase"] else "hedged, in no known phrase"
             yield _other_readers(row)

@@ -21,12 +21,11 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
 
     Definite findings have 1 or 0, tentative ones what `probabilities` (FITTED_PROBABILITIES) says; one
     without a row there has no information. Not in mode `paper`: the denial of a kind ("no large effusion")
-    becomes tentative, with the p of its qualifier; alternatives of a definite statement are raised.
+    becomes tentative, with the p of its qualifier; alternatives share what their list has.
     """
     names = ("finding_id", "p", "p_low", "p_high", "p_source", "phrases")
     fitted = {own: values for own, *values in values_of(probabilities, *names)}
-    joined: dict[tuple[str, str, int], list[Row]] = {}
-    hedged: set[tuple[str, str, int]] = set()
+    lists: dict[tuple[str, str, int], list[_Member]] = {}
     for row in rows:
         if row.status.startswith("d"):
             if (qualifier := qualifier_of(row)) is not None:
@@ -38,35 +37,59 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
             continue
         *believed, row.p_source, phrases = fitted.get(row.finding_id, (0.5, 0.0, 1.0, "none", ()))
         row.prob, row.p_low, row.p_high = map(rounded, believed)
-        if row.positive and row.mode != PAPER and not _connectors().isdisjoint(phrases):
-            sentence = row.study_id, row.section, row.sent_idx
-            joined.setdefault(sentence, []).append(row)
-            if not _connectors().issuperset(phrases):
-                hedged.add(sentence)
-    for sentence, alternatives in joined.items():
-        if sentence not in hedged:
-            _raise_alternatives(alternatives)
+        joined = not _connectors().isdisjoint(phrases)
+        if row.mode != PAPER and (joined or (row.positive and row.p_source == "none" and not len(phrases))):
+            member = row, frozenset(phrases) - _connectors(), joined
+            lists.setdefault((row.study_id, row.section, row.sent_idx), []).append(member)
+    for members in lists.values():
+        if any(row.positive and joined for row, _, joined in members):
+            _share(members)
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
 
 
-def _raise_alternatives(rows: Iterable[Row]) -> None:
-    """One of k alternatives is there: their probabilities sum to 1 or more, so none that nothing tells from
-    the others has less than 1/k.
+_Member = tuple[Row, frozenset[str], bool]
+"""A tentative row of a sentence with alternatives, its hedges beside the "or", whether it has the "or"."""
 
-    The lower end stays, because the report may have left an alternative out; the upper end is at least what
-    the others' lower ends leave.
+
+def _share(members: Sequence[_Member]) -> None:
+    """Make the probabilities of the alternatives of a sentence coherent: together they have at most 1, less
+    what a dismissed tail keeps ("A, B or, less likely, C").
+
+    Alternatives that nothing hedges but the "or" have exactly that, in equal parts: one of them is there. One
+    alone has another beside it that is no known finding. Hedged ones keep their fits while these are
+    coherent; else they share, in equal parts where their hedges are the same. The lower end stays below,
+    because the report may have left an alternative out; of unhedged ones the upper end is at least what the
+    others' lower ends leave.
     """
-    rows = list(rows)
-    least: dict[str, float] = {}
+    listed = [(row, hedges) for row, hedges, _ in members if row.positive]
+    believed, least = _by_name(row for row, _ in listed), {row.name: row.p_low for row, _ in listed}
+    tail = _by_name(row for row, _, joined in members if joined and not row.positive)
+    whole = 1.0 - sum(tail.values())
+    total, names = sum(believed.values()), len(believed)
+    hedged = any(hedges for _, hedges in listed)
+    if hedged and total <= whole:
+        return
+    if names == 1 and not tail:
+        if hedged or len(listed) > 1:
+            return
+        names = 2
+    alike = len({hedges for _, hedges in listed}) == 1
+    for row, _ in listed:
+        share = rounded(whole / names if alike else whole * believed[row.name] / total)
+        left = whole - sum(low for name, low in least.items() if name != row.name)
+        if share != row.prob:
+            row.prob, row.p_source = share, ALTERNATIVE
+        row.p_low = min(row.p_low, share)
+        row.p_high = rounded(max(row.p_high, share, 0.0 if hedged else left))
+
+
+def _by_name(rows: Iterable[Row]) -> dict[str, float]:
+    """The highest p of every finding; two rows of the same one are one alternative."""
+    believed: dict[str, float] = {}
     for row in rows:
-        least[row.name] = min(row.p_low, least.get(row.name, 1.0))
-    share = rounded(1.0 / len(least))
-    for row in rows:
-        if len(least) > 1 and row.prob < share:
-            left = 1.0 - sum(low for name, low in least.items() if name != row.name)
-            row.prob, row.p_high = share, rounded(max(row.p_high, share, left))
-            row.p_source = ALTERNATIVE
+        believed[row.name] = max(row.prob, believed.get(row.name, 0.0))
+    return believed
 
 
 @cache
