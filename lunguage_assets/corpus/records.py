@@ -30,13 +30,15 @@ from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, damaged
 
-LINES_PER_RECORD = 20_000
-"""A record of more physical lines has an unclosed quote: the longest report is a few hundred lines."""
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
 _LINE_LIMIT = 2 * _CELL_LIMIT
 """Characters of a physical line; a longer one is cut there, and its record is broken."""
+_LINES_PER_RECORD = (20_000, 1_000_000)
+"""Least and most physical lines that are looked through for the end of a record: fewer with each that has
+none, else a file of many would be read as many times. The longest report is a few hundred lines.
+"""
 _SHOWN_OF_LARGE = 20_000
 _ROWS_AT_ONCE = 1_000
 """Rows of a Parquet file that are unpacked together: a long text that repeats takes next to no room there."""
@@ -150,7 +152,7 @@ def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pat
 
 
 class _Swallowed(Exception):
-    """The record ran into the next one, or has more lines than any report."""
+    """The record ran into the next one, or is longer than any report."""
 
 
 class _Lines:
@@ -162,6 +164,7 @@ class _Lines:
         self._returned: deque[str] = deque()
         self._file = path.name
         self.taken: list[str] = []
+        self.limit = _LINES_PER_RECORD[1]
         self.start: re.Pattern[str] | None = None
         """Pattern of the first line of a record; no further line of a record may match it."""
         self.damaged = False
@@ -171,7 +174,7 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
-        if len(self.taken) > LINES_PER_RECORD:
+        if len(self.taken) > self.limit:
             raise _Swallowed
         try:
             line = self._returned.popleft() if self._returned else self._text.readline(_LINE_LIMIT)
@@ -225,6 +228,7 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
         taken = lines.taken
         if unclosed:
             reader = csv.reader(lines, strict=True)
+            lines.limit = max(_LINES_PER_RECORD[0], lines.limit // 2)
             begins = lines.start is not None and lines.start.match(taken[0])
             if too_large and (begins or len(taken) == 1):
                 yield _too_large(number, lines)

@@ -103,7 +103,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("structured_findings", of_texts=True),
         ),
         reads=("delivery", "corpus settings", "terms"),
-        code="2",
+        code="3",
     ),
     "extraction": Recipe(
         ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), code="2", asks_judges=True

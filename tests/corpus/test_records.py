@@ -135,6 +135,13 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: P
     assert "Secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("study", ["s50000001", "of another form"])
+def test_a_cell_of_many_line_breaks_is_a_cell(tmp_path: Path, study: str) -> None:
+    cell = "above" + "\n" * 200_000 + "below"
+    text = f'row,subject_id,study_id,text\n1,p10000001,{study},"{cell}"\n2,p10000001,{study},good\n'
+    assert [record.values[3] for record in read(tmp_path, text)] == [cell, "good"]
+
+
 def test_a_broken_record_of_several_lines_is_one_record(tmp_path: Path) -> None:
     text = HEADER + line(1, '"A long text,\nwith, commas\nand ""quotes"" and" more') + line(2)
     records = read(tmp_path, text)

@@ -14,7 +14,9 @@ from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.vocabulary import plain
 
 BARE = "~"
-_NUMBER = re.compile(r"idx\s*(\d+)", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"\bidx[\s:=#._-]*(\d+)(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII)
+"""Also `(idx: 7)`, `idx7.0`, and behind a name without a comma."""
+_DIGITS = re.compile(r"[\s(\[]*\d+(?:\.0+)?[\s)\]]*", re.ASCII)
 _NO_ROW = -1
 """A number that no row has."""
 
@@ -66,10 +68,10 @@ def parse_references(cell: str) -> list[WrittenReference]:
     for token in map(clean, cell.split(",")):
         if not token:
             continue
-        number = _NUMBER.fullmatch(token)
-        if number is None:
-            pending.append(token)
-        else:
+        number = _NUMBER.search(token)
+        if name := token[: number.start()].rstrip(" ([") if number else token:
+            pending.append(name)
+        if number:
             digits = number.group(1)
             references.append(WrittenReference(tuple(pending), int(digits) if len(digits) <= 15 else _NO_ROW))
             pending = []
@@ -133,4 +135,6 @@ class StudyReferences:
 
 
 def _bare(name: str, reason: str) -> Resolved:
+    if _DIGITS.fullmatch(name):
+        return Resolved("", "", "number-without-name")
     return Resolved(BARE + name, name, reason)

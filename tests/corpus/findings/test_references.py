@@ -127,6 +127,22 @@ def test_references_never_leave_the_study(deliver: Deliver) -> None:
     assert (tokens, notes) == (["~opacity"], {"dangling-reference"})
 
 
+@pytest.mark.parametrize("number", ["idx3", "(idx: 3)", "idx3.0", "IDX_3", "[idx 3.00]", "idx#3"])
+def test_however_a_number_is_spelled_it_is_one(deliver: Deliver, number: str) -> None:
+    rows = [row(1, ent_idx="3"), row(2, ent_idx="4")]
+    for cell in (f"opacity, {number}", f"opacity {number}"):
+        assert evidence(deliver, cell, *rows) == ([f"{STUDY}:1"], set())
+    assert evidence(deliver, number, *rows) == ([], {"number-without-name"})
+
+
+@pytest.mark.parametrize("number", ["7", "7.0", "(7)"])
+def test_digits_alone_are_no_name(deliver: Deliver, number: str) -> None:
+    """A published number is one of the rows' new numbers, and would point to a row."""
+    assert evidence(deliver, number, row(1)) == ([], {"number-without-name"})
+    ribs = row(1, ent=f"ribs 6, {number}", normed_ent=f"ribs 6, {number}", ent_idx="3")
+    assert evidence(deliver, f"ribs 6, {number}, idx3", ribs) == ([f"{STUDY}:1"], set())
+
+
 NAME = st.sampled_from(["opacity", "left effusion", "haze", "tube"])
 
 
