@@ -273,7 +273,7 @@ def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictio
         if not (label.diagnoses or label.findings):
             problem = f"nothing states the label {label.name!r}"
             raise source.error(place, problem, "Give diagnoses or findings.")
-        listed = [(("diagnoses",), label.diagnoses)]
+        listed: list[tuple[tuple[str | int, ...], list[str]]] = [(("diagnoses",), label.diagnoses)]
         listed += [(("findings", n, "diagnoses"), one.diagnoses) for n, one in enumerate(label.findings)]
         for field, diagnoses in listed:
             for position, diagnosis in enumerate(diagnoses):

@@ -265,7 +265,9 @@ def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
         True,
         rounded(p if stated else 1.0 - p),
         _PREFERRED[status],
-        *map(rounded, (p, low, high)),
+        rounded(p),
+        rounded(low),
+        rounded(high),
         "none" if any(claim.p_source == "none" for claim in present) else strongest.p_source,
         True,
     )
