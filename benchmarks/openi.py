@@ -295,7 +295,7 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
     fracture &= labels.index.isin(surest.index.intersection(healed))
     taken = surest.loc[labels.index[fracture]]
     labels.loc[fracture, "source"] = "stated"
-    for name in ("status", "p"):
+    for name in ("status", "p", "p_source"):
         labels.loc[fracture, name] = taken[name].to_numpy()
     return labels.reset_index()
 

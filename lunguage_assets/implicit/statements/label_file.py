@@ -14,7 +14,7 @@ from typing import Literal
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.merging.refinements import NamedWords
+from lunguage_assets.implicit.merging.refinements import ListedWords
 from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
@@ -67,8 +67,8 @@ class Meaning:
     reads: Reading
     at: tuple[tuple[str, ...], ...] = ()
     not_at: tuple[tuple[str, ...], ...] = ()
-    described: NamedWords | None = None
-    not_described: NamedWords | None = None
+    described: ListedWords | None = None
+    not_described: ListedWords | None = None
 
     @property
     def placeless(self) -> bool:
