@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -12,12 +13,13 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 from small_homes import SmallHome, store_unchecked
 
-from lunguage_assets.current.recipes import STEP_OF
+from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.automation.conditions import Ready, _is_ready
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND
 from lunguage_assets.orchestration.checks.groups import CHECKS
 from lunguage_assets.orchestration.checks.look import Found, Look
+from lunguage_assets.structuring.rows import StructuredRows, StructuredTables
 from lunguage_assets.tables import TABLES
 
 REPORTS = {
@@ -209,3 +211,35 @@ def test_every_step_of_raw_reports_stands_before_the_findings_in_the_lineage(tex
     parents = {key.to_user_string() for key in graph.get(dg.AssetKey("findings")).parent_keys}
     assert {"report_texts", "structured_findings"} <= parents
     assert {graph.get(dg.AssetKey(name)).group_name for name in parents & set(STEP_OF)} == {"text"}
+
+
+def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_sentences_are_unread(
+    text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = table(text_home, "lunguage_plus_plus")
+    study = before["study_id"].iloc[0]
+    honest = StructuredRows.tables
+
+    def broken(self: StructuredRows) -> StructuredTables:
+        made = honest(self)
+        rows = made.structured_findings
+        theirs = rows["study_id"] == study
+        return replace(made, structured_findings=rows.assign(status=rows["status"].mask(theirs, "planted")))
+
+    monkeypatch.setattr(StructuredRows, "tables", broken)
+    keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"}
+    for step in ("structuring", "intake", "extraction", "fitting", "merging", "expansion", "resolution"):
+        tables = RECIPES[step].tables
+        place = {dimension: keys[dimension] for dimension in PARTITIONED_BY[tables[0]]}
+        text_home.make(tables, place if len(place) > 1 else "raw")
+    (aside,) = table(text_home, "set_aside").to_dict("records")
+    assert (aside["study_id"], aside["step"]) == (study, "structuring")
+    assert "planted" not in str(aside)
+    assert set(table(text_home, "findings")["study_id"]) == set(before["study_id"]) - {study}
+    assert study in set(table(text_home, "reports")["study_id"])
+    sentences = table(text_home, "sentence_accounts")
+    assert "findings" not in set(sentences.loc[sentences["study_id"] == study, "account"])
+    assert found(text_home, "sentences_accounted").passed
+    accounts = table(text_home, "accounting").set_index("study_id")
+    assert accounts["balanced"].all()
+    assert accounts.loc[study, "rows_out"] == 0
