@@ -141,8 +141,8 @@ RECIPES: Mapping[str, Recipe] = {
     "merging": Recipe(
         ("deduplicated_findings",),
         (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
-        ("merge settings", "encoder", "blacklist", "statements"),
-        code="5",
+        ("merge settings", "encoder", "blacklist", "statements", "labels"),
+        code="6",
     ),
     "expansion": Recipe(
         ("pathway_matches", "expansions"),
@@ -202,7 +202,6 @@ RECIPES: Mapping[str, Recipe] = {
             *_side("resolution_log"),
         ),
         ("pathways", "labels", "statements"),
-        code="2",
         on_request=True,
         by_query=True,
     ),
@@ -214,7 +213,7 @@ RECIPES: Mapping[str, Recipe] = {
             *_side("resolution_log"),
         ),
         ("labels", "statements", "outcomes", "anchors"),
-        code="3",
+        code="2",
         on_request=True,
         by_query=True,
     ),

@@ -130,9 +130,9 @@ How to read a picture, from the left: the diagnosis; the situations in which a p
 finding, views of the study) with the pathway's id; what it implies there, with place and attributes. A
 sub-finding that is itself a diagnosis (same colour as the first box) is followed to its leaves. What it does
 not show in every situation is marked *SOMETIMES*; its own picture says when. *Absent* findings are implied to
-be missing. A generated row takes over certainty, place and attributes of its parent; absent findings take the place
-only. Symptoms are never generated from a film: they are linked where the report states them. What keeps a
-sub-finding from being implied in a report (`unless`), and what lies somewhere else than its diagnosis
+be missing. A generated row takes over certainty, place and attributes of its parent; absent findings take the
+place only. Symptoms are never generated from a film: they are linked where the report states them. What keeps
+a sub-finding from being implied in a report (`unless`), and what lies somewhere else than its diagnosis
 (`inherits: false`), is in the file; mode `paper` heeds neither, and generates symptoms too.
 
 An edge means that experts put the probability of the sub-finding, given the diagnosis, above 0.8. It is not

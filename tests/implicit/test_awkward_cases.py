@@ -361,14 +361,14 @@ def test_several_spellings_of_one_diagnosis_end_as_one(through: Through) -> None
         [
             delivered("chf", "tp"),
             delivered("congestive heart failure"),
-            delivered("CHF", "tp", section="impr", severity="mild"),
+            delivered("CHF", "tp", section="impr", severity="severe"),
         ]
     )
     names = [ent for ent, _ in result.said()]
     assert names[0] == "congestive heart failure"
     assert sorted(names) == sorted(set(names))
     assert result.row("congestive heart failure")["prob"] == 1.0
-    assert result.row("congestive heart failure")["severity"] == "mild"
+    assert result.row("congestive heart failure")["severity"] == "severe"
     assert {status for _, status in result.said()} == {"dp", "dn"}
     assert set(result.log.loc[result.log["event"] == "merged", "finding_id"]) >= {
         f"s{STUDY}:0",

@@ -118,6 +118,7 @@ def test_the_sample_reaches_every_event_and_rule_of_the_log() -> None:
     log = pd.concat([outcome().resolution.log, resolved(done=as_the_paper()).resolution.log])
     assert set(zip(log["stage"], log["event"], log["rule"], log["source"], strict=True)) == {
         ("deduplicate", "merged", "same meaning", "original"),
+        ("deduplicate", "merged", "same statement", "original"),
         ("deduplicate", "excluded", "history section", "original"),
         ("expand", "already stated", "already stated", "expansion"),
         ("expand", "spoken against", "stated against", "expansion"),

@@ -172,6 +172,11 @@ def _asked(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Pairs:
     return asked
 
 
+def kept_apart(one: Row, other: Row, blacklist: Blacklist) -> bool:
+    """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
+    return _said(one, {}, blacklist).separated(_said(other, {}, blacklist), blacklist)
+
+
 def _said(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Wording:
     phrase = linearised(row)
     # the canonical forms say what an abbreviation hides: RUL is right and upper

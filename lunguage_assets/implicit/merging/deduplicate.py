@@ -2,12 +2,14 @@
 
 Nothing that the report says is rewritten. A positive and a negative never meet here: contradictions are left
 to `resolve.py`. The easy version, clustering by similarity in chains, let "lower lung" carry a right-sided
-finding over to the left; groups here are complete links.
+finding over to the left; groups here are complete links. What is stated again, at a wider place or by
+another name, is found in `restated.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +19,7 @@ from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import Compared, compared, phrases_of
 from lunguage_assets.implicit.merging.linking import complete_link
+from lunguage_assets.implicit.merging.restated import place_of, restated
 from lunguage_assets.implicit.rows import (
     BARE,
     PAPER,
@@ -27,6 +30,7 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     write_rows,
 )
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 from lunguage_assets.implicit.words import united_tokens
@@ -61,8 +65,15 @@ def deduplicate(
     found = compared(blocks, embedder, _apart(blacklist, settings), settings.merge_threshold)
     for block, candidates in zip(blocks, found, strict=True):
         for group in _groups(candidates):
-            _merge([(block[position], similarity) for position, similarity in group], blacklist)
+            similar = {block[position].finding_id: similarity for position, similarity in group}
+            rows_alike = [block[position] for position, _ in group]
+            _merge(rows_alike, min(rows_alike, key=claim_preference), blacklist, similar)
+    listed = load_label_list()
     for study in studies:
+        if settings.mode != PAPER:
+            for block in _blocks(study):
+                for same in restated(block, blacklist, listed):
+                    _merge_restated(study, same, blacklist, listed)
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, [row for study in studies for row in study])
 
@@ -124,24 +135,49 @@ def _groups(found: Compared) -> Iterator[list[tuple[int, float]]]:
         )
 
 
-def _merge(group: Sequence[tuple[Row, float]], blacklist: Blacklist) -> None:
-    """Merge a group, rows with their similarity, into its survivor, which takes over the others' references,
-    and the attributes that its own do not exclude.
+def _merge(
+    group: Sequence[Row], survivor: Row, blacklist: Blacklist, similar: Mapping[str, float | None]
+) -> None:
+    """Merge a group into its survivor, which takes over the others' references, and the attributes that its
+    own do not exclude.
 
-    It keeps its wording, place, sentence and probability.
+    It keeps its wording, sentence and probability. `similar` has the similarity of each row, by finding id.
     """
-    survivor = min((row for row, _ in group), key=claim_preference)
-    others = [row for row, _ in group if row is not survivor]
+    others = [row for row in group if row is not survivor]
     for row in others:
         unite_attributes(survivor, row, blacklist.separates_phrases)
     survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
     survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
-    survivor.merged_ids = tuple(sorted(row.finding_id for row in others))
-    for row, similarity in group:
-        if row is not survivor:
-            row.disposition = "merged"
+    ids = {own for row in others for own in (row.finding_id, *row.merged_ids)}
+    survivor.merged_ids = tuple(sorted(ids.union(survivor.merged_ids)))
+    for row in others:
+        row.disposition = "merged"
+        row.merged_into, row.merged_ids = survivor.finding_id, ()
+        row.merge_similarity = similar[row.finding_id]
+
+
+def _merge_restated(
+    study: Sequence[Row], group: Sequence[Row], blacklist: Blacklist, listed: LabelList
+) -> None:
+    """Merge rows that state the same thing.
+
+    Of equal claims the one that names a diagnosis survives, and it takes the narrowest place, of a denial the
+    widest.
+    """
+
+    def preference(row: Row) -> tuple[Any, ...]:
+        uninformed, claim, *rest = claim_preference(row)
+        return uninformed, claim, not listed.diagnosis(row), *rest
+
+    survivor = min(group, key=preference)
+    at = place_of(survivor, group)
+    location, parts = at.location, at.location_parts
+    _merge(group, survivor, blacklist, dict.fromkeys(row.finding_id for row in group))
+    survivor.location, survivor.location_parts = location, parts
+    moved_on = {row.finding_id for row in group if row is not survivor}
+    for row in study:
+        if row.merged_into in moved_on:
             row.merged_into = survivor.finding_id
-            row.merge_similarity = similarity
 
 
 def _move_references(study: Sequence[Row]) -> None:

@@ -165,7 +165,8 @@ def _log_of(study: Sequence[Row], linked: Sequence[_Link], resolver: StudyResolv
     for row in study:
         if row.merged_into is not None:
             survivor = resolver.stand_in(row.merged_into)
-            log.append(entry(row, "merged", "deduplicate", "same meaning", survivor_id=survivor))
+            rule = "same statement" if row.merge_similarity is None else "same meaning"
+            log.append(entry(row, "merged", "deduplicate", rule, survivor_id=survivor))
             log += _cells_kept_apart(row, by_id[row.merged_into])
         elif row.disposition == "excluded":
             log.append(entry(row, "excluded", "deduplicate", "history section"))

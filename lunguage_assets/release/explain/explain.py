@@ -215,7 +215,9 @@ class _Teller:
     def _absorbed(self, own: str) -> Iterator[str]:
         for other, row in self._stated.items():
             if row["merged_into"] == own:
-                yield f"{self.named(other)}: cosine {row['merge_similarity']:.3f} ({row['encoder']})"
+                cosine = row["merge_similarity"]
+                why = RULES["same statement"] if cosine is None else f"cosine {cosine:.3f} ({row['encoder']})"
+                yield f"{self.named(other)}: {why}"
         for event in self._log:
             if event["event"] == "merged" and event["stage"] == "resolve" and event["survivor_id"] == own:
                 why = f"{CONFLICTS[event['conflict_type']]}; {RULES[event['rule']]}"

@@ -45,6 +45,7 @@ NO_PATHWAY = {
 
 RULES = {
     "same meaning": "it says the same (deduplication)",
+    "same statement": "it states the same again, at a wider or narrower place or by another name",
     "history section": "history rows take no part",
     "already stated": "the report already states it",
     "rule 1: originals outrank expansions": "rule 1: what the report says outranks what is generated",

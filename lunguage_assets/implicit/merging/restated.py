@@ -1,0 +1,130 @@
+"""Rows that state the same thing again: in findings and impression, at a place and a narrower one, or by
+another name of one diagnosis (implicit.md section 2).
+
+Names, places and labels decide, no encoder: "effusion" and "left pleural effusion" are too far apart for one,
+and left and right too near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.candidates import kept_apart
+from lunguage_assets.implicit.merging.linking import complete_link
+from lunguage_assets.implicit.rows import Row, attribute_values
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList
+from lunguage_assets.implicit.statements.places import anatomy
+
+_REFINING_OF = attribute_values(REFINING)
+_TOLD_TWICE = {"find", "impr"}
+_SAME_PLACE, _SAME_STATUS = 0.5, 0.25
+
+
+def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> Iterator[list[Row]]:
+    """Groups of rows of a block that state the same thing, in report order.
+
+    A block is of one study, polarity and currency. In a group every row states the same as every other. A row
+    at a wide place that repeats one of several others joins one of its own status, or none.
+    """
+    told = [_Told(row, listed) for row in block]
+    again = {
+        (a, b)
+        for (a, one), (b, other) in combinations(enumerate(told), 2)
+        if one.states_the_same(other) and not kept_apart(one.row, other.row, blacklist)
+    }
+    partners: dict[int, set[int]] = {}
+    for a, b in again:
+        partners.setdefault(a, set()).add(b)
+        partners.setdefault(b, set()).add(a)
+    one_thing = {
+        number: all(pair in again for pair in combinations(sorted(others), 2))
+        for number, others in partners.items()
+    }
+    pairs = [
+        (a, b, told[a].nearness(told[b]))
+        for a, b in sorted(again)
+        if block[a].status == block[b].status or (one_thing[a] and one_thing[b])
+    ]
+    for numbers in complete_link(len(block), pairs):
+        yield [block[number] for number in numbers]
+
+
+def place_of(survivor: Row, others: Sequence[Row]) -> Row:
+    """The row whose place a survivor takes: the narrowest of a presence, the widest of a denial."""
+    at = survivor
+    for row in others:
+        inner, outer = (row, at) if survivor.positive else (at, row)
+        if lies_in(inner.location_parts, outer.location_parts) and not lies_in(
+            outer.location_parts, inner.location_parts
+        ):
+            at = row
+    return at
+
+
+def lies_in(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    """Whether a place lies in another one, and on no other sides: what is bilateral is not what is left."""
+    sides, wide = anatomy().place(inner).sides, anatomy().place(outer).sides
+    return bool(anatomy().covers(outer, inner)) and (not wide or wide == sides)
+
+
+class _Told:
+    """A row with what it says: its name, and the diagnoses that it means by another one."""
+
+    def __init__(self, row: Row, listed: LabelList) -> None:
+        self.row = row
+        self._diagnosis = listed.diagnosis(row)
+        place = ", ".join((row.location, *row.location_parts))
+        measured = f"{row.measurement}, {row.morphology}"
+        self._meant: dict[int, tuple[bool, frozenset[str], tuple[str, ...]]] = {}
+        """By label: present, refinements, place."""
+        for meaning in listed.diagnosing(row.name, row.ent, self._diagnosis):
+            reading = listed.read_as(meaning, row.status, measured)
+            if (
+                not listed.is_diagnosis(meaning.label)
+                or meaning.reads == "kind"
+                or reading is None
+                or not meaning.holds_at(place)
+            ):
+                continue
+            where = (row.location, *row.location_parts)
+            refined = listed.refinements(self._diagnosis, row.name, row.ent, where, _REFINING_OF(row))
+            parts = () if meaning.placeless else row.location_parts
+            self._meant[meaning.label] = (row.positive == reading, refined, parts)
+        meanings = listed.meanings(row.name, row.ent, self._diagnosis)
+        self._concludes = any(meaning.reads == "denial" for meaning in meanings)
+
+    def states_the_same(self, other: _Told) -> bool:
+        twice = {self.row.section, other.row.section} == _TOLD_TWICE
+        if not self.row.positive and not (twice and self.row.status == other.row.status):
+            return False
+        if self.row.name == other.row.name:
+            places = self.row.location_parts, other.row.location_parts
+            alike = _alike(*places)
+            if self._concludes:  # "no acute abnormality" of the pleura is not the one of the bones
+                return twice and self.row.ent == other.row.ent and places[0] == places[1]
+            return twice and (alike or self._nested(*places))
+        if self._diagnosis and other._diagnosis:
+            return False
+        for label in self._meant.keys() & other._meant.keys():
+            (present, refined, place), (there, also, where) = self._meant[label], other._meant[label]
+            if (present, refined) == (there, also) and (
+                _alike(place, where) or (twice and self._nested(place, where))
+            ):
+                return True
+        return False
+
+    def _nested(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        if self.row.positive:
+            return lies_in(one, other) or lies_in(other, one)
+        return bool(anatomy().covers(one, other) or anatomy().covers(other, one))
+
+    def nearness(self, other: _Told) -> float:
+        """The same place before a wider one, the same status before another."""
+        same_place = _alike(self.row.location_parts, other.row.location_parts)
+        return _SAME_PLACE * same_place + _SAME_STATUS * (self.row.status == other.row.status)
+
+
+def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return lies_in(one, other) and lies_in(other, one)
