@@ -19,7 +19,7 @@ from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
-from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
+from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, status_of
 from lunguage_assets.release.explain.marks import OUT, PAST, Piece, ReadSentence, ReadSpan, pieces, tone_of
 from lunguage_assets.tables import ATTRIBUTES
 
@@ -59,12 +59,9 @@ class ShownRow:
 
     @property
     def claim(self) -> str:
-        """`present`, `absent`, or `present?` where words leave it open."""
-        return (
-            self.status.replace("certainly ", "")
-            .replace("tentatively absent", "absent?")
-            .replace("tentatively present", "present?")
-        )
+        """`present`, `absent`, of a part of the body `normal`; `present?` where words leave it open."""
+        certainty, _, said = self.status.partition(" ")
+        return f"{said}?" if certainty == "tentatively" else said
 
     @property
     def believed(self) -> str:
@@ -219,7 +216,7 @@ class _Rows:
     def _side(self, row: _Record) -> str:
         said = f"in {_where(row)}" if row["source"] == "stated" else "implied"
         fate = f"kept, see {self._numbers[row['finding_id']]}" if "rule" not in row else row["event"]
-        return f"{STATUSES[row['status']]} {said} ({fate}{self._at(row) if 'rule' in row else ''})"
+        return f"{status_of(row)} {said} ({fate}{self._at(row) if 'rule' in row else ''})"
 
     def _row(self, row: _Record) -> ShownRow:
         children = tuple(map(self._row, self._children.get(row["finding_id"], ())))
@@ -241,7 +238,7 @@ class _Rows:
     def _as_shown(
         self, row: _Record, number: int, tone: str, where: str, lines: tuple[str, ...], **more: Any
     ) -> ShownRow:
-        title, status = titled(row["ent"], row["place"]), STATUSES[row["status"]]
+        title, status = titled(row["ent"], row["place"]), status_of(row)
         return ShownRow(number, row["finding_id"], title, tone, status, where, lines, **more)
 
     def _reasons(self, row: _Record) -> Iterator[str]:

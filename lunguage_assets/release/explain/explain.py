@@ -19,11 +19,11 @@ from lunguage_assets.release.explain.explain_wording import (
     P_SOURCES,
     RULES,
     SECTIONS,
-    STATUSES,
     attributes,
     interval,
     shown,
     stated_as,
+    status_of,
 )
 from lunguage_assets.release.explain.marked_study import marked_study, tone_of_row
 from lunguage_assets.release.explain.story import IN_RESULT, Passage, RowStory, StudyStory, passages
@@ -166,7 +166,7 @@ class _Teller:
                 "noted on reading": (f"{note['reason']}: {note['done']}" for note in notes),
             }
         )
-        title = f"{shown(stated_as(row))}: {STATUSES[row['status']]} ({row['status']}), {row['currency']}"
+        title = f"{shown(stated_as(row))}: {status_of(row)} ({row['status']}), {row['currency']}"
         idx = self._result[own]["idx"] if own in self._result else None
         fate, p = self._fate(own), (row["p_low"], row["prob"], row["p_high"])
         return RowStory(own, idx, title, fate, told, tone_of_row(row, fate), p)

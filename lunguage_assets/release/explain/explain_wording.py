@@ -5,15 +5,41 @@ decided in `explain.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.structuring.rules.lexicon import alternatives
+from lunguage_assets.structuring.rules.word_files import PlaceFile, read_words, word_file
+from lunguage_assets.tables import ATTRIBUTES, TERMS
 from lunguage_assets.tables import STATUSES as STATUS_CODES
 from lunguage_assets.tables.columns import MEANINGS
 
 SECTIONS = {"hist": "history", "find": "findings", "impr": "impression"}
 
 STATUSES = {code: MEANINGS[code] for code in STATUS_CODES}
+
+
+@cache
+def _forms() -> Vocabulary:
+    return Vocabulary.from_terms(TERMS.frame())
+
+
+@cache
+def _structures() -> frozenset[str]:
+    """Parts of the body, as findings are named."""
+    anatomy = read_words(word_file("places"), PlaceFile).anatomy
+    spellings = (spelling for name, others in anatomy.items() for spelling in (name, *others))
+    return frozenset(_forms().finding(one) for spelling in spellings for one in alternatives(spelling))
+
+
+def status_of(row: Mapping[str, Any]) -> str:
+    """The status of a row in words: lungs are normal, and not absent."""
+    said = STATUSES[row["status"]]
+    if _structures().isdisjoint({row.get("name", ""), _forms().finding(row["ent"])}):
+        return said
+    return said.replace("absent", "normal").replace("present", "abnormal")
+
 
 P_SOURCES = {
     "definitive": "stated without doubt",

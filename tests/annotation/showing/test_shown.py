@@ -151,3 +151,13 @@ def test_a_label_that_the_report_contradicts_has_no_p() -> None:
     for shown in (_terminal(both), read_page(shown_reports(lunguage_assets.read(both)))):
         assert "contradictory" in shown
         assert "nan" not in shown
+
+
+def test_a_part_of_the_body_is_normal_or_abnormal_and_a_finding_absent_or_present() -> None:
+    [report] = shown_reports(
+        lunguage_assets.read("The lungs are clear. Tortuous aorta. No effusion. Nodule.")
+    )
+    assert [row.claim for row in report.rows] == ["normal", "abnormal", "absent", "present"]
+    [report] = shown_reports(lunguage_assets.read("IMPRESSION: Negative."))
+    assert [row.status for row in report.rows] == ["certainly normal"]
+    assert "normal" in _terminal("IMPRESSION: The heart may be enlarged. The lungs are clear.")
