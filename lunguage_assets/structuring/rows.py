@@ -165,8 +165,8 @@ def _require_quotes(
         if any(first < 0 or not words or report.text[first:last] != words for first, last, words in spans):
             raise InvalidTable(
                 f"structured_findings, study {report.study_id}, sentence {sentence.section}:"
-                f"{sentence.number}, column {column}: a value is not what stands at its characters. Report this "
-                "structurer."
+                f"{sentence.number}, column {column}: a value is not what stands at its characters. "
+                "Report this structurer."
             )
 
 

@@ -65,13 +65,17 @@ class ShownRow:
 
     @property
     def believed(self) -> str:
-        """`0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or `≤ 0.44` of what is denied."""
+        """`0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is 1, or
+        as `≤ 0.44` of what is denied.
+        """
         if self.low == self.high:
             return f"{self.p:.0f}"
         if not self.is_bound:
             return f"{self.p:.2f} ({self.low:.2f} to {self.high:.2f})"
         if self.low == 0.0:
             return f"≤ {self.high:.2f}"
+        if self.p > 0.995:  # implied by what is certain: nothing is more than that
+            return f"{self.low:.2f} to {self.high:.2f}"
         return f"≥ {self.p:.2f} ({self.low:.2f} to {self.high:.2f})"
 
     @property
@@ -132,6 +136,8 @@ def shown_reports(annotation: Annotation) -> list[ShownReport]:
 
 
 _Record = dict[Any, Any]
+_IN_DOUBT = 0.5
+"""From this p on, nobody says that a label is denied ("no finding", beside a finding that is unlikely)."""
 
 
 def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> ShownReport:
@@ -153,11 +159,7 @@ def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> Sho
         tuple(rows.stated()),
         tuple(rows.left_out()),
         tuple(rows.contradictions()),
-        tuple(
-            (row["label"], row["source"], "" if pd.isna(row["p"]) else f"{row['p']:.2f}")
-            for row in parts["labels"]
-            if row["source"] != "unmentioned"
-        ),
+        tuple((row["label"], *_label(row)) for row in parts["labels"] if row["source"] != "unmentioned"),
         is_set_aside=bool(aside),
     )
 
@@ -276,6 +278,21 @@ class _Rows:
         """`, see 3`: the row that stands for it."""
         survivor = row["survivor_id"]
         return f", see {self._numbers[survivor]}" if survivor in self._numbers else ""
+
+
+def _label(row: _Record) -> tuple[str, str]:
+    """What is known of a label, and p in words: empty where the first says it, an interval of what is only a
+    bound.
+    """
+    if pd.isna(row["p"]):
+        return row["source"], ""
+    if row["source"] == "denied":
+        if row["p_high"] == 0.0:
+            return "denied", ""
+        said = "in doubt" if row["p_high"] >= _IN_DOUBT else "denied"
+        return said, f"at most {row['p_high']:.2f}" if row["p_is_bound"] else f"{row['p']:.2f}"
+    bound = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
+    return row["source"], bound if row["p_is_bound"] else f"{row['p']:.2f}"
 
 
 def titled(ent: str, place: str) -> str:

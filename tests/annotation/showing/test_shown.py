@@ -83,7 +83,7 @@ def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() ->
     shown = _terminal(HEDGED, 160)
     for words in ("may represent pneumonia", "hedged by “may represent”", "↳", "contradicts", "rule 2",
                   "views: pa, lateral", "pneumothorax", "pathway pulmonary_edema_1",
-                  "consolidation 1.00 (implied)"):  # fmt: skip
+                  "consolidation 0.80 to 1.00 (implied)"):  # fmt: skip
         assert words in shown, words
 
 
@@ -108,7 +108,12 @@ def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded() -> None
         assert "default-src &#39;none&#39;" in page
         assert not re.search(r"https?:|url\(|@import", page)
         assert "'onmouseover=alert(1)' {{ 7*7 }}" in tags.text
-        for words in ("hedged by “may represent”", "Contradicts", "Left out", "consolidation 1.00, implied"):
+        for words in (
+            "hedged by “may represent”",
+            "Contradicts",
+            "Left out",
+            "consolidation 0.80 to 1.00, implied",
+        ):
             assert words in tags.text, words
 
 
@@ -161,3 +166,28 @@ def test_a_part_of_the_body_is_normal_or_abnormal_and_a_finding_absent_or_presen
     [report] = shown_reports(lunguage_assets.read("IMPRESSION: Negative."))
     assert [row.status for row in report.rows] == ["certainly normal"]
     assert "normal" in _terminal("IMPRESSION: The heart may be enlarged. The lungs are clear.")
+
+
+def test_a_denial_of_a_kind_says_what_it_denies() -> None:
+    (report,) = shown_reports(lunguage_assets.read("FINDINGS: No large pleural effusion."))
+    assert (report.rows[0].claim, report.rows[0].lines[0]) == ("absent?", "denied is only what is “large”")
+
+
+def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None:
+    (report,) = shown_reports(lunguage_assets.read("FINDINGS: Heart size is normal. Cardiomegaly."))
+    assert len(report.contradictions[0].sides) == 2
+    assert report.contradictions[0].rule == "both stay"
+    assert ("cardiomegaly", "contradictory", "") in report.labels
+
+
+def test_no_label_is_denied_with_a_p_that_says_the_opposite_and_nothing_is_more_than_certain() -> None:
+    (report,) = shown_reports(lunguage_assets.read("FINDINGS: Pneumonia is unlikely. Possible edema. Copd."))
+    said = {label: (source, p) for label, source, p in report.labels}
+    assert said["no finding"] == ("denied", "")
+    assert said["pneumonia"][0] == "denied"
+    (report,) = shown_reports(lunguage_assets.read("FINDINGS: Cannot exclude pneumonia."))
+    (source, p) = next((source, p) for label, source, p in report.labels if label == "no finding")
+    assert source == "in doubt"
+    assert p.startswith("at most 0.")
+    (copd,) = shown_reports(lunguage_assets.read("FINDINGS: Copd."))[0].rows
+    assert all("≥ 1.00" not in row.reason and row.believed.endswith("to 1.00") for row in copd.implied)
