@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.background import Background
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.engine import GRACE_S, ask
@@ -100,12 +101,35 @@ class Asker:
 
 P = TypeVar("P")
 
+MANY = 10
+"""Answers of which one at least can be read, if the model is any use."""
+
+
+class NothingReadable(LunguageError):
+    """No answer of a model can be read."""
+
 
 class AskedModel(ABC, Generic[P]):
     """A slot with its prompts, asked by its asker; several threads may ask at once."""
 
     def __init__(self, asker: Asks, prompts: P, mode: Mode = "text") -> None:
         self._asker, self._prompts, self._mode = asker, prompts, mode
+        self._asked = self._read = 0
+
+    def _require_readable(self, readable: Sequence[bool]) -> None:
+        """Count whether answers could be read, all that this object got.
+
+        Raises:
+            NothingReadable: there are many, and none could.
+        """
+        self._asked += len(readable)
+        self._read += sum(readable)
+        if self._asked >= MANY and not self._read:
+            raise NothingReadable(
+                f"judge {self.key!r}: of {self._asked} answers none can be read; expected what the prompts "
+                "ask for. Look at its model, mode, parameters and prompts, or leave it out of the preset. "
+                "Where its service was at fault, name another $LUNGUAGE_LEDGER: this one keeps the answers."
+            )
 
     @property
     def key(self) -> str:

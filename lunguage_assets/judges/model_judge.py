@@ -40,13 +40,13 @@ class ModelJudge(AskedModel[Prompts]):
         """Phrases per question, in the questions' order.
 
         Raises:
-            LunguageError: see `Asker.ask`; what was answered is in the ledger.
+            LunguageError: see `Asker.ask`, or none of many answers can be read; what was answered is in the
+                ledger.
         """
         requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
-        return [
-            ExtractionAnswer(tuple(one.value or ()), one.valid, one.tries)
-            for one in self._asker.ask(requests, parse_phrase_list, may_wait=may_wait)
-        ]
+        settled = self._asker.ask(requests, parse_phrase_list, may_wait=may_wait)
+        self._require_readable([one.valid for one in settled])
+        return [ExtractionAnswer(tuple(one.value or ()), one.valid, one.tries) for one in settled]
 
     def compare(
         self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
@@ -56,6 +56,7 @@ class ModelJudge(AskedModel[Prompts]):
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
         settled: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
+        self._require_readable([one.valid for one in settled])
         return [ComparisonAnswer(one.value or "invalid", one.tries) for one in settled]
 
 

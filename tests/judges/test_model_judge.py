@@ -25,7 +25,7 @@ import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from loopback import TROUBLES, LoopbackServer, failing_share
 
-from lunguage_assets.judges.asker import Asker
+from lunguage_assets.judges.asker import MANY, Asker, NothingReadable
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import Prompts, load_prompts
@@ -116,6 +116,34 @@ def test_an_answer_that_is_no_label_is_invalid_after_five_tries_and_an_empty_lis
     unreadable = made(ledger, FakeModel(answer=lambda *_: reply("['single quotes']"))).extract(SENTENCES[1:2])
     assert (unreadable[0].phrases, unreadable[0].valid, unreadable[0].attempts) == ((), False, 5)
     judge.close()
+
+
+@pytest.mark.parametrize("task", ["extract", "compare"])
+def test_a_judge_of_whose_many_answers_none_can_be_read_is_an_error_that_names_it(
+    ledger: Ledger, task: str
+) -> None:
+    mute = made(ledger, FakeModel(answer=lambda *_: reply("I cannot say.")))
+
+    def ask(first: int, last: int) -> None:
+        if task == "compare":
+            ask_to_compare(mute, PAIRS[first:last])
+        else:
+            sentences = [f"Perhaps opacity {number}." for number in range(first, last)]
+            ask_to_extract(mute, [ExtractionQuestion("opacity", sentence) for sentence in sentences])
+
+    ask(0, MANY - 1)  # a fit asks in many rounds
+    with pytest.raises(NothingReadable, match=rf"judge 'one': of {MANY} answers none"):
+        ask(MANY - 1, MANY)
+
+
+def test_a_judge_of_whose_many_answers_one_can_be_read_goes_on(ledger: Ledger) -> None:
+    asked = PAIRS[0].sentence_1
+
+    def answer(request: Request, occurrence: int) -> Reply:
+        return reply("sentence_1" if asked in request.prompt.user else "I cannot say.")
+
+    answers = ask_to_compare(made(ledger, FakeModel(answer=answer)), PAIRS)
+    assert [one.valid for one in answers] == [True] + [False] * (len(PAIRS) - 1)
 
 
 def test_replicates_are_separate_answers(ledger: Ledger) -> None:

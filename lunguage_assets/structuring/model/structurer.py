@@ -45,7 +45,8 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         """One answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask`; what was answered is in the ledger.
+            LunguageError: see `Asker.ask`, or none of many answers can be read; what was answered is in the
+                ledger.
         """
         answers = {place: _without_asking(report) for place, report in enumerate(reports)}
         questions = {
@@ -66,6 +67,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
             # the second answer, unless it cannot be read, or more of it is refused than of the first
             if second is not None and (first is None or second.refused_share <= first.refused_share):
                 kept[place] = second
+        self._require_readable([one is not None for one in kept.values()])
         for place, one in kept.items():
             answers[place] = one.report if one is not None else unreadable(reports[place], "no answer")
         return [answer for answer in answers.values() if answer is not None]

@@ -27,6 +27,7 @@ from loopback_batches import BatchService
 from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.judges.asker import MANY, NothingReadable
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
 from lunguage_assets.judges.examination import examination
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -199,6 +200,15 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(ledger: Pa
         assert accounts.count(("unreadable", "no answer")) == 5
         assert accounts[1] == ("nothing stated", "section")
     assert (statistics(ledger)["attempts"], statistics(ledger)["invalid"]) == (4, 4)
+
+
+def test_a_structurer_of_whose_many_answers_none_can_be_read_is_an_error_that_names_it(ledger: Path) -> None:
+    with (
+        LoopbackServer(answer=lambda call: "I cannot say.") as server,
+        opened(configured("openai", server.url), ledger) as structurer,
+        pytest.raises(NothingReadable, match=f"judge '{structurer.key}'"),
+    ):
+        structurer.structure(reports(MANY))
 
 
 def invented(call: Call) -> str:
