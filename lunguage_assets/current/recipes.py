@@ -148,7 +148,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("pathway_matches", "expansions"),
         (Input("terms", side=True), Input("deduplicated_findings")),
         ("pathways", "labels", "statements"),
-        code="4",
+        code="5",
     ),
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside"),

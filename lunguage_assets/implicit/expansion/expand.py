@@ -286,8 +286,10 @@ class _StudyExpander:
 
     def _stating(self, child: _Child, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that state the child, however surely: by its name, or by another that means the same."""
+        named = self._listed.diagnosis(child)
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
-            if self._has_what_defines(row, edge) and (_near(row, child) or _gives_reason(row, parent)):
+            near = _near(row, child) or _gives_reason(row, parent) or (named and not row.location_parts)
+            if near and self._has_what_defines(row, edge):
                 yield row
         if child.positive:
             yield from self._meaning(child, edge, parent)

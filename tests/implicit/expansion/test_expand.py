@@ -266,7 +266,8 @@ def test_odd_characters_in_places_are_only_characters(location: str) -> None:
 
 
 def test_probabilities_of_children_are_bounds_on_presence() -> None:
-    outcome = run([said("consolidation", "tp", p=0.7), said("lobar pneumonia", location="x")])
+    rows = said("consolidation", "tp", p=0.7, location="y"), said("lobar pneumonia", location="x")
+    outcome = run(rows)
     opacity, loss = outcome.child(identity(0) + "/0"), outcome.child(identity(0) + "/1")
     assert (opacity["support"], opacity["prob"], opacity["p_low"], opacity["p_high"]) == (0.7, 0.7, 0.28, 1.0)
     assert loss["support"] == 0.7
@@ -341,6 +342,12 @@ def test_what_the_report_already_states_is_not_generated(other: Any, linked: boo
 def test_a_child_without_a_place_is_stated_by_the_finding_at_any_place() -> None:
     child = stated(said("opacity", location="left base"), parent=said("pneumonia"))
     assert child["linked_to"] == identity(1)
+
+
+def test_a_diagnosis_that_is_stated_without_a_place_is_not_generated_at_one() -> None:
+    outcome = run([said("COPD", "tp", p=0.6, location="upper lobes"), said("emphysema", section="impr")])
+    child = outcome.child(identity(0) + "/1")
+    assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
 
 
 def test_a_pericardial_effusion_does_not_state_the_pleural_effusion_of_an_edema() -> None:
