@@ -24,6 +24,9 @@ _OF_CHEST = frozenset(
 )  # fmt: skip
 _LISTED: frozenset[Kind] = frozenset({"place", "anatomy", "comma", "and", "alternative"})
 _LIMIT = Sense("word", code="assessment_limitations")
+_DEVICE = "OTH"
+_VIEWS = frozenset({"lateral", "chest", "thorax"})
+_EXAM, _AT = Sense("exam"), Sense("preposition")
 _UNCERTAIN, _DOUBTED, _UNKNOWN = Sense("open", "list"), Sense("deny", "list", "t"), Sense("other")
 
 
@@ -48,6 +51,10 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
             one.kind.startswith("open") for one in units if one is not unit
         ):
             unit.become(_UNKNOWN)
+        elif unit.sense.name == "part" and _is_before_place(units, at):
+            unit.become(_AT)
+        elif unit.form in _VIEWS and unit.kind in ("anatomy", "place") and _is_view(units, at):
+            unit.become(_EXAM)
         elif unit.kind in ("and", "alternative"):
             _share_noun(units, at, text, lexicon)
 
@@ -92,6 +99,16 @@ def _concerning_for(units: list[Unit], at: int) -> None:
             return
 
 
+def _is_view(units: list[Unit], at: int) -> bool:
+    """ "Views of the chest", "seen on the lateral": what was looked at, no place."""
+    if at < 2 or units[at - 1].kind != "preposition":
+        return False
+    if units[at].form != "lateral":
+        return units[at - 2].kind == "exam"
+    following = units[at + 1].kind if at + 1 < len(units) else ""
+    return units[at - 1].form == "on" and following not in ("place", "anatomy", "finding")
+
+
 def _differential_of(units: list[Unit], at: int) -> None:
     """ "The differential for the opacity includes edema": the opacity is there, what follows is open."""
     for place in range(at + 1, len(units)):
@@ -102,6 +119,12 @@ def _differential_of(units: list[Unit], at: int) -> None:
                 units[at].become(_UNKNOWN)
                 units[place].become(_UNCERTAIN)
             return
+
+
+def _is_before_place(units: list[Unit], at: int) -> bool:
+    """Whether a device's end stands right before its place ("PICC tip mid SVC")."""
+    following = units[at + 1].kind if at + 1 < len(units) else ""
+    return following in ("place", "anatomy") and any(known.code == _DEVICE for known in units[:at])
 
 
 def _of_a_part(units: list[Unit], at: int) -> bool:

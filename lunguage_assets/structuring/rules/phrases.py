@@ -20,12 +20,22 @@ _COURSE_OF = {
 """Of a finding, "has increased" is its course; of a part of the body, its size."""
 _JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 _PLACES: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
+_NEAR = frozenset(
+    {
+        "over", "overlying", "overlie", "overly", "overlapping", "projecting", "project", "projected",
+        "superimposed", "near", "adjacent", "along", "above", "below", "behind", "beneath", "under", "to",
+        "toward", "towards", "abutting", "approaching", "between",
+    }
+)  # fmt: skip
+"""Prepositions of what a finding lies beside."""
 _LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
 """Prepositions that are a part of the place: "5 cm above the carina"."""
 _ABNORMALITIES = frozenset({"acute cardiopulmonary abnormality", "abnormality"})
 _BONES = frozenset({"bones", "ribs", "spine", "clavicle", "scapula", "shoulder", "sternum", "humerus"})
 _ANYWHERE = _ABNORMALITIES | {"enlargement", "calcification", "mass", "nodule", "lesion", "cyst", "deformity"}
 """Findings that mean nothing without their organ: of a sub-heading, when they have none."""
+_NO_PLACES = frozenset({"heart size", "lung volumes"})
+"""What is measured, and where nothing lies."""
 _SIDES = frozenset({"left", "right", "bilateral"})
 _WITHIN_A_SIDE = frozenset(
     {
@@ -142,7 +152,10 @@ class Phrases:
         elif any(unit.kind == "finding" for unit in chunk):
             self._finding(chunk, kinds)
         elif heads or (any(unit.kind == "place" for unit in chunk) and not self._is_said(chunk, kinds)):
-            self._place([*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after)
+            near = bool(between) and between[-1].form in _NEAR
+            self._place(
+                [*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after, near=near
+            )
         elif not heads and "copula" not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         elif not heads and kinds <= {"open", "link"} and kinds and _is_joined_to_finding(after):
@@ -188,13 +201,13 @@ class Phrases:
         first = drafts[0]
         if kinds <= _JOINS and self._role == "side" and first.places:
             shared = first.places[1:] if all(unit.form in _SIDES for unit in self._topic) else []
-            other = Draft(first.unit, [*self._topic, *shared], held)
+            other = Draft(first.unit, _with_noun([*self._topic, *shared], first.places), held)
             first.words = [word for word in first.words if word not in held]
             first.places = _with_side(first.places, self._topic)
             drafts.insert(0, other)
         elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
             for draft in drafts:
-                if not self._labelled:
+                if not self._labelled and not any(unit.sense.name in _NO_PLACES for unit in self._topic):
                     draft.places = draft.places or self._topic
                 elif draft.unit.sense.name in _ANYWHERE:
                     draft.organ = self._topic
@@ -219,29 +232,42 @@ class Phrases:
             self._alternatives = []
         self._last = [*self._last, *drafts] if joined else drafts
         self.drafts += drafts
+        if self._described and not self._labelled:
+            self._topic = []
         self._subjects, self._described = [], []
         self._role = "finding"
 
-    def _place(self, chunk: list[Unit], kinds: set[Kind], after: _Step) -> None:
+    def _place(self, chunk: list[Unit], kinds: set[Kind], after: _Step, *, near: bool) -> None:
         places = [unit for unit in chunk if unit.kind in _PLACES]
         words = [unit for unit in chunk if unit.kind not in _PLACES]
         if chunk[-1] in words and self._last:  # "effusion on the left increased"
             chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)
         if "preposition" in kinds and self._last and self._role in ("finding", "place", "words"):
             for target in self._alternatives or self._last[-1:]:
+                if near and _lies_somewhere(target):
+                    self._role = "beside"
+                    continue
+                own = target.places is not self._topic or target.unit.code == _DEVICE
+                if not own and any(unit.kind == "anatomy" for unit in places):
+                    target.places = [unit for unit in target.places if unit.form in _SIDES]
                 if self._role == "place" and kinds & _JOINS and target.groups:
+                    target.groups[-1] = _with_noun(target.groups[-1], places)
                     target.groups.append(_with_side(places, target.groups[-1]))
                 elif not target.groups:
                     target.groups.append(places)
                 else:
                     target.groups[-1] = target.groups[-1] + places
                 target.words = target.words + words
-            self._role = "place"
+            self._role = "beside" if self._role == "beside" else "place"
+            return
+        if self._role == "beside" and kinds and kinds <= {*_JOINS, "preposition"} and not _is_subject(after):
             return
         joined = bool(kinds) and kinds <= _JOINS
         if self._role == "place" and joined and self._last and not _says(words) and not _is_subject(after):
             for target in self._alternatives or self._last[-1:]:
-                target.groups.append(_with_side(places, target.groups[-1] if target.groups else []))
+                before = target.groups[-1] if target.groups else []
+                target.groups[-1:] = [_with_noun(before, places)] if target.groups else []
+                target.groups.append(_with_side(places, before))
             return
         heads = [unit for unit in places if unit.kind == "anatomy"]
         held, self._held = self._held, []
@@ -350,6 +376,26 @@ def _with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
     if not within or any(unit.form in _SIDES for unit in places):
         return places
     return [*(unit for unit in before if unit.form in _SIDES and unit.code == places[0].code), *places]
+
+
+def _with_noun(places: list[Unit], joined: list[Unit]) -> list[Unit]:
+    """A place without a noun with that of the place joined to it ("the right mid and upper lung")."""
+    last = places[-1] if places else None
+    noun = joined[-1].noun if joined else None
+    if last is None or noun is None or last.noun is not None:
+        return places
+    within = last.form in _WITHIN_A_SIDE or last.form[0].isdigit() or last.form in _SIDES
+    return [*places, noun] if within else places
+
+
+def _lies_somewhere(draft: Draft) -> bool:
+    """Whether a finding has a place, of which what it projects over or is near to is no part."""
+    places = [*draft.places, *(unit for group in draft.groups for unit in group)]
+    return draft.unit.code != _DEVICE and any(
+        unit.kind == "anatomy" if unit.alone and unit.form not in _WITHIN_A_SIDE else unit.kind != "finding"
+        for unit in places
+        if unit.sense.name != "bones"
+    )
 
 
 def _is_subject(after: _Step) -> bool:

@@ -32,8 +32,8 @@ _OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
 """Normal of the trachea, a description of a fracture."""
 _EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
 """What stands before the examination itself in "on the prior CT"."""
-_DISTANCE = re.compile(r"\d+(?!st|nd|rd|th|\d)")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_SIDE = re.compile(r"\b(?:right|left|bilateral|both|rt|lt)", re.IGNORECASE)
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
 _LIMITS = "assessment_limitations"
@@ -199,7 +199,11 @@ def _name(unit: Unit, places: list[Unit]) -> str:
 
 
 def _is_told(draft: Draft, word: Unit) -> bool:
-    """Whether a word of a mention is an attribute; "normal" beside "enlarged" is none."""
+    """Whether a word of a mention is an attribute; "normal" beside "enlarged" is none, nor how far from a
+    place a finding lies.
+    """
+    if word.code == "placement":
+        return draft.unit.code == _DEVICE
     if word.kind != "normal":
         return True
     if draft.is_finding:
@@ -241,12 +245,11 @@ def _status(draft: Draft) -> str:
 
 
 def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
-    """Places as values, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
+    """Places as values, sides first, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
     values: list[Value] = []
     for unit in sorted(set(places), key=lambda known: known.begin):
-        apart = not values or _DISTANCE.match(values[-1].words)
-        if not apart and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
+        if values and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
             values[-1] = Span(values[-1].span.begin, unit.end).value(text)
         else:
             values.append(unit.value(text))
-    return tuple(values)
+    return tuple(sorted(values, key=lambda value: _SIDE.search(value.words) is None))

@@ -10,8 +10,12 @@ from lunguage_assets.structuring.rules.lexicon import ReportLexicon, Sense, Toke
 _UNKNOWN = Sense("other")
 _SIZE = Sense("word", code="measurement")
 _LEVEL = Sense("place")
-_DISTANCE = Sense("preposition")
-_FROM, _ABOUT = frozenset({"above", "below"}), frozenset({"approximately", "about"})
+_DISTANCE, _AWAY = Sense("word", code="placement"), Sense("preposition")
+_FROM, _ABOUT = (
+    frozenset({"above", "below", "from", "proximal", "distal"}),
+    frozenset({"approximately", "about"}),
+)
+_NOUNS = frozenset({"lobe", "lung", "zone", "field", "rib"})
 _LOOSE = frozenset({"of", "in", "from", "since", "than", "compared"})
 """Last words of a spelling that only lead on to the finding."""
 _IN_REQUEST, _IN_REPORT = Sense("open", "list"), Sense("aim")
@@ -34,10 +38,14 @@ class Unit:
 
     `denied` is "d" (absent), "t" (absent, with doubt) or ""; `open` whether the words leave it open; `past`
     the unit that makes it history; `before` whether it governs what follows ("resolution of"); `aside` why
-    it is not about the patient now.
+    it is not about the patient now; `noun` the last word of a place of several ("zone"); `alone` whether it
+    is one word.
     """
 
-    __slots__ = ("aside", "before", "begin", "code", "denied", "end", "form", "kind", "open", "past", "sense")
+    __slots__ = (
+        "alone", "aside", "before", "begin", "code", "denied", "end", "form", "kind", "noun", "open", "past",
+        "sense",
+    )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
         self.become(sense)
@@ -45,6 +53,8 @@ class Unit:
         self.denied = self.aside = ""
         self.open = self.before = False
         self.past: Unit | None = None
+        self.noun: Unit | None = None
+        self.alone = True
 
     def become(self, sense: Sense) -> None:
         self.sense, self.kind, self.code = sense, sense.kind, sense.code
@@ -82,9 +92,10 @@ def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, 
     end = _end_of_size(tokens, place) if _NUMBER.match(token.form) else place + 1
     if end == place + 1:
         return Unit(_UNKNOWN, token.form, token.begin, token.end), end
-    if end < len(tokens) and tokens[end].form in _FROM:
-        return Unit(_DISTANCE, tokens[end].form, token.begin, tokens[end].end), end + 1
     begin = tokens[place - 1].begin if place and tokens[place - 1].form in _ABOUT else token.begin
+    if end < len(tokens) and tokens[end].form in _FROM:
+        units.append(Unit(_DISTANCE, tokens[end].form, begin, tokens[end].end))
+        return Unit(_AWAY, "at", tokens[end].end, tokens[end].end), end + 1
     return Unit(_SIZE, token.form, begin, tokens[end - 1].end), end
 
 
@@ -109,7 +120,10 @@ def _in_context(
     elif token.form == "old" and place and tokens[place - 1].form in _AGE:
         sense = _UNKNOWN
     unit = Unit(sense, token.form, token.begin, final.end)
-    unit.before = final.form == "of"
+    unit.before, unit.alone = final.form == "of", final is token
+    if not unit.alone and sense.kind in ("place", "anatomy") and final.form in _NOUNS:
+        first = tokens[end - 2] if end - 2 > place and tokens[end - 2].form == "lung" else final
+        unit.noun = Unit(_LEVEL, final.form, first.begin, final.end)
     if sense.kind == "break" and final.form in ("was", "were"):
         unit.code = THEN
     if sense.kind == "ended":
