@@ -281,10 +281,23 @@ def _kind(
 
 
 def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
-    """Labels by the public functions of the package."""
+    """Labels by the public functions of the package. People code a fracture however old it is, so one that is
+    labelled as healed counts as a fracture here.
+    """
     from lunguage_assets import annotate
 
-    return annotate(frame[["study_id", "report"]]).labels
+    found = annotate(frame[["study_id", "report"]])
+    fractures = found.findings[(found.findings["name"] == "fracture") & (found.findings["status"] != "dn")]
+    surest = fractures.sort_values("p").drop_duplicates("study_id", keep="last").set_index("study_id")
+    labels = found.labels.set_index("study_id")
+    healed = labels.index[(labels["label"] == "benign or healed") & (labels["source"] == "stated")]
+    fracture = (labels["label"] == "fracture") & (labels["source"] == "unmentioned")
+    fracture &= labels.index.isin(surest.index.intersection(healed))
+    taken = surest.loc[labels.index[fracture]]
+    labels.loc[fracture, "source"] = "stated"
+    for name in ("status", "p", "p_source"):
+        labels.loc[fracture, name] = taken[name].to_numpy()
+    return labels.reset_index()
 
 
 def picture(fifths: pd.DataFrame) -> bytes:

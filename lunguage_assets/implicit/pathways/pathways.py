@@ -143,6 +143,10 @@ class PathwayDictionary:
                 return diagnosis
         return None
 
+    def naming(self, words: Sequence[str]) -> ListedWords:
+        """Cells that name one of the words; a negated word names nothing."""
+        return ListedWords(words, self._reader, plurals=False)
+
     def spelled_refinements(self, wordings: Sequence[str]) -> list[str]:
         """Refinements that the wordings are listed under ("long standing fracture" -> old)."""
         listed = (self._spellings.get(wording) for wording in wordings)

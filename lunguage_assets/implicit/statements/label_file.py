@@ -6,7 +6,7 @@ What a study says of a label is decided in `release/labels/labels.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Literal
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
+from lunguage_assets.implicit.merging.refinements import ListedWords
 from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
@@ -25,15 +26,18 @@ REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
-Reading = Literal["presence", "kind", "size", "denial"]
+Reading = Literal["presence", "kind", "size", "denial", "against"]
 
 
 class Findings(YamlMapping):
-    """Wordings that are a label, where, and how they are read."""
+    """Wordings and diagnoses that are a label, where, how described, and how they are read."""
 
-    names: list[str]
+    names: list[str] = []
+    diagnoses: list[str] = []
     at: list[str] = []
     not_at: list[str] = []
+    described: list[str] = []
+    not_described: list[str] = []
     reads: Reading = "presence"
 
 
@@ -44,7 +48,9 @@ class Label(YamlMapping):
     chexpert: str = ""
     diagnoses: list[str] = []
     findings: list[Findings] = []
+    instead_of: list[str] = []
     denied_by: list[str] = []
+    concluded_from: list[list[str]] = []
 
 
 class _LabelsFile(YamlMapping):
@@ -61,10 +67,17 @@ class Meaning:
     reads: Reading
     at: tuple[tuple[str, ...], ...] = ()
     not_at: tuple[tuple[str, ...], ...] = ()
+    described: ListedWords | None = None
+    not_described: ListedWords | None = None
 
     @property
     def placeless(self) -> bool:
         return bool(self.at) or self.reads in ("size", "denial")
+
+    def describes(self, cells: Sequence[str]) -> bool:
+        """Whether the wording and the attributes of a row admit this meaning."""
+        wanted = self.described is None or self.described.in_any(cells)
+        return wanted and (self.not_described is None or not self.not_described.in_any(cells))
 
     def holds_at(self, location: str) -> bool:
         """Whether the place of a row admits this meaning."""
@@ -95,8 +108,21 @@ class LabelList:
                 self._of_diagnosis.setdefault(plain(diagnosis), []).append(Meaning(number, "presence"))
             for entry in label.findings:
                 at, not_at = (tuple(map(tokens, places)) for places in (entry.at, entry.not_at))
+                words = (
+                    dictionary.naming(ws) if ws else None for ws in (entry.described, entry.not_described)
+                )
+                meaning = Meaning(number, entry.reads, at, not_at, *words)
                 for form in {vocabulary.finding(name) for name in entry.names}:
-                    self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
+                    self._of_name.setdefault(form, []).append(meaning)
+                for diagnosis in map(plain, entry.diagnoses):
+                    self._of_diagnosis.setdefault(diagnosis, []).append(meaning)
+        self.concluding = {
+            vocabulary.finding(name): (number, part)
+            for number, label in enumerate(labels)
+            for part, names in enumerate(label.concluded_from)
+            for name in names
+        }
+        """Of a normal structure: the label that it helps to conclude, and which part of it."""
         self.meanings = cache(self._meanings)
 
     @property
@@ -120,7 +146,20 @@ class LabelList:
     def of_wording(self, wording: str, place: str) -> frozenset[int]:
         """Labels that a finding in these words is at a place."""
         name = self._vocabulary.finding(wording)
-        return frozenset(one.label for one in self.meanings(name, wording, "") if one.holds_at(place))
+        found = (one for one in self.meanings(name, wording, "") if one.holds_at(place))
+        return frozenset(one.label for one in found if self._is_family(one))
+
+    def held(self, meanings: Sequence[Meaning], place: str, cells: Sequence[str]) -> Iterator[Meaning]:
+        """The meanings that a row has at its place and with its words; one that is instead of others
+        replaces them.
+        """
+        found = [one for one in meanings if one.holds_at(place) and one.describes(cells)]
+        replaced = {other for one in found for other in self.labels[one.label].instead_of}
+        return (one for one in found if self.labels[one.label].name not in replaced)
+
+    def _is_family(self, meaning: Meaning) -> bool:
+        """Whether what has this meaning is one with others of the label: what is healed is no kind of it."""
+        return meaning.reads not in ("denial", "against") and not self.labels[meaning.label].instead_of
 
     def is_diagnosis(self, label: int) -> bool:
         """Whether a label is one of the diagnoses, so that all its wordings mean one thing; else it is a
@@ -134,7 +173,7 @@ class LabelList:
         place = ", ".join((row.location, *row.location_parts))
         found: dict[int, bool] = {}
         for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
-            if meaning.reads != "denial" and meaning.holds_at(place):
+            if self._is_family(meaning) and meaning.holds_at(place):
                 reading = self.read_as(meaning, row.status, f"{row.measurement}, {row.morphology}")
                 if reading is not None and (row.status[1] == "p") == reading:
                     found[meaning.label] = meaning.placeless
@@ -181,7 +220,7 @@ class LabelList:
             status: of the row.
             measured: its measurement and morphology, comma-separated.
         """
-        if meaning.reads == "kind":
+        if meaning.reads in ("kind", "against"):
             return True if status[1] == "p" else None
         if meaning.reads != "size":
             return meaning.reads == "presence"
@@ -234,11 +273,18 @@ def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictio
         if not (label.diagnoses or label.findings):
             problem = f"nothing states the label {label.name!r}"
             raise source.error(place, problem, "Give diagnoses or findings.")
-        for position, diagnosis in enumerate(label.diagnoses):
-            if plain(diagnosis) not in dictionary.diagnoses:
-                problem = f"{diagnosis!r} is no diagnosis of pathways.yaml"
-                remedy = f"Name one of {', '.join(dictionary.diagnoses)}."
-                raise source.error((*place, "diagnoses", position), problem, remedy)
+        listed: list[tuple[tuple[str | int, ...], list[str]]] = [(("diagnoses",), label.diagnoses)]
+        listed += [(("findings", n, "diagnoses"), one.diagnoses) for n, one in enumerate(label.findings)]
+        for field, diagnoses in listed:
+            for position, diagnosis in enumerate(diagnoses):
+                if plain(diagnosis) not in dictionary.diagnoses:
+                    problem = f"{diagnosis!r} is no diagnosis of pathways.yaml"
+                    remedy = f"Name one of {', '.join(dictionary.diagnoses)}."
+                    raise source.error((*place, *field, position), problem, remedy)
+        for position, other in enumerate(label.instead_of):
+            if other not in names or other == label.name:
+                problem = f"{other!r} is no other label"
+                raise source.error((*place, "instead_of", position), problem, "Name another label.")
         for position, other in enumerate(label.denied_by):
             if other not in names or labels[names.index(other)].denied_by:
                 problem = f"{other!r} is no label that stands alone"

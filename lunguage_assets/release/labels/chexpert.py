@@ -35,8 +35,8 @@ def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
     for (study, number), about in said.items():
         name = listed.labels[number].chexpert
         if name == NO_FINDING:
-            decided = about.decided()
-            excluded[row[study]] |= decided is not None and decided.status != "dp"
+            decided, both = about.verdict()
+            excluded[row[study]] |= both or (decided is not None and decided.status != "dp")
         elif name and (claim := about.stated()) is not None:
             cells[row[study], _PLACE[name]] = _cell(claim)
         mentioned[row[study]] |= bool(about.present or about.denied)

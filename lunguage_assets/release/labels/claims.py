@@ -29,8 +29,6 @@ class Claim:
     refinements: frozenset[str] = frozenset()
     denies_only_more: bool = False
     """"No large effusion", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
-    by_other: bool = False
-    """Concluded from another label."""
     is_contested: bool = False
     """Whether the report states the opposite of the same place, in a row that resolution removed."""
     member: str = ""
@@ -55,8 +53,7 @@ class Claim:
 
     def disputes(self, claim: Claim) -> bool:
         """Whether the report says both."""
-        said = self.stated and claim.stated and not (self.by_other or claim.by_other)
-        return said and self._reaches(claim)
+        return self.stated and claim.stated and self._reaches(claim)
 
     def _reaches(self, claim: Claim) -> bool:
         """Whether this denial is about what the claim says, at its place."""
@@ -75,6 +72,8 @@ class Said:
 
     present: list[Claim] = field(default_factory=list)
     denied: list[Claim] = field(default_factory=list)
+    against: dict[str, Claim] = field(default_factory=dict)
+    """What is present and speaks against a label such as "no finding", by row."""
     past: bool = False
     both: bool = False
     """Whether a stated row was removed because the report states the opposite too."""

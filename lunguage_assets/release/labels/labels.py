@@ -13,6 +13,8 @@ A label asks whether something is present anywhere in the study, so the rules of
 - What the report calls resolved is absent now, and denied.
 - Present at one place is present: of the claims that are left the one with the highest support speaks for the
   label. Only when none is left is the label denied.
+- Whatever is found speaks against "no finding" (`_weigh_others`); what is calcified or healed is a label of
+  its own and does not.
 - Nothing said is nothing known: p is null, never 0. A past finding says nothing of the present.
 
 The easy version, the highest support of all rows of a label, lets "no left effusion" outweigh a possible
@@ -22,6 +24,7 @@ effusion on the right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +37,7 @@ from lunguage_assets.implicit.statements.label_file import (
     Meaning,
     is_borderline,
 )
-from lunguage_assets.implicit.statements.places import place_parts, says_resolved
+from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
 from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
 from lunguage_assets.release.labels.claims import Claim, Said
 from lunguage_assets.tables.labels import LABELS, WITH_IMPLIED
@@ -53,6 +56,7 @@ _COLUMNS = (
     "improved",
     "status",
     "currency",
+    "section",
     *REFINING,
 )
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
@@ -92,7 +96,7 @@ def what_is_said(
     for number, label in enumerate(listed.labels):
         others = [listed.names.index(name) for name in label.denied_by]
         if others:
-            _deny_by_others(said, number, others)
+            _weigh_others(said, number, others)
     return said
 
 
@@ -112,7 +116,8 @@ def _note_both(
     for study, own, name, parts in zip(*(column_values(gone, one) for one in names), strict=True):
         lost.add((study, name, place_parts(parts)))
         for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
-            if meaning.holds_at(", ".join(parts)):
+            whole = meaning.reads != "against" and meaning.described is None
+            if whole and meaning.holds_at(", ".join(parts)):
                 said.setdefault((study, meaning.label), Said()).both = True
     standing = rows[rows["study_id"].isin({study for study, _, _ in lost}) & (rows["source"] == "original")]
     won = {
@@ -129,27 +134,39 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
     """What the rows themselves say, before labels deny each other."""
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
     said: SaidOfLabels = {}
+    concluded: dict[tuple[str, int], dict[int, Claim]] = {}
     beliefs = zip(*(column_values(rows, name) for name in _BELIEF), strict=True)
     for values, belief in zip(
         zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
     ):
         study, own, name, ent, sent, location, parts, measurement, improved, status, currency = values[:11]
-        refining: tuple[str, ...] = values[11:]
+        section: str = values[11]
+        refining: tuple[str, ...] = values[12:]
         wording = name, ent, diagnosis.get(own, "")
         meanings = known.get(wording)
         if meanings is None:
             meanings = known[wording] = listed.meanings(*wording)
+        if section == "impr" and name in listed.concluding and status[1] == "n" and currency == "current dx":
+            label, part = listed.concluding[name]
+            if anatomy().covers(parts, ()):
+                concluded.setdefault((study, label), {}).setdefault(
+                    part, _claim(own, status, False, (), belief)
+                )
         taken: set[int] = set()
-        for meaning in meanings:
-            if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
+        for meaning in listed.held(
+            meanings, ", ".join((location, *parts)), (name, ent, measurement, *refining)
+        ):
+            if meaning.label in taken:
                 continue
             reading = listed.read_as(meaning, status, f"{measurement}, {refining[0]}")
             if reading is None:
                 continue
             taken.add(meaning.label)
+            if meaning.reads == "against" and currency != "current dx":
+                continue
             about = said.setdefault((study, meaning.label), Said())
             if status[1] == "p" and says_resolved(improved):
-                if meaning.reads == "kind":
+                if meaning.reads in ("kind", "against"):
                     continue
                 reading = reading != (meaning.reads == "presence")
             if currency != "current dx":
@@ -163,7 +180,13 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 ) or (meaning.reads == "size" and is_borderline(measurement))
                 if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
                     claim.member = name
-                about.add(claim)
+                if meaning.reads != "against":
+                    about.add(claim)
+                elif claim.stated:
+                    about.against[own] = claim
+    for (study, label), parts_of in concluded.items():
+        if len(parts_of) == len(listed.labels[label].concluded_from):
+            said.setdefault((study, label), Said()).add(min(parts_of.values(), key=lambda one: one.strength))
     return said
 
 
@@ -194,31 +217,60 @@ def _turned(p: float, low: float, high: float) -> tuple[float, float, float]:
     )
 
 
-def _deny_by_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
-    """What is present denies a label such as "no finding": P(label) is at most 1 - p of the most certain of
-    them.
-    """
+def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
+    """What is found speaks against a label such as "no finding" (implicit.md section 6)."""
     wanted = frozenset(others)
-    denials: dict[str, list[Claim]] = {}
+    against: dict[str, dict[str, Claim]] = {}
+    disputed: set[str] = set()
     for (study, label), about in said.items():
-        claim = about.decided() if label in wanted else None
-        if claim is not None and claim.present:
-            denial = Claim(
-                claim.finding_id,
-                _INVERTED[claim.status],
-                claim.stated,
-                claim.support,
-                claim.order,
-                *_turned(claim.p, claim.p_low, claim.p_high),
-                claim.p_source,
-                True,
-                by_other=True,
-            )
-            denials.setdefault(study, []).append(denial)
-    for study, claims in denials.items():
+        if label == number:
+            against.setdefault(study, {}).update(about.against)
+        elif label in wanted:
+            claim = about.stated()
+            if claim is not None and claim.p > 0.0:
+                against.setdefault(study, {})[claim.finding_id] = claim
+            elif about.verdict()[1]:
+                disputed.add(study)
+    for study in against.keys() | disputed:
         about = said.setdefault((study, number), Said())
-        for claim in claims:
-            about.add(claim)
+        own, others_of = about.decided(), list(against.get(study, {}).values())
+        if any(claim.present for claim in others_of) or (own is not None and others_of):
+            weighed = _weighed(own, others_of)
+            about.present, about.denied, about.both = [], [], False
+            about.add(weighed)
+            own = weighed
+        if own is not None and own.p > 0.0 and study in disputed:
+            about.present, about.denied, about.both = [], [], True
+
+
+def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
+    """A label with what speaks against it; `own` is what the report says of it in so many words.
+
+    What is present counts as independent, so p is the product of 1 - p; it is no more than 1 - p of what is
+    denied with doubt. The interval holds whatever depends on what.
+    """
+    strongest = max(others, key=lambda claim: (claim.p, -claim.order, claim.finding_id))
+    present = [claim for claim in others if claim.present]
+    p = (1.0 if own is None else own.p) * prod(1.0 - claim.p for claim in present)
+    p = min(p, 1.0 - strongest.p)
+    low = max(0.0, (0.0 if own is None else own.p_low) - sum(claim.p_high for claim in others))
+    high = min(1.0 if own is None else own.p_high, *(1.0 - claim.p_low for claim in others))
+    stated = own is not None and own.present and p >= 0.5
+    sure = any(claim.status == "dp" for claim in others) or (own is not None and own.status == "dn")
+    status = "dn" if sure else "tp" if stated else "tn"
+    decided = own if own is not None and stated else strongest
+    return Claim(
+        decided.finding_id,
+        status,
+        True,
+        rounded(p if stated else 1.0 - p),
+        _PREFERRED[status],
+        rounded(p),
+        rounded(low),
+        rounded(high),
+        "none" if any(claim.p_source == "none" for claim in present) else strongest.p_source,
+        True,
+    )
 
 
 _TOLD = (

@@ -26,7 +26,7 @@ _SIZED = frozenset(
     }
 )  # fmt: skip
 """Parts of which labels read the size; of all others "normal" is in the status alone."""
-_STRUCTURES = frozenset({"interstitial markings", "spinal curvature"})
+_STRUCTURES = frozenset({"interstitial markings", "spinal curvature", "vascular congestion"})
 """Findings that name what every lung has: normal ones are negative."""
 _OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
 """Normal of the trachea, a description of a fracture."""

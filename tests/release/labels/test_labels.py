@@ -53,13 +53,13 @@ def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
 def test_the_list_has_the_14_diagnoses_and_the_14_chexpert_names() -> None:
     assert set(dictionary().diagnoses) <= set(listed().names)
     assert {entry.chexpert for entry in listed().labels if entry.chexpert} == CHEXPERT
-    assert len(listed().names) == 20
+    assert len(listed().names) == 21
 
 
 def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
     frame = labels([said("nodule")])
     silent = frame[frame["source"] == "unmentioned"]
-    assert len(silent) == 18  # all but lung lesion, and no finding, which the nodule denies
+    assert len(silent) == 19  # all but lung lesion, and no finding, which the nodule denies
     for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id", *POLICIES):
         assert silent[name].isna().all(), name
 
@@ -74,7 +74,7 @@ def test_what_is_a_label_and_more_states_it_and_denies_nothing_of_it(name: str) 
 def test_a_study_of_which_nothing_is_left_has_all_labels_unmentioned() -> None:
     frame = labels([said("fever", "dp"), said("fever", "dn")])
     assert set(frame["source"]) == {"unmentioned"}
-    assert len(frame) == 20
+    assert len(frame) == 21
 
 
 @pytest.mark.parametrize(
@@ -192,6 +192,7 @@ def test_no_hydropneumothorax_denies_neither_of_its_parts_and_one_states_both(na
 def test_a_broken_lead_is_no_fracture_and_contradicts_none() -> None:
     lead = said("fracture", location="pacemaker lead")
     assert label("fracture", lead)["source"] == "unmentioned"
+    assert label("fracture", said("fracture", location="sternal wire"))["source"] == "unmentioned"
     assert label("fracture", lead, said("fracture", "dn"))["source"] == "denied"
     conflicts = run([lead, said("fracture", "dn")]).resolution.conflicts
     assert conflicts.empty
@@ -278,10 +279,108 @@ def test_no_finding_is_stated_by_a_general_denial_only() -> None:
     assert (found["source"], found["p"], found["p_is_bound"]) == ("denied", 0.0, True)
 
 
-def test_no_finding_is_at_most_as_likely_as_its_most_certain_contradiction_allows() -> None:
-    found = label("no finding", said("pneumonia", "tp", p=0.3), said("atelectasis", "tp", p=0.8))
-    assert (found["source"], found["status"]) == ("denied", "tn")
-    assert found["p"] == pytest.approx(0.2)
+NORMAL = said("acute cardiopulmonary process", "dn")
+
+
+@pytest.mark.parametrize(
+    ("rows", "source", "status", "p", "low", "high"),
+    [
+        ([NORMAL, said("emphysema", "tp", p=0.3)], "stated", "tp", 0.7, 0.35, 0.85),
+        ([NORMAL, said("emphysema", "tp", p=0.6)], "denied", "tn", 0.4, 0.2, 0.7),
+        ([NORMAL, said("emphysema", "tp", p=0.5), said("nodule", "tp", p=0.6)], "denied", "tn", 0.2, 0, 0.7),
+        ([NORMAL, said("emphysema", "tp", p=0.3), said("hernia")], "denied", "dn", 0, 0, 0),
+        ([NORMAL, said("effusion", "tn", p=0.1), said("nodule", "tn", p=0.2)], "stated", "tp", 0.8, 0, 0.9),
+        ([NORMAL, said("lung cancer", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
+        ([NORMAL, said("CHF", "tp", p=0.4)], "stated", "tp", 0.6, 0.3, 0.8),
+        ([said("pneumonia", "tp", p=0.3), said("nodule", "tp", p=0.8)], "denied", "tn", 0.14, 0, 0.6),
+    ],
+    ids=["one", "likely", "two", "certain", "denied with doubt", "a row of two labels", "implied", "none"],
+)
+def test_everything_that_is_found_speaks_against_no_finding(
+    rows: list[Said], source: str, status: str, p: float, low: float, high: float
+) -> None:
+    found = label("no finding", *rows)
+    assert (found["source"], found["status"], found["p_is_bound"]) == (source, status, True)
+    assert [found[name] for name in ("p", "p_low", "p_high")] == pytest.approx([p, low, high])
+
+
+@pytest.mark.parametrize("name", ["hyperinflation", "fibrosis", "bulla", "hernia", "compression deformity"])
+def test_a_real_abnormality_that_is_no_label_speaks_against_no_finding(name: str) -> None:
+    assert label("no finding", NORMAL, said(name))["source"] == "denied"
+    assert label("no finding", NORMAL, said(name, "dn"))["source"] == "stated"
+    assert label("no finding", NORMAL, said(name, past_hx="history of"))["p"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["degenerative changes", "tortuosity", "sternotomy", "pacemaker"])
+def test_changes_of_age_operations_and_devices_do_not_speak_against_no_finding(name: str) -> None:
+    assert label("no finding", NORMAL, said(name))["p"] == 1.0
+
+
+def test_a_part_of_the_body_that_is_abnormal_speaks_against_no_finding() -> None:
+    assert label("no finding", NORMAL, said("diaphragm", measurement="elevated"))["source"] == "denied"
+    assert label("no finding", NORMAL, said("heart size", measurement="normal"))["source"] == "stated"
+
+
+def test_no_finding_is_contradictory_where_a_disease_is() -> None:
+    both = [said("effusion", status) for status in ("dp", "dn")]
+    assert label("no finding", NORMAL, *both)["source"] == "contradictory"
+    assert label("no finding", NORMAL, *both, said("pneumonia"))["source"] == "denied"
+
+
+def test_an_impression_of_normality_states_no_finding() -> None:
+    heart, lungs = (said(name, "dn", section="impr") for name in ("heart size", "lungs"))
+    assert label("no finding", said("chest", "dn"))["source"] == "stated"
+    assert label("no finding", heart, lungs)["source"] == "stated"
+    assert label("no finding", heart)["source"] == "unmentioned"
+    assert label("no finding", heart, said("lungs", "dn"))["source"] == "unmentioned"
+    right = said("lungs", "dn", section="impr", location="right")
+    assert label("no finding", heart, right)["source"] == "unmentioned"
+
+
+def test_no_acute_abnormality_of_the_bones_is_no_conclusion_about_the_chest() -> None:
+    assert label("no finding", said("osseous abnormality", "dn"))["source"] == "unmentioned"
+    assert label("no finding", said("acute abnormality", "dn", location="ribs"))["source"] == "unmentioned"
+
+
+@pytest.mark.parametrize(
+    ("row", "other"),
+    [
+        (said("granuloma"), "lung lesion"),
+        (said("nodule", morphology="calcified"), "lung lesion"),
+        (said("fracture", onset="healed", location="left rib"), "fracture"),
+        (said("fracture", onset="old"), "fracture"),
+        (said("compression fracture", onset="chronic"), "fracture"),
+        (said("tuberculosis", onset="old"), "tuberculosis"),
+    ],
+)
+def test_what_is_calcified_or_healed_is_a_label_of_its_own(row: Said, other: str) -> None:
+    assert label("benign or healed", row)["source"] == "stated"
+    assert label(other, row)["source"] == "unmentioned"
+    assert label("no finding", NORMAL, row)["p"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("row", "other"),
+    [
+        (said("nodule", morphology="non-calcified"), "lung lesion"),
+        (said("nodule", morphology="partially calcified"), "lung lesion"),
+        (said("fracture", onset="healing"), "fracture"),
+        (said("fracture", onset="acute on chronic"), "fracture"),
+    ],
+)
+def test_what_may_be_new_is_not_healed(row: Said, other: str) -> None:
+    assert label(other, row)["source"] == "stated"
+    assert label("benign or healed", row)["source"] == "unmentioned"
+
+
+def test_no_granuloma_is_no_denial_of_a_lesion() -> None:
+    assert label("lung lesion", said("granuloma", "dn"))["source"] == "unmentioned"
+
+
+@pytest.mark.parametrize("name", ["surgical clips", "sternotomy wires", "sternotomy", "surgery"])
+def test_what_an_operation_left_behind_is_no_support_device(name: str) -> None:
+    assert label("support devices", said(name))["source"] == "unmentioned"
+    assert label("support devices", said("chest tube"), said(name))["source"] == "stated"
 
 
 def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> None:
@@ -306,7 +405,7 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
     _, _, delivered = frames(rows)
     frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
     LABELS.to_arrow(frame)
-    assert len(frame) == 20 * len(delivered)
+    assert len(frame) == 21 * len(delivered)
     current = outcome.rows[outcome.rows["currency"] == "current dx"].set_index("finding_id")
     said_something = frame[~frame["source"].isin(["unmentioned", "contradictory"])]
     assert set(said_something["finding_id"]) <= set(current.index)
@@ -334,10 +433,10 @@ def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> N
             files.add({name: frame[frame["study_id"] == study] for name, frame in stored.items()})
     page = (tmp_path / "LABELS.md").read_text()
     assert page.split("\n")[2].startswith("**Unmentioned is not absent.**")
-    assert "2 studies, 20 labels" in page
+    assert "2 studies, 21 labels" in page
     assert "| pneumonia | 1 | 0 | 0 | 0 | 1 |" in page
     assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
-    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 40
+    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 42
     written = pd.read_csv(tmp_path / "labels.csv", keep_default_na=False).set_index(["study_id", "label"])
     first = delivered["study_id"].iloc[0]
     assert written.loc[(first, "pneumonia"), POLICIES].tolist() == ["1", "0", "", "0.7"]
