@@ -244,6 +244,8 @@ class _Rows:
         return ShownRow(number, row["finding_id"], title, tone, status, where, lines, **more)
 
     def _reasons(self, row: _Record) -> Iterator[str]:
+        if row["past_hx"].lower().startswith("addend"):
+            yield "taken back by the addendum"
         if row["source"] == "implied":
             yield f"implied, pathway {row['implied_by']}"
         elif row["p_source"] == "definitive":

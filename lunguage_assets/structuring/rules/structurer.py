@@ -16,6 +16,7 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
 )
 from lunguage_assets.structuring.rules import reading
+from lunguage_assets.structuring.rules.addenda import taken_back
 from lunguage_assets.structuring.rules.back import Back, connected
 from lunguage_assets.structuring.rules.building import build_lexicon
 from lunguage_assets.structuring.rules.lexicon import VERSION
@@ -58,4 +59,5 @@ class RuleStructurer:
 
     def _report(self, report: SectionedReport) -> StructuredReport:
         read = [self._read(sentence.text, sentence.section) for sentence in report.sentences]
-        return StructuredReport(report.study_id, *connected(report.sentences, read))
+        readings, mentions = connected(report.sentences, read)
+        return StructuredReport(report.study_id, readings, taken_back(report, mentions))

@@ -177,3 +177,21 @@ def test_what_was_then_or_is_elsewhere_is_not_of_the_chest_now(sentence, expecte
 def test_a_sentence_may_speak_of_the_finding_before(sentences, expected):
     (answer,) = STRUCTURER.structure([sectioned("1", f"FINDINGS: {sentences}")])
     _check_rows([mention for _, mention in answer.mentions], expected)
+
+
+@pytest.mark.parametrize(
+    ("before", "addendum", "taken_back"),
+    [
+        ("Small right pneumothorax.", "There is no pneumothorax.", True),
+        ("No fracture.", "There is a fracture of the right seventh rib.", True),
+        ("Right effusion.", "There is no left effusion.", False),
+        ("No large effusion.", "Small effusion.", False),
+        ("Right effusion.", "The effusion is small.", False),
+    ],
+)
+def test_what_an_addendum_takes_back_is_past_by_its_heading(before, addendum, taken_back):
+    text = f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
+    (answer,) = STRUCTURER.structure([sectioned("1", text)])
+    first, last = answer.mentions[0][1], answer.mentions[-1][1]
+    assert [value.words for value in first.attributes.get("past_hx", ())] == ["ADDENDUM"] * taken_back
+    assert "past_hx" not in last.attributes
