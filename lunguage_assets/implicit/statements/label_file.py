@@ -26,7 +26,7 @@ REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
-Reading = Literal["presence", "kind", "size", "denial", "against"]
+Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
 class Findings(YamlMapping):
@@ -72,7 +72,7 @@ class Meaning:
 
     @property
     def placeless(self) -> bool:
-        return bool(self.at) or self.reads in ("size", "denial")
+        return bool(self.at) or self.reads in ("size", "whole", "denial")
 
     def describes(self, cells: Sequence[str]) -> bool:
         """Whether the wording and the attributes of a row admit this meaning."""
@@ -213,7 +213,7 @@ class LabelList:
         the label.
 
         Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
-        normal).
+        normal). A whole that is normal denies it of its part; one that is enlarged says not of which part.
 
         Args:
             meaning: the finding as a label.
@@ -222,9 +222,11 @@ class LabelList:
         """
         if meaning.reads in ("kind", "against"):
             return True if status[1] == "p" else None
-        if meaning.reads != "size":
+        if meaning.reads not in ("size", "whole"):
             return meaning.reads == "presence"
         enlarged = self._is_enlarged(measured)
+        if meaning.reads == "whole" and enlarged and status[1] == "p":
+            return None
         return None if enlarged is None else enlarged or status[1] == "n"
 
     def _is_enlarged(self, measured: str) -> bool | None:

@@ -177,7 +177,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 restricted = status[1] == "n" and not says_resolved(improved)
                 claim.denies_only_more = (
                     restricted and qualifying(name, ent, sent, (measurement, *refining)) is not None
-                ) or (meaning.reads == "size" and is_borderline(measurement))
+                ) or (meaning.reads in ("size", "whole") and is_borderline(measurement))
                 if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
                     claim.member = name
                 if meaning.reads != "against":

@@ -23,6 +23,7 @@ _OF_CHEST = frozenset(
     }
 )  # fmt: skip
 _LISTED: frozenset[Kind] = frozenset({"place", "anatomy", "comma", "and", "alternative"})
+_SHARING: frozenset[Kind] = frozenset({"and", "alternative", "comma"})
 _LIMIT = Sense("word", code="assessment_limitations")
 _DEVICE = "OTH"
 _VIEWS = frozenset({"lateral", "chest", "thorax"})
@@ -55,7 +56,7 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
             unit.become(_AT)
         elif unit.form in _VIEWS and unit.kind in ("anatomy", "place") and _is_view(units, at):
             unit.become(_EXAM)
-        elif unit.kind in ("and", "alternative"):
+        elif unit.kind in _SHARING:
             _share_noun(units, at, text, lexicon)
 
 
@@ -139,16 +140,22 @@ def _of_a_part(units: list[Unit], at: int) -> bool:
 
 
 def _share_noun(units: list[Unit], at: int, text: str, lexicon: ReportLexicon) -> None:
-    """ "Pleural or pericardial effusion" names two findings, "hilar or mediastinal adenopathy" one."""
-    if not 0 < at < len(units) - 1:
+    """ "Pleural or pericardial effusion" names two findings, "hilar or mediastinal adenopathy" one; "cardiac
+    and mediastinal contours" are two parts of the body.
+    """
+    before = units[at - 1] if at else units[at]
+    if before.kind not in ("place", "anatomy"):
         return
-    before, behind = units[at - 1], units[at + 1]
-    if before.kind not in ("place", "anatomy") or behind.kind != "finding":
-        return
-    noun = text[behind.begin : behind.end].split()[-1]
-    tokens = lexicon.tokens(f"{text[before.begin : before.end]} {noun}")
-    sense, end = lexicon.match(tokens, 0)
-    if sense is None or sense.kind != "finding" or end < len(tokens):
-        return
-    if sense.name != behind.sense.name:
-        before.become(sense)
+    for behind in units[at + 1 :]:
+        if behind.kind in ("finding", "anatomy"):
+            noun = text[behind.begin : behind.end].split()[-1]
+            tokens = lexicon.tokens(f"{text[before.begin : before.end]} {noun}")
+            sense, end = lexicon.match(tokens, 0)
+            if sense is not None and sense.kind == behind.kind and end == len(tokens):
+                if sense.name != behind.sense.name and before.kind != sense.kind:
+                    before.become(sense)
+                return
+        if behind.kind == "finding" or (
+            behind.kind not in _SHARING and behind.kind not in ("place", "anatomy")
+        ):
+            return

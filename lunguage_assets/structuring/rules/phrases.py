@@ -156,6 +156,8 @@ class Phrases:
             self._place(
                 [*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after, near=near
             )
+        elif not heads and _is_of_examination(chunk, after):
+            return
         elif not heads and "copula" not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         elif not heads and kinds <= {"open", "link"} and kinds and _is_joined_to_finding(after):
@@ -207,7 +209,11 @@ class Phrases:
             drafts.insert(0, other)
         elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
             for draft in drafts:
-                if not self._labelled and not any(unit.sense.name in _NO_PLACES for unit in self._topic):
+                listed = self._labelled or any(unit.sense.name in _NO_PLACES for unit in self._topic)
+                if not listed and not draft.places and len(self._subjects) > 1:
+                    if not draft.unit.denied:  # of several organs a denial has no place: it is of all of them
+                        draft.groups = [[*subject.places, subject.unit] for subject in self._subjects]
+                elif not listed:
                     draft.places = draft.places or self._topic
                 elif draft.unit.sense.name in _ANYWHERE:
                     draft.organ = self._topic
@@ -243,7 +249,7 @@ class Phrases:
         if chunk[-1] in words and self._last:  # "effusion on the left increased"
             chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)
         if "preposition" in kinds and self._last and self._role in ("finding", "place", "words"):
-            for target in self._alternatives or self._last[-1:]:
+            for target in self._alternatives or self._placed(kinds):
                 if near and _lies_somewhere(target):
                     self._role = "beside"
                     continue
@@ -305,6 +311,20 @@ class Phrases:
             self._described = []
         self._last = []
 
+    def _placed(self, kinds: set[Kind]) -> list[Draft]:
+        """The findings whose place follows: with a verb between, all that are joined and have none ("A and B
+        are present in the left base").
+        """
+        verb = self._role == "words" or bool(kinds & {"copula", "seen"})
+        others = (
+            draft
+            for draft in self._last[:-1]
+            if verb
+            and not (draft.places or draft.groups or draft.unit.code == _DEVICE)
+            and draft.unit.sense.name not in EVERYWHERE
+        )
+        return [*others, *self._last[-1:]]
+
     def _is_other_side(self, places: list[Unit], after: _Step) -> bool:
         """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
         here = {unit.form for unit in places}
@@ -330,6 +350,7 @@ class Phrases:
             self._say(self._described, words, places)
         elif self._last and ("copula" in kinds or self._role in ("finding", "place", "words")):
             self._say(self._last if "copula" in kinds else self._last[-1:], words, places)
+            self._role = "words" if "copula" in kinds else self._role
         else:
             self._held = self._held + words
 
@@ -408,6 +429,11 @@ def _is_label(places: list[Unit], after: _Step) -> bool:
     between = after[0]
     headed = bool(between) and between[0].form == ":"
     return headed and all(unit.kind == "anatomy" and unit.form not in _SIDES for unit in places)
+
+
+def _is_of_examination(chunk: list[Unit], after: _Step) -> bool:
+    """Whether the words are the number of films: "two views show ..."."""
+    return bool(after[0]) and after[0][0].kind == "exam" and all(u.code == "measurement" for u in chunk)
 
 
 def _place_follows(after: _Step) -> bool:

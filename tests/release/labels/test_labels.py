@@ -255,6 +255,17 @@ def test_a_heart_size_is_read_by_its_measurement(status: str, measurement: str, 
     assert label("cardiomegaly", said("heart size", status, measurement=measurement))["source"] == source
 
 
+@pytest.mark.parametrize(
+    ("status", "measurement", "source"),
+    [("dn", "normal", "denied"), ("dp", "enlarged", "unmentioned"), ("dn", "", "unmentioned")],
+)
+def test_a_normal_whole_denies_of_its_part_what_an_enlarged_one_does_not_state(
+    status: str, measurement: str, source: str
+) -> None:
+    silhouette = said("cardiomediastinal silhouette", status, measurement=measurement)
+    assert label("cardiomegaly", silhouette)["source"] == source
+
+
 def test_the_same_word_elsewhere_is_another_finding() -> None:
     assert label("pleural effusion", said("effusion", location="pericardial"))["source"] == "unmentioned"
     assert label("lung lesion", said("mass", location="right breast"))["source"] == "unmentioned"
