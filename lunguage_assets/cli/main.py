@@ -18,7 +18,7 @@ from lunguage_assets.cli.keeping.ledger import ledger
 from lunguage_assets.cli.keeping.tables import tables
 from lunguage_assets.cli.keeping.ui import ui
 from lunguage_assets.cli.looking.calibrate import calibrate, compare_labels
-from lunguage_assets.cli.looking.explain import compare_modes, explain
+from lunguage_assets.cli.looking.explain import explain
 from lunguage_assets.cli.looking.read import read
 from lunguage_assets.cli.looking.status import status
 from lunguage_assets.cli.looking.survey import survey
@@ -137,7 +137,6 @@ for command in (
     batches,
     calibrate,
     compare_labels,
-    compare_modes,
     doctor,
     encode,
     estimate,

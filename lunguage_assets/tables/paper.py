@@ -1,15 +1,10 @@
-"""The paper's tables on any corpus, and the comparison of both modes (implicit.md sections 6 and 7)."""
+"""The paper's tables on any corpus (implicit.md section 7)."""
 
 from __future__ import annotations
 
 from lunguage_assets.tables.columns import (
-    CANONICAL_NAME,
     CONFLICT_SOURCES,
     CONFLICT_TYPES,
-    FINDING_ID,
-    STATED_OR_GENERATED,
-    STATUS_OF_ROW,
-    STUDY,
     code,
     integer,
     number,
@@ -155,27 +150,4 @@ CONFLICT_TABLE = Table(
             "type"),
     ),
     ("conflict_type", "source"),
-)  # fmt: skip
-
-MODE_DIFFERENCES = Table(
-    "mode_differences",
-    "Rows in which Lunguage++ of mode `paper` differs from that of the method, and why.",
-    (
-        STUDY,
-        FINDING_ID,
-        CANONICAL_NAME,
-        STATUS_OF_ROW,
-        STATED_OR_GENERATED,
-        code("difference", "Where the row is, or what of it differs: its probability or interval, else its "
-            "parent, attributes, references or merged rows", ("only in method", "only in paper",
-            "probability", "content")),
-        code("cause", "Which departure explains it, or that another row of the study does", ("alternatives",
-            "denied sign", "highest p", "blacklist", "bounds of an edge", "spoken against", "already stated",
-            "resolved", "same place", "attributes kept apart", "restricted denial",
-            "condition of the pathway",
-            "follows from another row")),
-        probability("prob_method", "prob in mode method; null when the row is not there", nullable=True),
-        probability("prob_paper", "prob in mode paper; null when the row is not there", nullable=True),
-    ),
-    ("finding_id",),
 )  # fmt: skip

@@ -13,7 +13,6 @@ LOOKING = {
     "batches list": ("batches", "list"),
     "batches remove": ("batches", "remove", "sample", "--yes"),
     "explain": ("explain", "s1"),
-    "compare-modes": ("compare-modes",),
     "analyse": ("analyse",),
     "backfill": ("backfill", "--judge", "lexicon"),
     "backfill --queue": ("backfill", "--judge", "lexicon", "--queue"),

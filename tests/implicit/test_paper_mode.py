@@ -1,11 +1,8 @@
-"""Mode `paper`: its three departures from the method, nothing else, and the report that compares both modes
-(implicit.md section 6).
-"""
+"""Mode `paper`: its three departures from the method, and nothing else (implicit.md section 6)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,52 +13,20 @@ from invented_reports import (
     STUDY,
     AlikeEmbedder,
     Said,
-    blacklist,
     dictionary,
-    frames,
     identity,
     in_mode,
     run,
     said,
-    vocabulary,
 )
 from profiles import examples
 from resolved_again import resolve_again
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.mode_comparison import ModeResult, both_modes, causes, compare_modes
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.settings import ImplicitSettings, load_settings
+from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
-from lunguage_assets.tables.paper import MODE_DIFFERENCES
-
-
-def compared(rows: list[Said], embedder: Any = None) -> pd.DataFrame:
-    findings, fitted, _ = frames(rows)
-    method, paper = both_modes(
-        findings,
-        fitted,
-        embedder or LexicalEmbedder(vocabulary()),
-        blacklist(),
-        ImplicitSettings(),
-        dictionary(),
-        vocabulary(),
-    )
-    return compare_modes(method, paper)
-
-
-def differing(rows: list[Said], embedder: Any = None) -> list[tuple[str, str, str]]:
-    frame = compared(rows, embedder)
-    return list(
-        zip(
-            frame["finding_id"].str.removeprefix(f"{STUDY}:"),
-            frame["difference"],
-            frame["cause"],
-            strict=True,
-        )
-    )
 
 
 def test_the_default_is_the_method() -> None:
@@ -228,129 +193,31 @@ def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
             assert result.loc[[values]].tolist() == [group["prob"].max()]
 
 
-# comparing both modes
-
-
-def test_modes_that_agree_have_no_differences() -> None:
-    assert differing([said("nodule", "tp", p=0.4), said("fever", "dn")]) == []
-
-
-def test_a_denied_sign_is_counted_as_one() -> None:
-    assert differing([said("consolidation", "tp", p=0.6)]) == [
-        ("0/0", "probability", "bounds of an edge"),
-        ("0/1", "probability", "denied sign"),
-    ]
-
-
 @pytest.mark.parametrize(
-    ("rows", "own", "difference", "cause"),
+    ("rows", "own", "there"),
     [
-        (
-            [said("CHF", location="right"), said("pulmonary edema", "dn")],
-            "0/1",
-            "only in paper",
-            "spoken against",
-        ),
-        (
-            [said("lung cancer"), said("opacity", location="RUL")],
-            "0/0",
-            "only in method",
-            "already stated",
-        ),
-        ([said("consolidation", improved="resolved")], "0/0", "only in paper", "resolved"),
+        ([said("CHF", location="right"), said("pulmonary edema", "dn")], "0/1", ["paper"]),
+        ([said("lung cancer"), said("opacity", location="RUL")], "0/0", ["method"]),
+        ([said("consolidation", improved="resolved")], "0/0", ["paper"]),
         (
             [said("scar", location="RUL"), said("scar", "dn", location="upper lobe, right"), said("fever")],
             "1",
-            "only in paper",
-            "same place",
-        ),
-        (
-            [said("mass", severity="mild"), said("mass", "tp", p=0.4, severity="dense")],
-            "0",
-            "content",
-            "attributes kept apart",
-        ),
-        (
-            [
-                said("nodule", "tp", p=0.4, sent_idx=0, phrases=["or"]),
-                said("scar", "tp", p=0.4, sent_idx=0, phrases=["or"]),
-            ],
-            "0",
-            "probability",
-            "alternatives",
+            ["paper"],
         ),
     ],
+    ids=["spoken against", "already stated", "resolved", "same place"],
 )
-def test_every_departure_is_counted_under_its_own_name(
-    rows: list[Said], own: str, difference: str, cause: str
-) -> None:
-    assert (own, difference, cause) in differing(rows)
+def test_a_departure_decides_in_which_mode_a_row_is(rows: list[Said], own: str, there: list[str]) -> None:
+    assert [mode for mode in ("method", "paper") if f"{STUDY}:{own}" in in_mode(rows, mode).ids()] == there
 
 
-def test_a_weak_suspicion_that_stays_is_counted_with_what_follows_from_it() -> None:
-    found = differing([said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)])
-    assert found == [
-        ("0", "only in method", "highest p"),
-        ("1", "only in paper", "highest p"),
-        ("1/0", "only in paper", "follows from another row"),
-        ("1/1", "only in paper", "follows from another row"),
-    ]
+def test_alternatives_share_one_probability_in_the_method_only() -> None:
+    rows = [said(name, "tp", p=0.4, sent_idx=0, phrases=["or"]) for name in ("nodule", "scar")]
+    found = {mode: in_mode(rows, mode).row(identity(0))["prob"] for mode in ("method", "paper")}
+    assert found == {"method": 0.5, "paper": 0.4}
 
 
-def test_a_merge_that_only_the_method_prevents_is_counted_as_the_blacklists() -> None:
-    found = differing(
-        [said("nodule", measurement="5 mm", location="right"), said("mass", measurement="8 mm")],
-        AlikeEmbedder(),
-    )
-    assert found == [("0", "content", "blacklist"), ("1", "only in method", "blacklist")]
-
-
-def test_another_survivor_of_the_same_merge_is_counted_as_highest_p() -> None:
-    found = differing([said("fever", "tn", p=0.1), said("chill", "tn", p=0.4)], AlikeEmbedder())
-    assert found == [("0", "only in method", "highest p"), ("1", "only in paper", "highest p")]
-
-
-def test_numbering_alone_is_no_difference() -> None:
-    """The row after the one that only one mode keeps has another idx, and says the same."""
-    rows = [
-        said("pneumonia", "dn", section="find"),
-        said("pneumonia", "tp", p=0.2),
-        said("nodule", "dn", section="impr"),
-    ]
-    assert "2" not in [own for own, _, _ in differing(rows)]
-
-
-def test_causes_count_rows_and_studies() -> None:
-    rows = [said("consolidation", "tp", p=0.6), said("consolidation", "tp", p=0.6, location="right")]
-    rows += [said("consolidation", "tp", p=0.6, study="s00000002")]
-    counted = causes(compared(rows))
-    assert counted.to_dict("records") == [
-        {"difference": "probability", "cause": "bounds of an edge", "rows": 3, "studies": 2},
-        {"difference": "probability", "cause": "denied sign", "rows": 3, "studies": 2},
-    ]
-
-
-@examples(15)
-@given(reports)
-def test_the_comparison_lists_exactly_the_rows_that_differ(rows: list[Said]) -> None:
-    method, paper = (in_mode(rows, mode) for mode in ("method", "paper"))
-    frame = compare_modes(*(ModeResult(o.deduplicated, o.rows, o.resolution.log) for o in (method, paper)))
-    MODE_DIFFERENCES.to_arrow(frame)
-    listed = dict(zip(frame["finding_id"], frame["difference"], strict=True))
-    assert {
-        own for own, difference in listed.items() if difference == "only in method"
-    } == method.ids() - paper.ids()
-    assert {
-        own for own, difference in listed.items() if difference == "only in paper"
-    } == paper.ids() - method.ids()
-    same = [name for name in LUNGUAGE_PLUS_PLUS.names if name not in ("idx", "mode", "root_id")]
-    for own in (method.ids() & paper.ids()) - set(listed):
-        one, other = method.row(own), paper.row(own)
-        assert [one[name] for name in same] == [other[name] for name in same]
-    for own, difference in listed.items():
-        if difference == "probability":
-            assert (
-                method.row(own)["prob"] != paper.row(own)["prob"]
-                or method.row(own)["p_low"] != paper.row(own)["p_low"]
-                or (method.row(own)["p_high"] != paper.row(own)["p_high"])
-            )
+def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:
+    rows = [said("mass", severity="mild"), said("mass", "tp", p=0.4, severity="dense")]
+    one, other = (in_mode(rows, mode).row(identity(0))["severity"] for mode in ("method", "paper"))
+    assert one == "mild" != other

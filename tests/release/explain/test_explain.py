@@ -23,7 +23,7 @@ from invented_reports import STUDY, Said, frames, identity, run, said
 from profiles import examples
 from rich.console import Console
 
-from lunguage_assets.cli.looking.explain import TextKeptBack, compare_modes, explain
+from lunguage_assets.cli.looking.explain import TextKeptBack, explain
 from lunguage_assets.errors import ConfigurationError, InvalidTable, LunguageError
 from lunguage_assets.home.home import Corpus, DataClass, Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table
@@ -506,21 +506,3 @@ def test_no_error_carries_text_of_the_report(tmp_path: Path) -> None:
         done = CliRunner().invoke(explain, [*arguments, "--home", str(home.root)])
         assert isinstance(done.exception, LunguageError)
         assert SECRET not in str(done.exception)
-
-
-def test_comparing_modes_counts_causes_and_lists_rows_without_report_text(tmp_path: Path) -> None:
-    rows = [
-        said("consolidation", "tp", p=0.6),
-        said("pneumonia", "dn", study="s00000002"),
-        said("pneumonia", "tp", p=0.2, study="s00000002"),
-    ]
-    home = home_of(tmp_path, "credentialed", b=rows)
-    done = CliRunner().invoke(compare_modes, ["--home", str(home.root), "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0, done.exception
-    assert "| probability | denied sign | 1 | 1 |" in done.output
-    assert "| only in paper | follows from another row | 2 | 1 |" in done.output
-    listed = (tmp_path / "out" / "mode_differences.csv").read_text()
-    assert len(listed.splitlines()) == 1 + 6
-    assert SECRET not in listed + done.output
-    nothing = CliRunner().invoke(compare_modes, ["--home", str(home.root), "--ranker", "oracle"])
-    assert isinstance(nothing.exception, ConfigurationError)
