@@ -46,12 +46,12 @@ def qualifying(name: str, ent: str, sentence: str, cells: tuple[str, ...]) -> tu
     if not _any_word().search(sentence):
         return None
     said, named = tokens(sentence), tokens(ent)
-    of_finding = {word for cell in cells for word in tokens(cell)}
+    of_finding = {*named, *(word for cell in cells for word in tokens(cell))}
     for at in range(len(said) - len(named) + 1):
         if named and said[at : at + len(named)] == named:
             begin = _begin(said, at)
             in_list = begin > 0 and said[begin - 1] in _DENIALS
-            for word in reversed(said[begin:at]):
+            for word in reversed(said[begin : at + len(named)]):
                 for qualifier in statements_file().qualifiers:
                     if word not in qualifier.words or not (
                         word in of_finding or (in_list and qualifier.lists)

@@ -35,6 +35,7 @@ def kind(name: str, ent: str, sentence: str, *cells: str) -> str:
         (kind("pneumothorax", "pneumothorax", "No pneumothorax and no new opacities."), ""),
         (kind("fracture", "fracture", "No other fracture."), "other: other"),
         (kind("fracture", "fracture", "No acute fracture.", "acute"), "acute: acute"),
+        (kind("tuberculosis", "active tuberculosis", "No active tuberculosis."), "acute: active"),
         (kind("consolidation", "consolidation", "No acute consolidation.", "acute"), ""),
         (kind("consolidation", "consolidation", "No focal consolidation.", "focal"), ""),
         (kind("pneumothorax", "pneumothorax", "No visible pneumothorax."), ""),
