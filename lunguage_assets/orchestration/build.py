@@ -13,7 +13,6 @@ from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
 from lunguage_assets.orchestration.automation.schedules import automation_schedules
 from lunguage_assets.orchestration.checks.groups import all_checks, quality_jobs, quality_schedules
-from lunguage_assets.orchestration.code_links import linked_to_code
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
@@ -35,7 +34,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     assets = [*step_assets(partitions), release_asset(partitions)]
     return dg.Definitions(
-        assets=[*edited_assets(partitions), *linked_to_code(automated(assets, automation, chosen))],
+        assets=[*edited_assets(partitions), *automated(assets, automation, chosen)],
         asset_checks=all_checks(partitions),
         jobs=[*jobs, everything, *quality_jobs(partitions)],
         sensors=[

@@ -8,8 +8,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from lunguage_assets.current.recipes import STEP_OF
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.build import build_defs
@@ -125,42 +123,6 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
         "refused_values",
     }
     assert (tags["reference_ranking"]["half"], tags["expansions"]["half"]) == ("explicit", "implicit")
-
-
-def _sources(definitions: dg.Definitions, asset: str) -> list[str]:
-    (code,) = (
-        definitions.resolve_asset_graph()
-        .get(dg.AssetKey(asset))
-        .metadata["dagster/code_references"]
-        .code_references
-    )
-    return [code.source]
-
-
-def test_every_asset_links_to_the_function_that_makes_it(definitions: dg.Definitions) -> None:
-    for key in definitions.resolve_asset_graph().executable_asset_keys:
-        (source,) = _sources(definitions, key.to_user_string())
-        path, line = source.rsplit(":", 1)
-        written = Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
-        step = STEP_OF[key.path[-1]]
-        assert written[0].startswith(f"def {step}(") or f"def write_{step}(" in written[1], source
-
-
-def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LUNGUAGE_REPOSITORY", "https://github.com/example/fork.git")
-    monkeypatch.setenv("LUNGUAGE_REVISION", "v2")
-    (source,) = _sources(build_defs(HomeResource(root=str(tmp_path))), "expansions")
-    assert source.startswith(
-        "https://github.com/example/fork/tree/v2/lunguage_assets/orchestration/assets/implicit.py#L"
-    )
-    monkeypatch.setenv("LUNGUAGE_REPOSITORY", "somewhere")
-    with pytest.raises(
-        ConfigurationError,
-        match=r"LUNGUAGE_REPOSITORY: found 'somewhere'; expected the web address .* Mend it",
-    ):
-        build_defs(HomeResource(root=str(tmp_path)))
 
 
 def test_wheel_and_checkout_find_the_same_data_files() -> None:
