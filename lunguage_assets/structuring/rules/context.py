@@ -25,6 +25,11 @@ _OF_CHEST = frozenset(
 _LISTED: frozenset[Kind] = frozenset({"place", "anatomy", "comma", "and", "alternative"})
 _SHARING: frozenset[Kind] = frozenset({"and", "alternative", "comma"})
 _LIMIT = Sense("word", code="assessment_limitations")
+_OVERLAP = frozenset({"overlying", "superimposed"})
+"""First words of what lies over the lung; behind "due to" it is the cause."""
+_ARTIFACT = Sense("finding", "artifact", "PF")
+_FILMS = frozenset({"film", "radiograph", "x", "xray", "ct", "mri", "scan", "series", "view"})
+"""Examinations, whose part of the body is no place of a finding: "abdomen and pelvis CT"."""
 _DEVICE = "OTH"
 _VIEWS = frozenset({"lateral", "chest", "thorax"})
 _EXAM, _AT = Sense("exam"), Sense("preposition")
@@ -56,6 +61,12 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
             unit.become(_AT)
         elif unit.form in _VIEWS and unit.kind in ("anatomy", "place") and _is_view(units, at):
             unit.become(_EXAM)
+        elif unit.kind in ("source", "exam"):
+            _of_examination(units, at)
+        elif unit.code == _LIMIT.code and unit.form in _OVERLAP:
+            cause = next((one for one in reversed(units[:at]) if one.kind not in ("other", "word")), None)
+            if cause is not None and cause.kind in ("link", "open"):
+                unit.become(_ARTIFACT)
         elif unit.kind in _SHARING:
             _share_noun(units, at, text, lexicon)
 
@@ -137,6 +148,18 @@ def _of_a_part(units: list[Unit], at: int) -> bool:
         if unit.kind == "break" or (unit.kind == "finding" and unit.code != _DEVICE):
             return False
     return False
+
+
+def _of_examination(units: list[Unit], at: int) -> None:
+    """The parts of the body that an examination is of are no places of findings."""
+    unit = units[at]
+    if unit.kind == "exam" and unit.form not in _FILMS:
+        return
+    for one in reversed(units[:at]):
+        between = one.kind == "and" and one is not units[at - 1]
+        if not (between or one.kind in ("place", "anatomy")) or one.sense.name == "chest":
+            return
+        one.become(_UNKNOWN)
 
 
 def _share_noun(units: list[Unit], at: int, text: str, lexicon: ReportLexicon) -> None:

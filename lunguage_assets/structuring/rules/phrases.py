@@ -231,7 +231,8 @@ class Phrases:
         joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
         if joined and ("alternative" in kinds or self._tightly):
             for draft in drafts:
-                draft.places = draft.places or self._last[-1].places
+                if not (draft.unit.denied and self._last[-1].unit.denied):  # "no right mass or fracture"
+                    draft.places = draft.places or self._last[-1].places
         if "alternative" in kinds and joined:
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
         else:
@@ -293,6 +294,8 @@ class Phrases:
             self._subjects[-1].places = self._subjects[-1].places + places
             return
         head = heads[-1]
+        if joined and self._role == "side" and len(places) > 1:  # "mediastinal and hilar lymph nodes"
+            places = [*self._topic, *places]
         subject = Draft(head, [unit for unit in places if unit is not head], held + words)
         self.drafts.append(subject)
         self._topic, self._labelled = places, _is_label(places, after)

@@ -41,6 +41,8 @@ _HIDDEN = frozenset({"obscured", "obscuring"})
 """What hides a border may be disease."""
 _LIMIT, _LIMITED = Sense("word", code=_LIMITS), Sense("finding", "limited examination", "PF")
 _ELSEWHERE = {"pulmonary edema": "soft tissue edema", "pleural effusion": "joint effusion"}
+_OF_ANY_ORGAN = frozenset({"malignancy", "malignant"})
+"""Of the lung where a film shows it, of any organ in a history."""
 _LONGEST = 4000
 """Characters; nothing longer is a sentence, and the rules would take long over it."""
 _LONG = 8
@@ -195,6 +197,8 @@ def _mention(
 def _name(unit: Unit, places: list[Unit]) -> str:
     """The canonical name; that of the chest is none where a chest film does not reach."""
     name = unit.sense.name
+    if unit.past is not None and unit.form in _OF_ANY_ORGAN:
+        return "cancer"
     return _ELSEWHERE.get(name, name) if any(place.sense.name == ELSEWHERE for place in places) else name
 
 

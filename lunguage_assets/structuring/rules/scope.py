@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind
+from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind, Sense
 from lunguage_assets.structuring.rules.tagging import THEN, Unit
 
 _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
@@ -19,6 +19,7 @@ lingula".
 _APPEARANCES = frozenset({"appear", "appears", "appeared", "seem", "seems"})
 _ADJECTIVES = ("ed", "ous", "otic")
 """Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
+_BREAK = Sense("break")
 _VERSUS = frozenset({"versus", "vs"})
 _NAMING: frozenset[Kind] = frozenset({"other", "anatomy", "place", "word", "abnormal", "open", "comma"})
 _COMPLAINT = "PATIENT INFO."
@@ -34,6 +35,8 @@ SIGNS = frozenset(
 """Descriptions stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
 _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
 """Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
+_OWN_FINDING = _OWN_STATEMENT | {"morphology", "distribution", "onset"}
+"""The same, behind a hedge: "may represent scarring, scattered calcifications"."""
 
 
 def mark_scopes(units: list[Unit]) -> None:
@@ -125,7 +128,8 @@ def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
         return False
     while first < len(units) - 1 and units[first].kind == "place":
         first += 1
-    own = units[first].kind in ("word", "abnormal") and units[first].code in _OWN_STATEMENT
+    columns = _OWN_FINDING if scope.kind == "open" else _OWN_STATEMENT
+    own = units[first].kind in ("word", "abnormal") and units[first].code in columns
     return own and not _alternative_ahead(units, first)
 
 
@@ -136,6 +140,14 @@ def _anatomy_first(units: list[Unit], place: int) -> bool:
             return True
         if unit.kind == "finding" or unit.kind in _JOINS:
             return False
+    return False
+
+
+def _finding_first(units: list[Unit], place: int) -> bool:
+    """Whether a finding comes before the next joint, with no verb of meaning."""
+    for unit in units[place:]:
+        if unit.kind not in ("word", "place", "anatomy", "abnormal", "other"):
+            return unit.kind == "finding"
     return False
 
 
@@ -240,6 +252,8 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
             if reach == "near" and not _alternative_ahead(units, place + 1):
                 break
             if _statement_follows(units, place, units[at]):
+                if unit.kind == "comma" and _finding_first(units, place + 1):
+                    unit.become(_BREAK)
                 break
         elif unit.kind == "open" and found:
             break

@@ -55,7 +55,7 @@ def _name(row: str) -> str:
 def _check_details(mention: Mention, row: str) -> None:
     match = _parsed(row)
     if match["place"]:
-        assert ", ".join(value.words for value in mention.location) == match["place"]
+        assert ", ".join(value.words for value in mention.location) == match["place"].strip("-")
     if match["column"]:
         found = ", ".join(value.words for value in mention.attributes.get(match["column"], ()))
         assert found == match["words"]
@@ -170,6 +170,11 @@ def test_words_of_anatomy_and_of_limits_are_read(sentence, expected):
 
 @pytest.mark.parametrize(("sentence", "expected"), _cases("then_and_elsewhere"))
 def test_what_was_then_or_is_elsewhere_is_not_of_the_chest_now(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("causes"))
+def test_what_lies_over_the_lung_explains_a_shadow(sentence, expected):
     _check(sentence, expected)
 
 
