@@ -35,7 +35,6 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
         "expert_agreement",
         "pathway_audit",
         "calibration",
-        "finding_courses",
     ),
     "release": (RELEASE,),
 }

@@ -218,13 +218,6 @@ RECIPES: Mapping[str, Recipe] = {
         on_request=True,
         by_query=True,
     ),
-    "finding_courses": Recipe(
-        ("finding_courses",),
-        (*_side("reference_ranking", "reports"), Input("lunguage_plus_plus")),
-        ("pathways", "labels", "statements"),
-        on_request=True,
-        by_query=True,
-    ),
     RELEASE: Recipe(
         (RELEASE,),
         (
@@ -240,12 +233,11 @@ RECIPES: Mapping[str, Recipe] = {
                 "expert_agreement",
                 "pathway_audit",
                 "audited_labels",
-                "finding_courses",
                 optional=True,
             ),
         ),
         ("release settings", "labels", "statements", "split"),
-        code="8",
+        code="9",
         by_query=True,
     ),
 }

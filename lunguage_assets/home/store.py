@@ -63,7 +63,6 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "pathway_audit": ("ranker",),
     "audited_labels": ("ranker",),
     "calibration": ("ranker",),
-    "finding_courses": ("ranker",),
 }
 """Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 

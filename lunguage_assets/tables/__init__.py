@@ -34,7 +34,6 @@ from lunguage_assets.tables.columns import (
     VIEWS,
 )
 from lunguage_assets.tables.corpus import FINDINGS, INTAKE_NOTES, REJECTED, REPORTS, TERMS
-from lunguage_assets.tables.courses import FINDING_COURSES
 from lunguage_assets.tables.explicit import (
     COMPARISON_MATCHES,
     FIT_LOG,
@@ -104,7 +103,6 @@ TABLES: dict[str, Table] = {
         PATHWAY_AUDIT,
         AUDITED_LABELS,
         CALIBRATION,
-        FINDING_COURSES,
     )
 }
 """The tables of the store by name, in the order of the pipeline."""

@@ -29,7 +29,7 @@ from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
-OVER_ALL = ("pathway_audit", "calibration", "finding_courses", "release")
+OVER_ALL = ("pathway_audit", "calibration", "release")
 RESULT = ("merging", "expansion", "resolution", *OVER_ALL)
 ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
 AUDITS = ("pathway_audit", "calibration")

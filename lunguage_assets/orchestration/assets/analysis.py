@@ -17,7 +17,7 @@ from lunguage_assets.explicit.analysis.experts.experts import load_experts, load
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
-from lunguage_assets.orchestration.assets.audits import calibration, finding_courses, pathway_audit
+from lunguage_assets.orchestration.assets.audits import calibration, pathway_audit
 from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
@@ -135,5 +135,4 @@ STEPS: dict[str, Compute] = {
     "expert_agreement": expert_agreement,
     "pathway_audit": pathway_audit,
     "calibration": calibration,
-    "finding_courses": finding_courses,
 }

@@ -1,5 +1,5 @@
-"""Group `analysis`, of the result: pathways held against what reports state, p against outcomes, findings
-over time (implicit.md sections 4, 6 and 9).
+"""Group `analysis`, of the result: pathways held against what reports state, p against outcomes
+(implicit.md sections 4 and 6).
 
 They read all batches of a ranker a part at a time, as the release does.
 """
@@ -17,15 +17,11 @@ from lunguage_assets.current.standing import Keys
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table, measured_strengths
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.statements.courses import course_counts
-from lunguage_assets.implicit.statements.courses import finding_courses as followed_over_studies
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.orchestration.assets.release import querying, stored_batches
 from lunguage_assets.orchestration.assets.step import Made
-from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import picture, rows_table
+from lunguage_assets.orchestration.metadata import rows_table
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.pictures.bars import course_bars
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
@@ -45,7 +41,7 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Made:
     """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts."""
     dictionary = _dictionary(home)
     listed = load_label_list(dictionary=dictionary)
-    with _newest(home, *keys) as (studies, _):
+    with _newest(home, *keys) as studies:
         counts: Counts = Counter()
         audits = {batch: _of_batch(home, batch, listed) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
@@ -82,7 +78,7 @@ def calibration(home: HomeResource, keys: Keys) -> Made:
         return
     listed = load_label_list()
     outcomes = read_outcomes(home.home.outcomes, listed)
-    with _newest(home, *keys) as (studies, _):
+    with _newest(home, *keys) as studies:
         found = _label_outcomes(studies, listed, outcomes)
     frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
     yield dg.Output(
@@ -94,29 +90,6 @@ def calibration(home: HomeResource, keys: Keys) -> Made:
             "unmentioned_or_contradictory": found.unmentioned,
             "of_unknown_studies": found.unknown,
             "calibration": rows_table(frame, _CALIBRATION),
-        },
-    )
-
-
-def finding_courses(home: HomeResource, keys: Keys) -> Made:
-    """Follow statements of the same finding over a patient's studies."""
-    ranking = stored_table(home.home.tables, "reference_ranking", keys)
-    listed = load_label_list(dictionary=_dictionary(home))
-    with _newest(home, *keys) as (studies, missing):
-        parts = studies.parts("patient", ("reports", "lunguage_plus_plus"))
-        courses = followed_over_studies(
-            ((part["reports"], part["lunguage_plus_plus"]) for part in parts),
-            listed,
-            str(ranking["ranking_version"].iloc[0]),
-        )
-    counted = course_counts(courses)
-    yield dg.Output(
-        courses,
-        "finding_courses",
-        metadata={
-            "counts": rows_table(counted, list(counted.columns)),
-            "plot": picture(course_bars(counted)),
-            "batches_not_included": ", ".join(missing) or "none",
         },
     )
 
@@ -160,9 +133,9 @@ def _strengths(audit: pd.DataFrame) -> dict[tuple[str, int], float | None]:
 
 
 @contextmanager
-def _newest(home: HomeResource, ranker: str) -> Iterator[tuple[NewestStudies, list[str]]]:
-    """The newest delivery of every study over the complete batches of a ranker, and the other batches."""
+def _newest(home: HomeResource, ranker: str) -> Iterator[NewestStudies]:
+    """The newest delivery of every study over the complete batches of a ranker."""
     root = UPath(home.home.tables)
-    batches, others = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
+    batches, _ = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
     with querying(home.home.release / ranker) as connection:
-        yield NewestStudies(connection, batches), others
+        yield NewestStudies(connection, batches)

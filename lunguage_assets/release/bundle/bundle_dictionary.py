@@ -11,7 +11,6 @@ from lunguage_assets.tables import (
     ACCOUNTING,
     ATTRIBUTES,
     CONFLICTS,
-    FINDING_COURSES,
     LUNGUAGE_PLUS_PLUS,
     PATHWAY_MATCHES,
     PUBLISHED_COLUMNS,
@@ -22,7 +21,6 @@ from lunguage_assets.tables import (
     SET_ASIDE,
 )
 from lunguage_assets.tables.analyses import PHRASE_SCALE
-from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
@@ -93,8 +91,7 @@ OPEN_TABLES: Mapping[str, Table] = {
     "table_expansion.csv": EXPANSION_TABLE,
     "table_conflicts.csv": CONFLICT_TABLE,
     "table_figures.csv": CORPUS_FIGURES,
-    **{f"{name}.csv": table for name, table in ANALYSES.items() if table is not FINDING_COURSES},
-    f"{COURSE_COUNTS.name}.csv": COURSE_COUNTS,
+    **{f"{name}.csv": table for name, table in ANALYSES.items()},
 }
 
 _HEAD = """# Data dictionary of this release

@@ -22,7 +22,6 @@ from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.stated_counts import CERTAINTY_COLUMNS
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
-from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE, FIT_TABLE
 from lunguage_assets.tables.schema import Table
 
@@ -138,13 +137,6 @@ class Disclosure:
             told = _of_enough(labels, labels["implied"] >= self.threshold, "p", "p_measured")
             shown[AUDITED_LABELS.name] = self._rounded_columns(told, _counts_of(AUDITED_LABELS))
         return shown
-
-    def courses(self, exact: pd.DataFrame) -> pd.DataFrame:
-        """A `COURSE_COUNTS` frame for the open part; counts as text where they are rounded."""
-        if not self.withholds:
-            return exact
-        counts = _counts_of(COURSE_COUNTS)
-        return self._rounded_columns(exact, counts).astype(dict.fromkeys(counts, "str"))
 
     def phrases(self, ranking: pd.DataFrame, examples: pd.Series) -> pd.DataFrame:
         """A `REFERENCE_RANKING` frame whose phrases say only what may be said: none longer than a hedge, none

@@ -17,7 +17,6 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts.expert_views import FEWEST, OCCUPATION
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.statements.courses import course_counts
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
@@ -25,7 +24,6 @@ from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.scales import phrase_scale, published_scales
 from lunguage_assets.tables import (
     AUDITED_LABELS,
-    FINDING_COURSES,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
     PATHWAY_AUDIT,
@@ -33,7 +31,6 @@ from lunguage_assets.tables import (
     RANKING_ROBUSTNESS,
 )
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT, PHRASE_SCALE
-from lunguage_assets.tables.courses import COURSE_COUNTS
 
 ANALYSES = {
     table.name: table
@@ -45,7 +42,6 @@ ANALYSES = {
         EXPERT_AGREEMENT,
         PATHWAY_AUDIT,
         AUDITED_LABELS,
-        FINDING_COURSES,
     )
 }
 """What `lunguage analyse` makes; a release shows those that are there."""
@@ -105,7 +101,7 @@ def shown_analyses(
     ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
-    averages and coefficients of groups are shown, no single person's; of findings over time only counts.
+    averages and coefficients of groups are shown, no single person's.
     """
     named = [frame["ranking_version"] for frame in analyses.values() if "ranking_version" in frame.columns]
     if set().union(*named) - set(ranking["ranking_version"]):
@@ -117,6 +113,4 @@ def shown_analyses(
             & (experts["measure"] != "with expert")
             & (~experts["group"].str.startswith(OCCUPATION) | (experts["experts"] >= FEWEST))
         ].reset_index(drop=True)
-    if (courses := shown.pop(FINDING_COURSES.name, None)) is not None:
-        shown[COURSE_COUNTS.name] = disclosure.courses(course_counts(courses))
     return shown, False

@@ -27,14 +27,12 @@ from lunguage_assets.release.report.report_figures import (
     Missing,
     analysis_figures,
     conflict_figure,
-    course_figure,
     explicit_figures,
     published_places,
 )
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
 from lunguage_assets.release.report.scales import published_scales
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
-from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
     CONFLICT_TABLE,
@@ -108,14 +106,6 @@ def report_sections(material: Material) -> list[ReportSection]:
             "Rows about the same finding at the same place and time, found before resolution. Nothing of "
             "them is left in the result.",
             [conflict_figure(material), _conflicts(material)],
-        ),
-        ReportSection(
-            "time",
-            "Findings over time",
-            "Within a patient, statements of the same finding are linked over studies. What a later report "
-            "says is no proof of what was there before; a finding that no report mentions again is not "
-            "thereby gone.",
-            _courses(material),
         ),
         ReportSection(
             "figures",
@@ -258,7 +248,6 @@ _COUNTED = {
     PATHWAY_AUDIT: ("Pathways against the reports", "pathway_audit"),
     AUDITED_LABELS: ("Implied labels with the measured shares", "audited_labels"),
     CONFLICT_TABLE: ("Conflicts by type and source", "conflicts, resolution_log"),
-    COURSE_COUNTS: ("What became of findings", "finding_courses"),
     CORPUS_FIGURES: (
         "Counts of the paper's text",
         "reports, accounting, pathway_matches, conflicts, resolution_log",
@@ -330,14 +319,6 @@ def _conflicts(material: Material) -> ReportTable:
     n = material.disclosure.shown(material.totals.conflicts.total())
     told = f"Groups of rows; merged and removed: rows. n = {n} groups."
     return _counted(material, CONFLICT_TABLE, without_empty_published(material.counted.conflicts), told)
-
-
-def _courses(material: Material) -> list[Item]:
-    frame = material.analyses.get(COURSE_COUNTS.name)
-    items: list[Item] = [course_figure(material, frame)]
-    if frame is not None:
-        items.append(_counted(material, COURSE_COUNTS, frame, "n: column statements."))
-    return items
 
 
 def _figures(material: Material) -> ReportTable:

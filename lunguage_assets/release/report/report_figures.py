@@ -14,7 +14,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.judges.rules.published import published_ranking
-from lunguage_assets.pictures.bars import conflict_bars, course_bars
+from lunguage_assets.pictures.bars import conflict_bars
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
     P_EDGES,
@@ -269,22 +269,6 @@ def conflict_figure(material: Material) -> Figure:
         f"before resolution. n = {material.disclosure.shown(crossed.total())} groups.{rounded}",
         "conflicts",
         conflict_bars(shown),
-    )
-
-
-def course_figure(material: Material, counts: pd.DataFrame | None) -> Figure | Missing:
-    """What became of tentative findings in the patient's later studies, by fifth of p."""
-    title = "What became of tentative findings"
-    if counts is None:
-        return Missing(title, STALE if material.stale_analyses else NOT_RUN)
-    return Figure(
-        "courses.png",
-        title,
-        "Bars: shares of tentative findings that were confirmed, refuted or not mentioned again",
-        "Tentative statements by fifth of p, and what the next study of the patient that speaks of the "
-        "finding says. Statements in a patient's last study are left out; n: those that are drawn.",
-        "finding_courses",
-        course_bars(counts),
     )
 
 

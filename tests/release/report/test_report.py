@@ -25,7 +25,6 @@ from lunguage_assets.release.report import report_figures
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
 from lunguage_assets.tables import (
     AUDITED_LABELS,
-    FINDING_COURSES,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
     PATHWAY_AUDIT,
@@ -138,9 +137,6 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "ranking_robustness": RANKING_ROBUSTNESS.frame(robust),
         "fit_validation": FIT_VALIDATION.frame(fitted),
         "expert_agreement": EXPERT_AGREEMENT.frame(experts),
-        "finding_courses": FINDING_COURSES.frame(
-            [row(FINDING_COURSES, **NAMED, said="tentative", became="silent", ranking_version=version)]
-        ),
         "pathway_audit": PATHWAY_AUDIT.frame([AUDITED_EDGE]),
         "audited_labels": AUDITED_LABELS.frame(
             [row(AUDITED_LABELS, label="edema", p=0.9, p_measured=0.7125)]
@@ -257,14 +253,13 @@ def test_headings_go_down_one_level_at_a_time_and_the_contents_lead_to_sections(
 def test_what_was_not_run_is_named_and_what_was_run_is_not(page: Page, version: Path) -> None:
     assert "Not run for this version" not in page.text
     bare = Page((version / "open" / "report.html").read_text(encoding="utf-8"))
-    assert bare.text.count("lunguage analyse asks no judge and takes seconds; then lunguage run again.") == 7
+    assert bare.text.count("lunguage analyse asks no judge and takes seconds; then lunguage run again.") == 6
     for title in (
         "Agreement of judges",
         "Correlation of rankings",
         "What fewer comparisons would have given",
         "Phrases fitted back",
         "Agreement with experts",
-        "What became of tentative findings",
     ):
         assert re.search(rf"Not in this version, with the reason at its place: [^.]*{title}", bare.text)
     assert not (version / "open" / "judge_agreement.csv").exists()
@@ -291,13 +286,6 @@ def test_experts_are_averaged_and_nobody_is_named(page: Page, complete: Path) ->
         assert not path.is_file() or b"dr-nameless" not in path.read_bytes(), path.name
 
 
-def test_of_findings_over_time_only_counts_are_in_the_open_part(complete: Path) -> None:
-    assert not (complete / "open" / "finding_courses.csv").exists()
-    counts = pd.read_csv(complete / "open" / "course_counts.csv")
-    assert counts.loc[counts["by"] == "diagnosis", "silent"].sum() == 1
-    assert (complete / "open" / "figures" / "courses.png").exists()
-
-
 def test_the_scale_names_its_anchors_and_holds_the_mean_inside_the_range_of_readers(
     page: Page, complete: Path
 ) -> None:
@@ -318,7 +306,7 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
         invented.release(), tmp_path, invented.origin(), analyses("of another ranking"), invented.examples
     )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
-    assert page.text.count("it was made with another ranking") == 7
+    assert page.text.count("it was made with another ranking") == 6
     assert shown_analyses(analyses("v"), invented.ranking, Disclosure()) == ({}, True)
 
 
