@@ -13,7 +13,6 @@ import click
 
 from lunguage_assets.cli.keeping.batches import batches
 from lunguage_assets.cli.keeping.doctor import doctor
-from lunguage_assets.cli.keeping.encode import encode
 from lunguage_assets.cli.keeping.ledger import ledger
 from lunguage_assets.cli.keeping.tables import tables
 from lunguage_assets.cli.keeping.ui import ui
@@ -138,7 +137,6 @@ for command in (
     calibrate,
     compare_labels,
     doctor,
-    encode,
     estimate,
     explain,
     land,

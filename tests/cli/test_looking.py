@@ -19,7 +19,6 @@ LOOKING = {
     "ledger stats": ("ledger", "stats"),
     "ledger export": ("ledger", "export", "answers.parquet"),
     "tables save": ("tables", "save", "saved"),
-    "encode phrases": ("encode", "phrases", "--out", "phrases.parquet"),
     "survey make": ("survey", "make", "--out", "survey"),
     "survey make-ratings": ("survey", "make-ratings", "--out", "survey"),
     "calibrate": ("calibrate", "--outcomes", "given.csv", "--out", "calibrated"),

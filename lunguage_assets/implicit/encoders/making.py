@@ -67,7 +67,8 @@ def vectors_path(settings: ImplicitSettings, home: Path | None = None) -> Path:
     if not settings.encoder_vectors:
         raise ConfigurationError(
             "settings.toml, option implicit.encoder_vectors: found nothing, expected the Parquet file (or "
-            "folder of them) with the vectors that encoder 'precomputed' reads. `lunguage encode` makes one."
+            "folder of them) with the vectors that encoder 'precomputed' reads. docs/models.md shows how to "
+            "make one."
         )
     path = Path(settings.encoder_vectors).expanduser()
     return path if home is None else home / path  # an absolute path stays as it is

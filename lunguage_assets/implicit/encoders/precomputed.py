@@ -1,7 +1,7 @@
 """Vectors from Parquet files, made elsewhere: on a machine with a GPU, or by any encoder.
 
 A file has two columns, `phrase` (text) and `vector` (a list of numbers, of one length); a folder of such
-files counts as one. The encoder's name is in the metadata of files that `lunguage encode vectors` wrote.
+files counts as one. The encoder's name is in the metadata of files from `write_vectors`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.files import replace_file
-from lunguage_assets.parquet import read_columns
 
 ENCODER_KEY = b"lunguage encoder"
 _AT_ONCE = 16_384
 _SHORTEST = 1e-12
 _FORM = (
     "Parquet with the columns 'phrase' (text) and 'vector' (a "
-    "list of numbers), as `lunguage encode vectors` writes it"
+    "list of numbers), as docs/models.md describes it"
 )
 
 
@@ -89,10 +88,6 @@ class PrecomputedEmbedder:
         self._require_all(found)
         return vectors if vectors is not None else np.empty((0, 0), dtype=np.float32)
 
-    def known(self) -> set[str]:
-        """All phrases that have a vector."""
-        return {phrase for _, names, _ in self._pieces() for phrase in names.to_pylist()}
-
     def _pieces(self) -> Iterator[tuple[Path, pa.Array, NDArray[np.float64]]]:
         """Pieces of all files: the file, its phrases, and its vectors as an n x d array."""
         for file in self._files:
@@ -117,9 +112,8 @@ class PrecomputedEmbedder:
                 f"no vector for {missing} of {len(found)} phrases",
                 "one for every phrase that is compared",
                 "phrase",
-                "`lunguage encode phrases --out FILE` writes the phrases that have none; encode them "
-                "(`lunguage encode vectors FILE --out OTHER`) and put both files of vectors into one folder, "
-                "named as implicit.encoder_vectors.",
+                "Encode the phrases that have none (docs/models.md shows how), and put both files of vectors "
+                "into one folder, named as implicit.encoder_vectors.",
             )
 
 
@@ -128,7 +122,7 @@ def _unusable(
     found: str,
     expected: str,
     column: str | None = None,
-    remedy: str = "Make the file again with `lunguage encode vectors`.",
+    remedy: str = "Make the file again, as docs/models.md shows.",
 ) -> InputError:
     return InputError(str(file), found, expected, remedy, column=column)
 
@@ -138,7 +132,7 @@ def vector_files(path: Path) -> list[Path]:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
     if not files:
         found = "no file" if not path.is_dir() else "a folder without Parquet files"
-        remedy = "`lunguage encode phrases` and `lunguage encode vectors` make one."
+        remedy = "docs/models.md shows how to make one."
         raise _unusable(path, found, _FORM, remedy=remedy)
     return files
 
@@ -176,34 +170,10 @@ def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float3
     numbers = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     lists = pa.FixedSizeListArray.from_arrays(numbers, vectors.shape[1])
     table = pa.table({"phrase": pa.array(phrases, type=pa.string()), "vector": lists})
-    _write(path, table.replace_schema_metadata({ENCODER_KEY: encoder.encode()}))
+    table = table.replace_schema_metadata({ENCODER_KEY: encoder.encode()})
 
-
-def write_phrases(path: Path, phrases: Sequence[str]) -> None:
-    """A Parquet file with the column `phrase`; readable by its owner only."""
-    _write(path, pa.table({"phrase": pa.array(phrases, type=pa.string())}))
-
-
-def _write(path: Path, table: pa.Table) -> None:
     def write(stream: BinaryIO) -> None:
         os.fchmod(stream.fileno(), 0o600)
         pq.write_table(table, stream, compression="zstd", row_group_size=_AT_ONCE)
 
     replace_file(path, write)
-
-
-def read_phrases(path: Path) -> list[str]:
-    """The distinct phrases of a file from `write_phrases`, sorted.
-
-    Raises `InputError` when the file has another form.
-    """
-    if not path.is_file():
-        remedy = "`lunguage encode phrases --out FILE` writes it."
-        raise _unusable(path, "no file", "Parquet with a column 'phrase'", remedy=remedy)
-    try:
-        column = read_columns(path, ["phrase"]).column("phrase")
-        phrases = column.cast(pa.string()).to_pylist()
-    except (pa.ArrowException, KeyError, OSError) as error:
-        found = f"a file that cannot be read ({type(error).__name__})"
-        raise _unusable(path, found, "Parquet with a column 'phrase' (text)") from None
-    return sorted({phrase for phrase in phrases if phrase})

@@ -17,12 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny_encoder
-from click.testing import CliRunner
 from invented_reports import blacklist, frames, said, vocabulary
 
-from lunguage_assets.cli.keeping.encode import encode
-from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
-from lunguage_assets.home.store import partition_path, write_table
+from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.implicit.encoders import (
     encoder_identity,
     encoding_counts,
@@ -31,11 +28,10 @@ from lunguage_assets.implicit.encoders import (
     pair_cosines,
 )
 from lunguage_assets.implicit.encoders.model_folder import BIOLORD, BIOLORD_REVISION, ModelFolder, find_model
-from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, read_phrases, write_vectors
+from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_vectors
 from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.settings import ImplicitSettings, load_settings
-from lunguage_assets.tables import FINDINGS
 
 ROWS = [
     said("opacity", location="right"),
@@ -295,7 +291,6 @@ def test_a_folder_of_files_counts_as_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         embedder.encode(PHRASES), PrecomputedEmbedder(tmp_path.parent / "whole.parquet").encode(PHRASES)
     )
-    assert embedder.known() == set(PHRASES)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +321,7 @@ def test_the_identity_says_encoder_and_content(tmp_path: Path) -> None:
 
 def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
     write_vectors(tmp_path / "v.parquet", PHRASES[:2], directions(PHRASES[:2]), "invented@1")
-    with pytest.raises(InputError, match=r"no vector for 3 of 5 phrases.*lunguage encode phrases") as raised:
+    with pytest.raises(InputError, match=r"no vector for 3 of 5 phrases.*docs/models\.md") as raised:
         PrecomputedEmbedder(tmp_path / "v.parquet").encode(PHRASES)
     assert not any(phrase in str(raised.value) for phrase in PHRASES)
 
@@ -393,64 +388,20 @@ def test_an_unknown_encoder_is_an_error(tmp_path: Path, option: str, message: st
         load_settings(tmp_path / "settings.toml")
 
 
-# Both together: phrases out, vectors in
-
-
-def home_of(tmp_path: Path) -> tuple[Path, pd.DataFrame, pd.DataFrame]:
-    """A home with one registered batch whose findings are stored."""
-    from lunguage_assets.home.home import Home, batch_key
-
-    (tmp_path / "delivery").mkdir()
-    (tmp_path / "delivery" / "Lunguage.csv").write_text("subject_id,study_id\n")
-    home = Home(tmp_path / "home")
-    home.register(tmp_path / "delivery", batch_key(tmp_path / "delivery"), data_class="synthetic")
-    findings, fitted, _ = frames(ROWS)
-    write_table(FINDINGS, findings, partition_path(home.tables, "findings", "delivery"))
-    return home.root, findings, fitted
-
-
-def called(*arguments: object) -> str:
-    result = CliRunner().invoke(encode, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 @needs_model
-def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    home, findings, fitted = home_of(tmp_path)
-    (home / "settings.toml").write_text("[implicit]\nencoder = 'precomputed'\nencoder_vectors = 'vectors'\n")
-    asked, made = tmp_path / "phrases.parquet", home / "vectors" / "1.parquet"
-    assert "2 phrases of 1 batches" in called("phrases", "--home", home, "--out", asked)
-    assert read_phrases(asked) == ["nodule", "opacity right"]
-    assert stat.S_IMODE(asked.stat().st_mode) == 0o600
-    assert "2 vectors of tiny@sha256:" in called(
-        "vectors", asked, "--out", made, "--model", model, "--device", "cpu"
-    )
-    assert [path.name for path in made.parent.iterdir()] == ["1.parquet"]
-    settings = load_settings(home / "settings.toml").implicit
-    found = deduplicate(findings, fitted, make_embedder(settings, vocabulary(), home), blacklist(), settings)
-    direct = deduplicate(
-        findings, fitted, make_embedder(of_model(model), vocabulary()), blacklist(), settings
+def test_vectors_made_elsewhere_merge_as_the_model_itself_does(tmp_path: Path, model: Path) -> None:
+    """As docs/models.md makes them."""
+    findings, fitted, _ = frames(ROWS)
+    phrases = compared_phrases(findings, blacklist(), ImplicitSettings())
+    assert phrases == ["nodule", "opacity right"]
+    encoder = SentenceEmbedder(find_model(str(model), ""), "cpu")
+    write_vectors(tmp_path / "vectors.parquet", phrases, encoder.encode(phrases), encoder.identity)
+    found, direct = (
+        deduplicate(findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings)
+        for settings in (of_file("vectors.parquet"), of_model(model))
     )
     pd.testing.assert_frame_equal(found.drop(columns="encoder"), direct.drop(columns="encoder"))
     assert found["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
-    assert "0 phrases" in called("phrases", "--home", home, "--out", asked)
-    assert "2 phrases" in called("phrases", "--home", home, "--out", asked, "--all")
-
-
-def test_there_is_nothing_to_encode_before_there_are_findings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
-    with pytest.raises(LunguageError, match="lunguage run"):
-        called("phrases", "--home", tmp_path, "--out", tmp_path / "p.parquet")
-    with pytest.raises(LunguageError, match="no file"):
-        called("vectors", tmp_path / "p.parquet", "--out", tmp_path / "v.parquet")
 
 
 def test_cosines_at_the_threshold_are_rounded_before_they_are_compared(tmp_path: Path) -> None:
