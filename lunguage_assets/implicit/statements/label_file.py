@@ -7,6 +7,7 @@ What a study says of a label is decided in `release/labels/labels.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -38,6 +39,7 @@ class Findings(YamlMapping):
     not_at: list[str] = []
     described: list[str] = []
     not_described: list[str] = []
+    not_explained_by: list[str] = []
     reads: Reading = "presence"
 
 
@@ -69,6 +71,7 @@ class Meaning:
     not_at: tuple[tuple[str, ...], ...] = ()
     described: ListedWords | None = None
     not_described: ListedWords | None = None
+    not_explained_by: frozenset[str] = frozenset()
 
     @property
     def placeless(self) -> bool:
@@ -108,10 +111,11 @@ class LabelList:
                 self._of_diagnosis.setdefault(plain(diagnosis), []).append(Meaning(number, "presence"))
             for entry in label.findings:
                 at, not_at = (tuple(map(tokens, places)) for places in (entry.at, entry.not_at))
-                words = (
+                described, not_described = (
                     dictionary.naming(ws) if ws else None for ws in (entry.described, entry.not_described)
                 )
-                meaning = Meaning(number, entry.reads, at, not_at, *words)
+                causes = frozenset(map(vocabulary.finding, entry.not_explained_by))
+                meaning = Meaning(number, entry.reads, at, not_at, described, not_described, causes)
                 for form in {vocabulary.finding(name) for name in entry.names}:
                     self._of_name.setdefault(form, []).append(meaning)
                 for diagnosis in map(plain, entry.diagnoses):
@@ -149,11 +153,19 @@ class LabelList:
         found = (one for one in self.meanings(name, wording, "") if one.holds_at(place))
         return frozenset(one.label for one in found if self._is_family(one))
 
-    def held(self, meanings: Sequence[Meaning], place: str, cells: Sequence[str]) -> Iterator[Meaning]:
-        """The meanings that a row has at its place and with its words; one that is instead of others
-        replaces them.
+    def held(
+        self,
+        meanings: Sequence[Meaning],
+        place: str,
+        cells: Sequence[str],
+        causes: AbstractSet[str] = frozenset(),
+    ) -> Iterator[Meaning]:
+        """The meanings that a row has at its place, with its words, and with what the report explains it by;
+        one that is instead of others replaces them.
         """
         found = [one for one in meanings if one.holds_at(place) and one.describes(cells)]
+        if causes:
+            found = [one for one in found if not causes <= one.not_explained_by]
         replaced = {other for one in found for other in self.labels[one.label].instead_of}
         return (one for one in found if self.labels[one.label].name not in replaced)
 

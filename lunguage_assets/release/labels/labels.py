@@ -135,6 +135,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
     said: SaidOfLabels = {}
     concluded: dict[tuple[str, int], dict[int, Claim]] = {}
+    causes = _causes(rows)
     beliefs = zip(*(column_values(rows, name) for name in _BELIEF), strict=True)
     for values, belief in zip(
         zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
@@ -154,7 +155,10 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 )
         taken: set[int] = set()
         for meaning in listed.held(
-            meanings, ", ".join((location, *parts)), (name, ent, measurement, *refining)
+            meanings,
+            ", ".join((location, *parts)),
+            (name, ent, measurement, *refining),
+            causes.get(own, frozenset()),
         ):
             if meaning.label in taken:
                 continue
@@ -188,6 +192,16 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         if len(parts_of) == len(listed.labels[label].concluded_from):
             said.setdefault((study, label), Said()).add(min(parts_of.values(), key=lambda one: one.strength))
     return said
+
+
+def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
+    """Names of what the report explains a finding by, by its id."""
+    causes: dict[str, set[str]] = {}
+    stated = rows[(rows["source"] == "original") & rows["status"].str.endswith("p")]
+    for name, signs in zip(column_values(stated, "name"), column_values(stated, "evidence"), strict=True):
+        for sign in signs:
+            causes.setdefault(sign, set()).add(name)
+    return causes
 
 
 def _claim(

@@ -322,6 +322,20 @@ def test_a_real_abnormality_that_is_no_label_speaks_against_no_finding(name: str
     assert label("no finding", NORMAL, said(name, past_hx="history of"))["p"] == 1.0
 
 
+def test_a_nodule_outside_the_lung_speaks_against_no_finding() -> None:
+    pleural = said("nodule", location="pleural")
+    assert label("lung lesion", pleural)["source"] == "unmentioned"
+    assert label("no finding", NORMAL, pleural)["source"] == "denied"
+
+
+@pytest.mark.parametrize(("sign", "name"), [("opacity", "lung opacity"), ("nodular opacity", "lung lesion")])
+def test_a_shadow_of_what_is_not_in_the_lung_is_neither_opacity_nor_lesion(sign: str, name: str) -> None:
+    rows = [said(sign), said("nipple shadow", "tp", p=0.7, evidence=[0])]
+    assert label(name, *rows)["source"] == "unmentioned"
+    assert label("no finding", *rows, NORMAL)["p"] == 1.0
+    assert label(name, *rows, said("pneumonia", "tp", p=0.4, evidence=[0]))["source"] == "stated"
+
+
 @pytest.mark.parametrize("name", ["degenerative changes", "tortuosity", "sternotomy", "pacemaker"])
 def test_changes_of_age_operations_and_devices_do_not_speak_against_no_finding(name: str) -> None:
     assert label("no finding", NORMAL, said(name))["p"] == 1.0

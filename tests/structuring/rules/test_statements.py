@@ -173,6 +173,11 @@ def test_what_was_then_or_is_elsewhere_is_not_of_the_chest_now(sentence, expecte
     _check(sentence, expected)
 
 
+@pytest.mark.parametrize(("sentence", "expected"), _cases("hidden"))
+def test_what_could_be_hidden_is_not_stated(sentence, expected):
+    _check(sentence, expected)
+
+
 @pytest.mark.parametrize(("sentence", "expected"), _cases("causes"))
 def test_what_lies_over_the_lung_explains_a_shadow(sentence, expected):
     _check(sentence, expected)
