@@ -11,9 +11,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
@@ -30,7 +27,6 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.pictures import plots
-from lunguage_assets.pictures.canvas import bare_figure, plain, png
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
@@ -54,7 +50,6 @@ def pictures(reports: int) -> dict[str, Callable[[], bytes]]:
     return {
         "vocabulary": lambda: plots.vocabulary_histogram(vocabulary),
         "ranking": lambda: plots.ranking_plot(ranking),
-        "order_free": lambda: order_free_plot(ranking),
         "robustness": lambda: plots.robustness_plot(ranking_robustness(ranking, matches, settings)),
         "agreement": lambda: agreement_heat_map(judge_agreement(matches, {}, settings)),
         "correlations": lambda: correlation_heat_map(
@@ -69,24 +64,6 @@ def pictures(reports: int) -> dict[str, Callable[[], bytes]]:
             validation, settings.opponent_limit, settings.panel_steps
         ),
     }
-
-
-def order_free_plot(ranking: pd.DataFrame) -> bytes:
-    """mu of TrueSkill against the order-free estimate, one point per phrase of a `REFERENCE_RANKING` frame of
-    an own ruler.
-    """
-    figure = bare_figure(4.8, 4.6)
-    axes = figure.subplots()
-    plain(axes)
-    mu, other = (ranking[name].to_numpy(dtype=np.float64) for name in ("mu", "mu_order_free"))
-    both = np.concatenate([mu, other])
-    ends = float(np.nanmin(both)) - 1.0, float(np.nanmax(both)) + 1.0
-    axes.plot(ends, ends, "--", lw=1, color="#6F6F6F", label="equal")
-    axes.plot(mu, other, "o", ms=4, color="#0072B2", label="phrases")
-    labels = {"xlabel": "mu, TrueSkill over random orders", "ylabel": "mu, all matches at once"}
-    axes.set(xlim=ends, ylim=ends, aspect="equal", **labels)
-    axes.legend(loc="upper left", fontsize=8)
-    return png(figure)
 
 
 def main(reports: int = 800, folder: Path = Path("docs/figures")) -> None:

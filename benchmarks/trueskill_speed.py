@@ -4,8 +4,7 @@ benchmarks/trueskill_speed.py [package orders].
 34,440 matches (42 phrases, 861 pairs, 10 comparisons, 4 judges: the published corpus) in 10 random orders.
 Both play the same matches in the same orders in one run. The package plays as many of the orders as asked for
 (1 by default); its time for ten is ten times the mean of one. The largest difference of the ratings is
-printed too: a fast loop that computes something else is worth nothing. The last line times the order-free
-estimate of the same matches.
+printed too: a fast loop that computes something else is worth nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import numpy as np
 
 from lunguage_assets.explicit.analysis.trust.verification import play_with_package
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.order_free import order_free_places
 from lunguage_assets.judges.rules.published import published_ranking
 
 PER_PAIR = 40
@@ -62,12 +60,6 @@ def main(package_orders: int = 1) -> None:
         float(np.abs(np.stack([mu[i], sigma[i]]) - ratings).max()) for i, ratings in enumerate(played)
     )
     print(f"{package / closed:.0f} times faster; largest difference of a mu or sigma {difference:.1e}")
-    start = time.perf_counter()
-    places = order_free_places(winners, losers, players)
-    print(
-        "order-free places of the same matches: "
-        f"{time.perf_counter() - start:.4f} s, {places.iterations} iterations"
-    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustnes
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.order_free import compare_with_order
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
@@ -87,7 +86,6 @@ def main(phrases: int = 42, judges: int = 4, seeds: int = 10) -> None:
     ranking = timed(
         f"ranking with {settings.bootstrap} resamples", lambda: reference_ranking(known, answers, settings)
     )
-    print(compare_with_order(ranking))
     print(timed("verification with the package", lambda: verify_with_package(ranking, answers, settings)))
     robustness = timed(
         "robustness, 10 halves and 10 other orders", lambda: ranking_robustness(ranking, answers, settings)

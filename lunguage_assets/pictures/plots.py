@@ -52,8 +52,8 @@ def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
 
 @drawn_once
 def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = None) -> bytes:
-    """mu of every phrase of a `REFERENCE_RANKING` frame, most certain at the top, with the bootstrap interval
-    and the order-free estimate; `beside`: mu of phrases in the published ranking.
+    """mu of every phrase of a `REFERENCE_RANKING` frame, most certain at the top, with the bootstrap
+    interval; `beside`: mu of phrases in the published ranking.
     """
     ordered = ranking.sort_values("rank", ascending=False)
     figure, axes = _figure(7.0, _height(len(ordered)))
@@ -75,8 +75,6 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
             color=_BLUE,
             label="TrueSkill, 95% bootstrap interval",
         )
-        style: dict[str, Any] = {"ms": 8, "mew": 1.6, "color": _VERMILION, "label": "order-free estimate"}
-        axes.plot(ordered["mu_order_free"], places, "|", **style)
     if beside:
         elsewhere = ordered["phrase"].map(beside).astype("float64")
         axes.plot(elsewhere, places, "D", ms=4, mfc="none", color=_GREY, label="published mu")

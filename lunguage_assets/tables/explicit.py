@@ -103,10 +103,6 @@ REFERENCE_RANKING = Table(
         number("mu_high", "97.5% quantile of mu over the bootstrap"),
         number("rank_low", "2.5% quantile of the rank over the bootstrap"),
         number("rank_high", "97.5% quantile of the rank over the bootstrap"),
-        number("mu_order_free", "Place given all matches at once (probit MAP), a cross-check; null for the "
-            "published ruler", nullable=True),
-        number("sd_order_free", "Posterior deviation of mu_order_free, answers taken as independent",
-            nullable=True, minimum=0.0),
         number("reading_sd", "How far judges lie apart in reading one sentence, in units of mu: estimated "
             "from the matches, or the default of resources/readings.toml for a single judge and for the "
             "published ruler", minimum=0.0),

@@ -18,7 +18,6 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
-from lunguage_assets.explicit.rating.order_free import order_free_places
 from lunguage_assets.explicit.rating.readings import assumed_readings, reading_deviation
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -98,7 +97,6 @@ def reference_ranking(
     )
     mu = mus.mean(axis=0)
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
-    order_free = order_free_places(answers.winner, answers.loser, len(phrases))
     won, lost = answers.counts
     played = won + lost
     order = np.lexsort((np.arange(len(phrases)), -mu))
@@ -106,8 +104,6 @@ def reference_ranking(
         "mu": mu,
         "sigma": sigmas.mean(axis=0),
         **vars(intervals),
-        "mu_order_free": order_free.mu,
-        "sd_order_free": order_free.sd,
         "n_matches": played,
     }
     return _frame(
@@ -237,7 +233,6 @@ def _published(
 ) -> pd.DataFrame:
     entries = published_ranking()
     mu, ranks = [entry.mu for entry in entries], [float(entry.rank) for entry in entries]
-    nothing = [None] * len(entries)
     assumed = assumed_readings().deviation
     places = (f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries)
     return _frame(
@@ -250,11 +245,9 @@ def _published(
             "mu_high": mu,
             "rank_low": ranks,
             "rank_high": ranks,
-            "mu_order_free": nothing,
-            "sd_order_free": nothing,
             "reading_sd": assumed,
             "n_matches": [0] * len(entries),
-            "win_rate": nothing,
+            "win_rate": [None] * len(entries),
             "judges": judges,
             "ruler": "published",
             "ruler_reason": reason,

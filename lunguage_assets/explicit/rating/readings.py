@@ -19,8 +19,10 @@ from scipy.special import ndtr
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.explicit.arrays import Floats, Integers
-from lunguage_assets.explicit.rating.order_free import NOISE
 from lunguage_assets.explicit.rating.trueskill import BETA
+
+NOISE = math.sqrt(2.0) * BETA
+"""Standard deviation of the difference of two performances."""
 
 
 class AssumedReadings(BaseModel):

@@ -18,7 +18,6 @@ from lunguage_assets.explicit.hedges.hedging import load_corrections, review_que
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.order_free import compare_with_order
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
 from lunguage_assets.orchestration.checks.explicit import verification_result
@@ -141,7 +140,6 @@ def ranking(
             "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
             "ranking": _ranking_table(ranked),
             "plot": picture(ranking_plot(ranked)),
-            **_cross_check(own),
             **not_used,
         },
     )
@@ -189,18 +187,6 @@ def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _version(frame: pd.DataFrame, column: str) -> str:
     return str(frame[column].iloc[0]) if len(frame) else "none"
-
-
-def _cross_check(ranking: pd.DataFrame) -> dict[str, Any]:
-    """How the order-free estimate agrees; nothing for the published ruler."""
-    compared = compare_with_order(ranking)
-    if compared is None:
-        return {}
-    return {
-        "order_free_largest_deviation": compared.largest_deviation,
-        "order_free_differs_most": shown_phrase(compared.phrase),
-        "order_free_spearman": float("nan") if compared.spearman is None else compared.spearman,
-    }
 
 
 def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:

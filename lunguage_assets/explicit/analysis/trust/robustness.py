@@ -12,7 +12,6 @@ from lunguage_assets.draws import mix, text_hash
 from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ranks
-from lunguage_assets.explicit.rating.order_free import rank_correlation
 from lunguage_assets.explicit.rating.ranking import Answers, collect_answers
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
@@ -94,3 +93,15 @@ def _changes(mu: Floats, stored: Floats) -> dict[str, float | None]:
         "mean_abs_rank": float(np.abs(both[0] - both[1]).mean()),
         "spearman": rank_correlation(mu, stored),
     }
+
+
+def rank_correlation(one: Floats, two: Floats) -> float | None:
+    """Spearman's correlation of two sets of places, shape (phrases,).
+
+    None where it is undefined: fewer than two places, or all equal.
+    """
+    from scipy.stats import spearmanr  # slow to import, and definitions load this module
+
+    if len(one) < 2 or np.ptp(one) == 0.0 or np.ptp(two) == 0.0:
+        return None
+    return float(spearmanr(one, two).statistic)

@@ -10,7 +10,11 @@ import pytest
 from recorded_matches import noisy, ranked, recorded
 
 from lunguage_assets.draws import mix, text_hashes
-from lunguage_assets.explicit.analysis.trust.robustness import kept_answers, ranking_robustness
+from lunguage_assets.explicit.analysis.trust.robustness import (
+    kept_answers,
+    rank_correlation,
+    ranking_robustness,
+)
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import collect_answers, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -105,3 +109,9 @@ def test_the_published_ruler_has_nothing_to_halve() -> None:
     matches = {"one": COMPARISON_MATCHES.frame()}
     ranking = reference_ranking(hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS), matches, SETTINGS)
     assert ranking_robustness(ranking, matches, SETTINGS).empty
+
+
+def test_an_undefined_correlation_is_none() -> None:
+    assert rank_correlation(np.full(3, 25.0), np.array([1.0, 2.0, 3.0])) is None
+    assert rank_correlation(np.array([1.0]), np.array([2.0])) is None
+    assert rank_correlation(np.array([1.0, 5.0, 9.0]), np.array([3.0, 2.0, 1.0])) == pytest.approx(-1.0)
