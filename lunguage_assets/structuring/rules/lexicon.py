@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms
 
-VERSION = "12"
+VERSION = "13"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""
 
 Kind = Literal[

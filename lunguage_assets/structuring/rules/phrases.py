@@ -180,6 +180,8 @@ class Phrases:
         drafts: list[Draft] = []
         places: list[Unit] = []
         held, self._held = self._held, []
+        if "deny" in kinds:
+            held = []  # "chronic changes, no acute disease"
         words = list(held)
         for unit in chunk:
             if unit.kind == "finding":
