@@ -17,8 +17,6 @@ from lunguage_assets.judges.asking.engine import GRACE_S, ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.asking.round import Asking, Parse, Settled
-from lunguage_assets.judges.batches.batch_watch import Batching
-from lunguage_assets.judges.batches.batching import ask_in_batches
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Mode, ModelBinding, Provider, Request
 from lunguage_assets.judges.slots import Limits, Price
@@ -35,9 +33,7 @@ class Asks(Protocol):
     @property
     def binding(self) -> ModelBinding: ...
 
-    def ask(
-        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
-    ) -> list[Settled[T]]: ...
+    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]: ...
 
     def interrupt(self) -> None: ...
 
@@ -62,9 +58,8 @@ class Asker:
         budget: Budget | None = None,
         price: Price | None = None,
         progress: Callable[[Progress], None] | None = None,
-        batching: Batching | None = None,
     ) -> None:
-        self.key, self._provider, self._batching = key, provider, batching
+        self.key, self._provider = key, provider
         self._asking = Asking(key, ledger, Limiter(limits), budget, price, progress)
         self._background = Background(GRACE_S)
 
@@ -73,20 +68,13 @@ class Asker:
         """What of the slot decides its answers."""
         return self._provider.binding
 
-    def ask(
-        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
-    ) -> list[Settled[T]]:
-        """One `Settled` per request, in their order: by single calls, or, where the answers `may_wait` and
-        there is leave to use it, through the provider's batch endpoint.
+    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
+        """One `Settled` per request, in their order.
 
         Raises:
-            LunguageError: see `engine.ask` and `batching.ask_in_batches`; what was answered is in the ledger.
+            LunguageError: see `engine.ask`; what was answered is in the ledger.
         """
-        if may_wait and self._batching is not None:
-            asked = ask_in_batches(requests, self._batching, self.binding, self._asking, parse)
-        else:
-            asked = ask(requests, self._provider, self._asking, parse)
-        return self._background.run(asked)
+        return self._background.run(ask(requests, self._provider, self._asking, parse))
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the

@@ -40,6 +40,9 @@ STRUCTURER_VARIABLE = "LUNGUAGE_STRUCTURER"
 _RENAMED = {"paper-2025": "models-2025"}
 """Former names of presets."""
 
+_GONE = ("batch_allowed", "batches", "batch_discount")
+"""Fields of judges files from before, when what may wait could go through a provider's batch endpoint."""
+
 _KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
 
 
@@ -263,6 +266,8 @@ def _problem(error: ValidationError) -> str:
             if "tag" in problem.get("ctx", {})
             else f"is missing; {known}"
         )
+    if problem["type"] == "extra_forbidden" and place[-1] in _GONE:
+        message = "providers' batch endpoints are not used any more; delete this field"
     return f"{', field ' + '.'.join(place) if place else ''}: {message}"
 
 

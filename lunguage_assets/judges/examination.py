@@ -74,11 +74,5 @@ def _of_model(
     if slot.price is None:
         unpriced = f"judge {key!r} has no price: its cost is not known and no budget can be kept with it"
         found.append(("warning", unpriced))
-    if slot.batch_allowed and data_class == "credentialed":
-        kept = (
-            f"judge {key!r} may use batches: its provider keeps batches until they are collected, for up to "
-            "a month; see that its zero retention covers them"
-        )
-        found.append(("warning", kept))
     fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
     return found or [("ok", fine)]

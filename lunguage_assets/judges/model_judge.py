@@ -44,7 +44,7 @@ class ModelJudge(AskedModel[Prompts]):
                 ledger.
         """
         requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
-        settled = self._asker.ask(requests, parse_phrase_list, may_wait=may_wait)
+        settled = self._asker.ask(requests, parse_phrase_list)
         self._require_readable([one.valid for one in settled])
         return [ExtractionAnswer(tuple(one.value or ()), one.valid, one.tries) for one in settled]
 
@@ -55,7 +55,7 @@ class ModelJudge(AskedModel[Prompts]):
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
-        settled: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
+        settled: list[Settled[Choice]] = self._asker.ask(requests, choice_of)
         self._require_readable([one.valid for one in settled])
         return [ComparisonAnswer(one.value or "invalid", one.tries) for one in settled]
 

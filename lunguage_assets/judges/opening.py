@@ -18,8 +18,6 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.batches import batches_of
-from lunguage_assets.judges.batches.batch_watch import Batching
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
@@ -93,7 +91,6 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
         budget=surroundings.budget,
         price=slot.price,
         progress=surroundings.progress,
-        batching=Batching.of(slot, lambda: batches_of(key, provider.made())) if slot.batch_allowed else None,
     )
 
 
@@ -142,13 +139,9 @@ class DeferredProvider:
             ConfigurationError: a key, an endpoint or the SDK is missing; nothing was sent.
             PolicyRefused: this text may not be sent there; nothing was sent.
         """
-        return await self.made().answer(request)
-
-    def made(self) -> Provider:
-        """The provider itself, made now if it has not been; errors as in `answer`."""
         if self._made is None:
             self._made = self._make()
-        return self._made
+        return await self._made.answer(request)
 
     async def close(self) -> None:
         if self._made is not None:

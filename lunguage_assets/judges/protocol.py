@@ -1,7 +1,7 @@
 """What a judge is asked and what it answers; nothing here knows how an answer comes about.
 
-A judge answers many questions in one call, so that an implementation is free to send them concurrently, in
-batches, or from a ledger of earlier answers. Answers come back in the order of the questions. A question that
+A judge answers many questions in one call, so that an implementation is free to send them concurrently, or
+to answer from a ledger. Answers come back in the order of the questions. A question that
 could not be answered validly, after whatever retries the judge makes, is answered as invalid: it is never
 left out and never guessed (explicit.md sections 1 and 2).
 """
@@ -76,8 +76,8 @@ class Judge(Protocol):
 
     `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or
     model, version, parameters, word lists) and nothing that does not (limits, retries, prices): rankings and
-    fits are bound to it. `may_wait`: nobody needs the answers within minutes, so that a judge may take a way
-    that is cheaper and takes up to a day.
+    fits are bound to it. `may_wait`: the questions are all known beforehand, as those of a round of a fit are
+    not; an estimate tells the two stages apart by it.
     """
 
     @property

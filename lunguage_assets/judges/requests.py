@@ -7,9 +7,7 @@ only lengths.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Literal, Protocol
 
 Task = Literal["extract", "compare", "structure"]
@@ -118,75 +116,3 @@ class Provider(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-BatchStatus = Literal["running", "completed", "expired", "cancelled", "failed", "missing"]
-"""`failed`: the provider took none of its questions; `missing`: its results are gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchLimits:
-    """How many requests, and how many bytes of them, go into one batch."""
-
-    requests: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class BatchView:
-    """What a provider says of a batch; `reason` is its machine-readable code for a failed one."""
-
-    status: BatchStatus
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResults:
-    """What a batch brought: rows by the key that came with them, in any order, perhaps repeated or unknown;
-    `unreadable` rows have none.
-    """
-
-    rows: tuple[tuple[str, Reply | ProviderFailure], ...] = field(repr=False)
-    unreadable: int = 0
-
-
-class BatchProvider(Protocol):
-    """One model behind a provider's batch endpoint; the requests of a batch share task, mode and labels.
-
-    All methods but `forget` raise a ProviderFailure when the provider does not do what is asked, with status
-    404 when the account knows no such batch; none tries again.
-    """
-
-    @property
-    def limits(self) -> BatchLimits: ...
-
-    async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
-        """Send a batch, named so that `find` recognises it, each request under its ledger key; the provider's
-        handle.
-        """
-        ...
-
-    async def find(
-        self, name: str, keys: Sequence[str], since: datetime, known: Collection[str]
-    ) -> str | None:
-        """The handle of a batch that was sent under this name after `since`, or None; `known` are handles of
-        other batches.
-
-        A provider that keeps no names gives the batch that it can be: `collect` then shows by its keys
-        whether it is.
-        """
-        ...
-
-    async def look(self, handle: str) -> BatchView: ...
-
-    async def collect(self, handle: str, keys: Sequence[str], like: Request) -> BatchResults:
-        """Everything that came of a batch that has ended; `keys` in the order in which they were sent, `like`
-        any of its requests.
-        """
-        ...
-
-    async def forget(self, handle: str) -> None:
-        """Have the provider delete what it keeps of a batch, as far as it lets itself be told; never
-        raises.
-        """
-        ...

@@ -48,17 +48,10 @@ _NOT_PARAMETERS = frozenset(
 
 _IN_PROCESS = ("revision", "device", "dtype", "batch_size")
 _SERVED = (
-    "base_url", "base_url_env", "api_key_env", "api_version", "batch_allowed", "batches",
-    "zero_retention_attested_on", "zero_retention_attested_by",
+    "base_url", "base_url_env", "api_key_env", "api_version", "zero_retention_attested_on",
+    "zero_retention_attested_by",
 )  # fmt: skip
 """Fields that only a model in this process has, and those that only a model at a service has."""
-
-
-_NO_BATCHES: Mapping[str, str] = {
-    "azure-openai": "a deployment of Azure OpenAI answers batches or single calls, and a judge needs both",
-    "openai-compatible": "an openai-compatible server has no batch endpoint",
-    "vertex": "Vertex AI takes batches from a storage bucket only, which is not supported",
-}
 
 
 class Part(BaseModel):
@@ -68,22 +61,11 @@ class Part(BaseModel):
 
 
 class Price(Part):
-    """US dollars per million tokens as of a date; reasoning is billed as output. `batch_discount` is the
-    share that a batch saves.
-    """
+    """US dollars per million tokens as of a date; reasoning is billed as output."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
     as_of: date
-    batch_discount: float = Field(default=0.5, ge=0, lt=1)
-
-    @property
-    def in_batches(self) -> Price:
-        """The price of what goes through the provider's batch endpoint."""
-        share = 1.0 - self.batch_discount
-        return self.model_copy(
-            update={"input": share * self.input, "output": share * self.output, "batch_discount": 0.0}
-        )
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
         """US dollars for that many tokens, reasoning counted among the output."""
@@ -118,23 +100,6 @@ class Limits(Part):
     breaker_failures: int = Field(default=20, ge=1, le=100000)
     breaker_pause_s: float = Field(default=10.0, ge=0, le=3600)
     breaker_probes: int = Field(default=4, ge=1, le=100)
-
-
-class Batches(Part):
-    """How a judge's batch endpoint is used, where `batch_allowed` is true: the most questions and megabytes
-    of one batch (none: as much as
-    the provider takes), batches out at a time, and seconds between two looks at them, growing from the first
-    to the longest.
-
-    Accounts have limits of their own on what is out: a provider that refuses a batch as too large needs
-    smaller ones, fewer at a time.
-    """
-
-    questions: int | None = Field(default=None, ge=1)
-    megabytes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    at_once: int = Field(default=8, ge=1, le=1000)
-    first_look_s: float = Field(default=15.0, gt=0, le=3600)
-    longest_look_s: float = Field(default=300.0, gt=0, le=86400)
 
 
 class OfflineSlot(Part):
@@ -251,8 +216,6 @@ class ModelSlot(Part):
     allowed_data: tuple[DataClass, ...] = ("synthetic",)
     zero_retention_attested_on: date | None = None
     zero_retention_attested_by: str = ""
-    batch_allowed: bool = False
-    batches: Batches = Batches()
     revision: str = Field(default="main", min_length=1)
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
@@ -344,8 +307,6 @@ class ModelSlot(Part):
                 "zero_retention_attested_by, "
                 "or an openai-compatible server whose base_url is on this machine"
             )
-        if self.batch_allowed and self.provider in _NO_BATCHES:
-            raise ValueError(f"batch_allowed is true; {_NO_BATCHES[self.provider]}")
         return self
 
 

@@ -198,16 +198,6 @@ class _Rehearsal:
                     f"judge {key!r} has no price in the judges file: its tokens are counted, its dollars are "
                     "not known."
                 )
-            if slot.batch_allowed:
-                yield (
-                    f"judge {key!r} uses its batch endpoint for all but the fits: at its batch price, up to "
-                    "a day, not in the minutes."
-                )
-            if waiting := self.home.recorded.out_in_batches(key) if self.home.recorded else 0:
-                yield (
-                    f"judge {key!r} has {waiting} questions out in batches already; they are counted as "
-                    "still to be asked."
-                )
             if output_limit(slot.binding) is None:
                 yield (
                     f"judge {key!r} has no limit on output tokens in its parameters: its worst case is not "

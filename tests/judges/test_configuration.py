@@ -57,7 +57,6 @@ retires_on = 2027-05-01
 allowed_data = ["synthetic", "credentialed"]
 zero_retention_attested_on = 2026-10-01
 zero_retention_attested_by = "Data office"
-batch_allowed = true
 """
 SERVER = 'provider = "openai-compatible"\nmodel = "m"\nbase_url = "http://localhost:8000/v1"\n'
 LOCAL = 'provider = "transformers"\nmodel = "m"\nparams = { max_new_tokens = 9 }\n'
@@ -100,11 +99,10 @@ def test_a_language_models_table_is_read_whole(tmp_path: Path) -> None:
     assert binding.parameters == (("max_tokens", 100), ("temperature", 1.0))
 
 
-def test_without_more_words_a_model_gets_synthetic_text_only_and_no_batches(tmp_path: Path) -> None:
+def test_without_more_words_a_model_gets_synthetic_text_only(tmp_path: Path) -> None:
     slot = gpt_of(read(tmp_path, 'provider = "openai"\nmodel = "m"\n'))
-    assert (slot.allowed_data, slot.batch_allowed, slot.mode, slot.price) == (
+    assert (slot.allowed_data, slot.mode, slot.price) == (
         ("synthetic",),
-        False,
         "text",
         None,
     )
@@ -167,12 +165,11 @@ def test_the_preset_is_the_arguments_or_the_files_and_never_the_environments(
     (GPT + 'base_url = "https://x"\nbase_url_env = "X"\n', "judges.gpt", "both given"),
     (SERVER.replace("base_url", "api_version").replace('"http://localhost:8000/v1"', '""'), "judges.gpt",
     "base_url is missing"),
-    (SERVER + "batch_allowed = true\n", "judges.gpt", "no batch endpoint"),
+    (SERVER + "batch_allowed = false\n", "judges.gpt.batch_allowed", "delete this field"),
     (SERVER + 'revision = "main"\n', "judges.gpt", "'openai-compatible' has no use for it"),
     (LOCAL + 'base_url = "http://localhost:1/v1"\n', "judges.gpt",
     "base_url is given; provider 'transformers' has no use"),
     (LOCAL + 'api_key_env = "KEY"\n', "judges.gpt", "api_key_env is given"),
-    (LOCAL + "batch_allowed = true\n", "judges.gpt", "batch_allowed is given"),
     (LOCAL + 'device = "gpu"\n', "judges.gpt.device", "match pattern"),
     (LOCAL + 'dtype = "int4"\n', "judges.gpt.dtype", "'auto', 'float32', 'bfloat16' or 'float16'"),
     (LOCAL + "batch_size = 0\n", "judges.gpt.batch_size", "greater than or equal to 1"),

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import child_process
 
-_IMPORTED = ["batch_run", "resumable_run", "sdk_run", "shared_run", "openai.resources.chat", "anthropic"]
+_IMPORTED = ["resumable_run", "sdk_run", "shared_run", "openai.resources.chat", "anthropic"]
 
 
 @dataclass

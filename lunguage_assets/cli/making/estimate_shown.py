@@ -67,7 +67,7 @@ def _estimate_table(estimate: Estimate) -> RichTable:
                 _short(line.output_tokens),
                 _usd(line.usd),
                 _usd(line.usd_at_most),
-                "a day" if line.minutes is None else f"{line.minutes:,.1f}",
+                f"{line.minutes:,.1f}",
             )
     return table
 

@@ -1,9 +1,8 @@
 """The economy fit, an option: a few rounds of several opponents each, until the place is certain enough.
 
 The paper's fit asks for one opponent at a time and ends when a rank is stable. This one asks for a round of
-opponents at once, so that batch endpoints can serve, takes all answers together (`posterior.py`), and ends
-when the posterior is as narrow as was asked for. Judges, draws, positions and invalid answers are those of
-`fitting.py`.
+opponents at once, takes all answers together (`posterior.py`), and ends when the posterior is as narrow as
+was asked for. Judges, draws, positions and invalid answers are those of `fitting.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A round of questions to one judge, by single calls (`engine.py`) or in batches (`batches/batching.py`):
-what of it the ledger has, what is open, what comes of it, and how every attempt is written down. Prompts and
-answers appear in no message.
+"""A round of questions to one judge: what of it the ledger has, what is open, what comes of it, and how every
+attempt is written down. How the open ones are asked is in `engine.py`. Prompts and answers appear in no
+message.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Asking:
         limiter: this judge's flow control; what others send counts against its limits too.
         budget: ceilings of the run and of the day, or None.
         price: for costs; without it they are null, and a budget refuses.
-        progress: told in the event loop of the asking after every recorded attempt or batch.
+        progress: told in the event loop of the asking after every recorded attempt.
     """
 
     judge: str
@@ -143,7 +143,7 @@ class Round(ABC, Generic[T]):
             )
         return Settled(entry.key, value, entry.tries)
 
-    # --- from what a provider gave to what the ledger keeps, the same for single calls and for batches
+    # --- from what a provider gave to what the ledger keeps
 
     def _recorded(self, keys: Sequence[str]) -> dict[str, Settlement]:
         """What the ledger has; a reply under a name that has since been listed as an alias counts from now

@@ -16,7 +16,7 @@ from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimating.rehearsal import RunStage, Tally
 from lunguage_assets.judges.ledger.attempts import TRIES
 from lunguage_assets.judges.ledger.reading import Experience
-from lunguage_assets.judges.slots import ModelSlot, Price
+from lunguage_assets.judges.slots import ModelSlot
 
 FIRST_TOKEN_S = 1.0
 TOKENS_PER_S = 80.0
@@ -45,9 +45,8 @@ class EstimateLine:
 
     `hits` of the `questions` need no call. `calls` include repeated ones; tokens are those billed. Dollars
     are None when unknown. `usd_at_most`: every question takes all tries with all output tokens, every report
-    a second question, and in a fit every sentence all its steps. `minutes`: this judge alone; None for
-    questions that wait for the provider's batch endpoint, up to a day. `basis`: where tokens and seconds come
-    from.
+    a second question, and in a fit every sentence all its steps. `minutes`: this judge alone. `basis`: where
+    tokens and seconds come from.
     """
 
     stage: RunStage
@@ -59,7 +58,7 @@ class EstimateLine:
     output_tokens: int
     usd: float | None
     usd_at_most: float | None
-    minutes: float | None
+    minutes: float
     basis: Literal["ledger", "assumed"]
 
 
@@ -75,18 +74,6 @@ class Asked:
     tally: Tally
     experience: Experience | None
     questions_at_most: int
-
-    @property
-    def waits(self) -> bool:
-        """Whether the questions go through the provider's batch endpoint; those of a fit follow from one
-        another, and never do.
-        """
-        return self.slot.batch_allowed and self.stage != "fitted_probabilities"
-
-    @property
-    def price(self) -> Price | None:
-        """That of a batch where there is one."""
-        return self.slot.price.in_batches if self.slot.price is not None and self.waits else self.slot.price
 
     @property
     def known(self) -> Experience:
@@ -112,7 +99,7 @@ class Asked:
 
 def line(asked: Asked) -> EstimateLine:
     """Calls, tokens, dollars and minutes of one judge in one stage."""
-    (input_tokens, output_tokens), price = asked.tokens, asked.price
+    (input_tokens, output_tokens), price = asked.tokens, asked.slot.price
     return EstimateLine(
         stage=asked.stage,
         judge=asked.judge,
@@ -123,23 +110,22 @@ def line(asked: Asked) -> EstimateLine:
         output_tokens=math.ceil(output_tokens),
         usd=None if price is None else price.cost(input_tokens, output_tokens),
         usd_at_most=_usd_at_most(asked),
-        minutes=None if asked.waits else stage_minutes([asked]),
+        minutes=stage_minutes([asked]),
         basis="assumed" if asked.experience is None else "ledger",
     )
 
 
 def stage_minutes(asked: Sequence[Asked]) -> float:
-    """Minutes of one stage, without what waits for a batch endpoint.
+    """Minutes of one stage.
 
     Judges are asked at the same time, and the slowest counts; in a fit the slowest of each round.
     """
-    at_once = [one for one in asked if not one.waits]
-    if not at_once:
+    if not asked:
         return 0.0
-    rates = max(map(_rate_limit_s, at_once))
-    if at_once[0].stage == "fitted_probabilities":
-        return max(_latency_s(at_once), rates) / 60.0
-    return max(rates, *(_latency_s([one]) for one in at_once)) / 60.0
+    rates = max(map(_rate_limit_s, asked))
+    if asked[0].stage == "fitted_probabilities":
+        return max(_latency_s(asked), rates) / 60.0
+    return max(rates, *(_latency_s([one]) for one in asked)) / 60.0
 
 
 def expected_reasoning(slot: ModelSlot) -> float:
@@ -154,7 +140,7 @@ def expected_reasoning(slot: ModelSlot) -> float:
 
 
 def _usd_at_most(asked: Asked) -> float | None:
-    price, room = asked.price, output_limit(asked.slot.binding)
+    price, room = asked.slot.price, output_limit(asked.slot.binding)
     if not asked.tally.open:
         return 0.0
     if price is None or room is None:
@@ -210,8 +196,7 @@ class Estimate:
 
     `batches` are those that a run would read. `phrases`, `ruler` and `ruler_reason` are of the
     vocabulary that it would use, `steps` the mean of a fit; None without fits. `minutes` is the duration of
-    each stage, its judges together, without what waits for a batch endpoint. `remarks` say what is unknown,
-    and what would stop a run.
+    each stage, its judges together. `remarks` say what is unknown, and what would stop a run.
     """
 
     preset: str

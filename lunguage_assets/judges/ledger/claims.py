@@ -279,14 +279,6 @@ def _reserved(connection: sa.Connection) -> int:
     return int(connection.scalar(sa.select(sa.func.sum(CLAIMS.c.worst))) or 0)
 
 
-def over_day(connection: sa.Connection, daily_usd: float | None, worst_usd: float) -> float | None:
-    """Dollars that are spent or reserved, when a batch of that worst cost does not fit under the ceiling."""
-    if daily_usd is None:
-        return None
-    gone = spent(connection, clock(connection)) + _reserved(connection)
-    return gone / BILLIONTHS if gone + billionths(worst_usd) > billionths(daily_usd) else None
-
-
 def end(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Attempts have been recorded: their claims end, and what they cost is spent; the receipts of those that
     had none.

@@ -31,9 +31,6 @@ PLAIN: tuple[str, ...] = tuple(field.name for field in fields(Attempt) if field.
 
 _GROUP = itemgetter(*STATISTICS.key)
 
-OPEN_BATCHES: frozenset[str] = frozenset({"intended", "submitted"})
-"""States of a batch of which answers may still come."""
-
 BILLIONTHS = 1_000_000_000  # dollars are added up as whole billionths: the same sum in any order
 
 METADATA = sa.MetaData()
@@ -155,18 +152,6 @@ class LedgerReader:
         return Experience(
             replies, attempts / questions, paid / questions, float(asked), float(answered), float(latency)
         )
-
-    def out_in_batches(self, judge: str) -> int:
-        """Questions of a judge that wait in batches at its provider: sent, to be paid, and not yet
-        answered.
-        """
-        batches = sa.table("judge_batches", sa.column("judge"), sa.column("questions"), sa.column("state"))
-        query = sa.select(sa.func.sum(batches.c.questions)).where(
-            (batches.c.judge == judge) & batches.c.state.in_(sorted(OPEN_BATCHES))
-        )
-        with self._reading() as connection:
-            there = sa.inspect(connection).has_table(batches.name)
-            return int(connection.scalar(query) or 0) if there else 0
 
     def recent_calls(self, judge: str, model: str, limit: int) -> list[tuple[str | None, str | None]]:
         """Failure and returned model of the last `limit` attempts of a judge with a model, newest first."""

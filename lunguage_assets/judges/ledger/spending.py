@@ -1,5 +1,5 @@
-"""Money in a ledger: what everybody who shares it has spent by the minute, and what batches that are out may
-cost. Dollars are whole billionths, so that sums are the same in any order.
+"""Money in a ledger: what everybody who shares it has spent by the minute. Dollars are whole billionths, so
+that sums are the same in any order.
 
 Functions on a connection, each part of a transaction that is alone among all writers. What calls in flight
 may cost is in `claims.py`.
@@ -27,14 +27,6 @@ SPENDING = sa.Table(
 )
 """Billionths of dollars by minute; what nobody knows at its worst."""
 
-RESERVED = sa.Table(
-    "judge_reserved",
-    METADATA,
-    sa.Column("batch", sa.String(32), primary_key=True),
-    sa.Column("worst", sa.BigInteger, nullable=False),
-)
-"""Money of batches that are out with a provider."""
-
 CLOCKS: dict[str, sa.ColumnElement[float]] = {
     "sqlite": sa.literal_column("(julianday('now') - 2440587.5) * 86400.0", sa.Double()),
     "postgresql": sa.literal_column("extract(epoch FROM clock_timestamp())", sa.Double()),
@@ -56,13 +48,12 @@ def billionths(usd: float) -> int:
 
 
 def spent(connection: sa.Connection, now: float) -> int:
-    """Billionths of dollars of the last 24 hours, by anybody, batches that are out at their worst. What lies
-    less than a day ahead counts: the clock was set back.
+    """Billionths of dollars of the last 24 hours, by anybody. What lies less than a day ahead counts: the
+    clock was set back.
     """
     since_until = _minute(now - _DAY_S), _minute(now + _DAY_S)
     of_day = sa.select(sa.func.sum(SPENDING.c.spent)).where(SPENDING.c.minute.between(*since_until))
-    out = sa.select(sa.func.sum(RESERVED.c.worst))
-    return int(connection.scalar(of_day) or 0) + int(connection.scalar(out) or 0)
+    return int(connection.scalar(of_day) or 0)
 
 
 def spend(connection: sa.Connection, by_time: Iterable[tuple[str, int]]) -> None:

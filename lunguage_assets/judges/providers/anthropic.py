@@ -25,7 +25,7 @@ class AnthropicProvider(SdkProvider):
         return self.reply(response, request)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The whole body of a request, as it stands in a batch."""
+        """The whole body of a request."""
         body = {
             "model": self.binding.model,
             "system": request.prompt.system,

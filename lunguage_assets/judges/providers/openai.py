@@ -34,7 +34,7 @@ class OpenAIProvider(SdkProvider):
         return self.reply(response, request)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The whole body of a request, as it stands in a batch."""
+        """The whole body of a request."""
         prompt = request.prompt
         body: dict[str, Any] = {
             "model": self.binding.model,

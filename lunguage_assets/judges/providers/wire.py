@@ -19,8 +19,6 @@ from lunguage_assets.judges.slots import on_this_machine
 
 MOST_OF_A_REPLY = 16 << 20
 """Bytes read of the response to a question."""
-MOST_OF_A_BATCH = 1 << 30
-"""Bytes read of anything that is fetched: the results of a batch."""
 
 _CONNECTIONS_OF_A_POOL = 8
 _OWN = {
@@ -95,8 +93,7 @@ class Client(httpx2.AsyncClient):
                 del request.headers[name]
         request.headers["Accept-Encoding"] = "identity"  # what is packed has no limit
         response = await super().send(request, stream=True, **options)
-        most = MOST_OF_A_REPLY if request.method == "POST" else MOST_OF_A_BATCH
-        response.stream = _Limited(response, most)
+        response.stream = _Limited(response, MOST_OF_A_REPLY)
         if not stream:
             try:
                 await response.aread()

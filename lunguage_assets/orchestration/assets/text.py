@@ -25,8 +25,8 @@ from lunguage_assets.structuring.reading import ReportsRead, read_reports, secti
 from lunguage_assets.structuring.rows import StructuredRows
 
 AT_ONCE = 500
-"""Reports that the offline structurer is given together. A language model gets all: they may wait together at
-its provider's batch endpoint.
+"""Reports that the offline structurer is given together. A language model gets all: its limits say how many
+are in flight.
 """
 
 _MEASURES = ("rows", "first", "second", "agreed", "precision", "recall", "f1", "kappa")

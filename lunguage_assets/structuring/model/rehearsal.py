@@ -69,9 +69,7 @@ class _RehearsalAsker:
         self.key, self.binding, self.tally, self._recorded = key, binding, tally, recorded
         self.opinions: dict[str, str] = {}
 
-    def ask(
-        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
-    ) -> list[Settled[T]]:
+    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
         keys = [request_key(self.binding, request) for request in requests]
         known = recorded_answers(self._recorded, self.binding, list(dict.fromkeys(keys)))
         asked = dict(zip(keys, requests, strict=True))

@@ -27,10 +27,7 @@ LONGEST_REPORT = 60_000
 
 
 class ModelStructurer(AskedModel[StructuringPrompts]):
-    """A language model as a structurer.
-
-    Reports may wait: where the slot has leave to use the provider's batch endpoint, they go there.
-    """
+    """A language model as a structurer."""
 
     @staticmethod
     def identity_of(binding: ModelBinding, prompts: StructuringPrompts, mode: Mode) -> str:
@@ -79,7 +76,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         if not prompts:
             return {}
         requests = [structuring_request(prompt, self._mode) for prompt in prompts.values()]
-        found = zip(prompts, self._asker.ask(requests, parse_answer, may_wait=True), strict=True)
+        found = zip(prompts, self._asker.ask(requests, parse_answer), strict=True)
         return {
             place: None if one.value is None else anchored(reports[place], one.value) for place, one in found
         }

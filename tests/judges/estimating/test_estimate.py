@@ -489,15 +489,6 @@ def test_what_the_ledger_knows_goes_before_what_is_assumed() -> None:
     assert found.minutes == pytest.approx(2 * 3.0 / 60)
 
 
-def test_a_batch_endpoint_costs_its_own_price_and_takes_up_to_a_day_but_fits_never_use_it() -> None:
-    batched, single = line(asked(batch_allowed=True)), line(asked())
-    assert batched.usd == pytest.approx(0.5 * (single.usd or 0.0))
-    assert batched.minutes is None
-    fit = line(asked("fitted_probabilities", batch_allowed=True))
-    assert fit.usd == single.usd
-    assert fit.minutes is not None
-
-
 @pytest.mark.parametrize(
     ("params", "tokens"),
     [

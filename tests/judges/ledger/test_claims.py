@@ -273,11 +273,29 @@ def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_co
     ledger.record_all([answered(1), answered(2)])
     ledger.close()
     with sqlite3.connect(place) as old:
-        for table in (claims.ASKERS, claims.CLAIMS, claims.SENT, spending.SPENDING, spending.RESERVED):
+        for table in (claims.ASKERS, claims.CLAIMS, claims.SENT, spending.SPENDING):
             old.execute(f"DROP TABLE {table.name}")
     ledger = Ledger.open(place)
     assert ledger.transaction(lambda c: spending.spent(c, spending.clock(c))) == spending.billionths(0.5)
     assert Asked(ledger).kinds("a", wish(1), wish(3)) == ["settled", "go"]
+
+
+def test_tables_of_batch_endpoints_in_a_ledger_from_before_stay_as_they_are_and_hold_no_money(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "ledger.sqlite"
+    Ledger.open(place).close()
+    with sqlite3.connect(place) as old:
+        old.execute("CREATE TABLE judge_batches (name VARCHAR(32) PRIMARY KEY, state VARCHAR(9))")
+        old.execute("CREATE TABLE judge_reserved (batch VARCHAR(32) PRIMARY KEY, worst BIGINT)")
+        old.execute("INSERT INTO judge_batches VALUES ('a', 'submitted')")
+        old.execute("INSERT INTO judge_reserved VALUES ('a', 5000000000)")
+    ledger = Ledger.open(place)
+    assert Asked(ledger).kinds("a", wish(1, worst_usd=0.5), daily_usd=1.0) == ["go"]
+    ledger.close()
+    with sqlite3.connect(place) as old:
+        assert old.execute("SELECT * FROM judge_batches").fetchall() == [("a", "submitted")]
+        assert old.execute("SELECT * FROM judge_reserved").fetchall() == [("a", 5000000000)]
 
 
 class Claiming(RuleBasedStateMachine):

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.batches.submissions import Submission, Submissions
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, ledger_url
 from lunguage_assets.judges.ledger.reading import Experience, LedgerReader
@@ -92,17 +91,6 @@ def test_replies_of_unknown_length_do_not_make_calls_look_free(place: str) -> No
     assert found.experience("j", "compare", "m") == Experience(
         1, calls=1.0, paid_calls=1.0, input_tokens=400, output_tokens=6, latency_s=2.0
     )
-
-
-def test_questions_that_wait_in_a_batch_are_known_by_number(place: str) -> None:
-    writer = Ledger.open(place)
-    reader = LedgerReader.at(place)
-    assert reader is not None
-    assert reader.out_in_batches("j") == 0, "also before there are batches at all"
-    Submissions(writer).claim(Submission("j", "compare", "openai", "m"), [ONE, TWO])
-    Submissions(writer).claim(Submission("k", "compare", "openai", "m"), [THREE])
-    assert (reader.out_in_batches("j"), reader.out_in_batches("k"), reader.out_in_batches("l")) == (2, 1, 0)
-    writer.close()
 
 
 def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from asked_reports import (
     reports,
 )
 from loopback import TROUBLES, Act, Call, LoopbackServer, failing_share
-from loopback_batches import BatchService
 from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -324,28 +323,6 @@ def test_a_budget_stops_before_it_is_passed_and_a_later_run_asks_only_for_the_re
         with opened(configuration, ledger, Budget(1.0)) as structurer:
             assert all(answer.valid for answer in structurer.structure(asked))
     assert len(server.calls) == 6
-
-
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
-def test_reports_may_wait_for_the_batch_endpoint_and_so_may_the_second_question(
-    provider: str, ledger: Path
-) -> None:
-    with LoopbackServer(answer=says(invented)) as server:
-        service = BatchService(server)
-        configuration = configured(
-            provider,
-            server.url,
-            mode="enum",
-            batch_allowed=True,
-            batches={"first_look_s": 0.01, "longest_look_s": 0.05},
-        )
-        with opened(configuration, ledger) as structurer:
-            answers = structurer.structure(reports(2))
-            assert structurer.structure(reports(2)) == answers
-        assert server.calls == []
-        assert [len(batch.calls) for batch in service.batches] == [2, 2]
-    assert {len(answer.mentions) for answer in answers} == {5}
-    assert statistics(ledger)["cost_usd"] > 0
 
 
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
