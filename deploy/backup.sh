@@ -21,7 +21,11 @@ case $ledger in
   *) echo "backup.sh: the ledger $ledger is a file outside the home; copy it yourself, and run again with LUNGUAGE_LEDGER unset" >&2; exit 1 ;;
 esac
 tar --create --file="$target/home.tar" --directory="$home" --exclude=./tables --exclude=./lunguage.duckdb --exclude='.*.tmp' .
-lunguage tables save --home "$home" "$target/tables"
+mkdir "$target/tables"
+python -c 'import sys
+from pathlib import Path
+from lunguage_assets.home.table_place import copy_tables, tables_place
+copy_tables(tables_place(Path(sys.argv[1])), Path(sys.argv[2]))' "$home" "$target/tables"
 
 # Last: a back-up without this file is not complete.
 cd "$target"

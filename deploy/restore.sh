@@ -33,5 +33,13 @@ fi
 load "$database" dagster.dump
 [ ! -f "$source/ledger.dump" ] || load "$ledger" ledger.dump
 tar --extract --file="$source/home.tar" --directory="$home"
-lunguage tables load --home "$home" ${LUNGUAGE_TABLES:+--at "$LUNGUAGE_TABLES"} "$source/tables"
+python -c 'import sys
+from pathlib import Path
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.table_place import load_tables, open_place
+from lunguage_assets.orchestration.io_manager import build_catalog
+root, saved, *place = sys.argv[1:]
+home = Home(Path(root))
+load_tables(home.root, Path(saved), open_place(place[0]) if place else None)
+build_catalog(home.tables, home.database)' "$home" "$source/tables" ${LUNGUAGE_TABLES:+"$LUNGUAGE_TABLES"}
 echo "restored from $source"

@@ -14,7 +14,6 @@ import click
 from lunguage_assets.cli.keeping.batches import batches
 from lunguage_assets.cli.keeping.doctor import doctor
 from lunguage_assets.cli.keeping.ledger import ledger
-from lunguage_assets.cli.keeping.tables import tables
 from lunguage_assets.cli.keeping.ui import ui
 from lunguage_assets.cli.looking.calibrate import calibrate, compare_labels
 from lunguage_assets.cli.looking.explain import explain
@@ -147,7 +146,6 @@ for command in (
     sample,
     status,
     survey,
-    tables,
     ui,
 ):
     commands.add_command(command)

@@ -63,8 +63,8 @@ def tables_place(home: Path) -> Path | UPath:
     if not record and not (home / "corpus.json").exists():  # a home that is still to be made
         return open_place(named)
     raise ConfigurationError(
-        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or move the tables"
-        f" first: lunguage tables save FOLDER, then lunguage tables load --at {named} FOLDER"
+        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it. To move the "
+        "tables, back the home up and restore it with this set (deploy/README.md)."
     )
 
 

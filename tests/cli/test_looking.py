@@ -18,7 +18,6 @@ LOOKING = {
     "backfill --queue": ("backfill", "--judge", "lexicon", "--queue"),
     "ledger stats": ("ledger", "stats"),
     "ledger export": ("ledger", "export", "answers.parquet"),
-    "tables save": ("tables", "save", "saved"),
     "survey make": ("survey", "make", "--out", "survey"),
     "survey make-ratings": ("survey", "make-ratings", "--out", "survey"),
     "calibrate": ("calibrate", "--outcomes", "given.csv", "--out", "calibrated"),

@@ -10,10 +10,8 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from upath import UPath
 
-from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import (
@@ -85,7 +83,7 @@ def test_another_place_in_the_environment_is_refused_not_followed(
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     monkeypatch.setenv(TABLES_VARIABLE, bucket + "-other")
-    with pytest.raises(ConfigurationError, match="lunguage tables load --at"):
+    with pytest.raises(ConfigurationError, match="back the home up and restore it"):
         _ = home.tables
 
 
@@ -171,8 +169,7 @@ def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, t
     home.claim(SYNTHETIC)
     fill(home, "first")
     saved = tmp_path / "saved"
-    done = CliRunner().invoke(commands, ["tables", "save", "--home", str(home.root), str(saved)])
-    assert done.exit_code == 0, done.output
+    assert copy_tables(home.tables, saved) == 1
     assert (saved / "terms" / "first.parquet").read_bytes() == (
         home.root / "tables" / "terms" / "first.parquet"
     ).read_bytes()
@@ -183,25 +180,6 @@ def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, t
         "opacity",
         "first",
     ]
-
-
-@pytest.mark.usefixtures("few_views")
-def test_loading_from_the_command_line_makes_the_views_again(home: Home, bucket: str, tmp_path: Path) -> None:
-    home.claim(SYNTHETIC)
-    fill(home, "first", "second")
-    saved = str(tmp_path / "saved")
-    for arguments in (["save", saved], ["load", "--at", bucket, saved]):
-        done = CliRunner().invoke(
-            commands, ["tables", arguments[0], "--home", str(home.root), *arguments[1:]]
-        )
-        assert done.exit_code == 0, done.output
-    assert bucket in done.output
-    with duckdb.connect(str(home.database), read_only=True) as connection:
-        connection.register_filesystem(UPath(bucket).fs)
-        found = connection.execute(
-            "SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1"
-        ).fetchall()
-    assert found == [("first", 2), ("second", 2)]
 
 
 @pytest.mark.usefixtures("few_views")
