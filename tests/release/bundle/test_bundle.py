@@ -405,7 +405,7 @@ def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(
     assert exact["findings"] % 5
     assert exact["reports"] % 5
     pages = [
-        (of_patients / path).read_text(encoding="utf-8")
+        re.sub(r"base64,[\w+/=]+", "", (of_patients / path).read_text(encoding="utf-8"))  # no pictures
         for path in ("open/report.html", "open/TABLES.md", "README.md")
     ]
     assert not [
