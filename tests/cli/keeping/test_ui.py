@@ -288,7 +288,7 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
 @pytest.mark.ui
 def test_a_browser_shows_the_columns_and_who_made_the_asset(ui: UI, browser: Page) -> None:
     browser.open(f"{ui.url}/assets/fitted_probabilities?view=overview", "Columns", "p_source")
-    browser.wait_for("Source code", "radiology-nlp", "paid: llm", "half: explicit")
+    browser.wait_for("radiology-nlp", "paid: llm", "half: explicit")
 
 
 FOREIGN = """<!doctype html><title>foreign</title><p id="said">waiting</p>
