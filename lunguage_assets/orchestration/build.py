@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dagster as dg
 
-from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.groups import step_assets
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
-from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
 from lunguage_assets.orchestration.automation.schedules import automation_schedules
 from lunguage_assets.orchestration.checks.groups import all_checks, quality_jobs, quality_schedules
@@ -34,12 +32,11 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     assets = [*step_assets(partitions), release_asset(partitions)]
     return dg.Definitions(
-        assets=[*edited_assets(partitions), *automated(assets, automation, chosen)],
+        assets=automated(assets, automation, chosen),
         asset_checks=all_checks(partitions),
         jobs=[*jobs, everything, *quality_jobs(partitions)],
         sensors=[
             automation_sensor(automation),
-            edited_sensor(),
             landing_sensor(place, first_jobs),
             alerts_sensor(),
         ],

@@ -1,7 +1,7 @@
 """Releases of invented reports, file by file, as they were frozen: a change of any cell shows in review.
 
-`LUNGUAGE_WRITE_GOLDEN=1 CI=true pytest tests/release/test_golden.py` freezes them again. A commit that does so
-says why.
+`LUNGUAGE_WRITE_GOLDEN=1 CI=true pytest tests/release/test_golden.py` freezes them again. A commit that does
+so says why.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from quick_instance import quick_instance
 
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
-from lunguage_assets.orchestration.assets.edited import VERSION_TAG
 from lunguage_assets.orchestration.automation.conditions import CARRIED as STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
@@ -151,11 +150,6 @@ class Acted:
     def report(self, table: str, partition: str) -> None:
         """A table of a partition is made, by no run."""
         self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
-
-    def edit(self, asset: str, partition: str, version: str) -> None:
-        """What a person edits has another version."""
-        tags = {VERSION_TAG: version}
-        self.instance.report_runless_asset_event(dg.AssetObservation(asset, partition=partition, tags=tags))
 
     def check(self, run: dg.DagsterRun, table: str, name: str, passed: bool) -> None:
         """A check's result on what the run has made."""

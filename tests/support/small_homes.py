@@ -34,7 +34,6 @@ from quick_instance import quick_instance
 from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.orchestration.assets.edited import note_changed
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
@@ -123,8 +122,6 @@ class SmallHome:
         with blank_pictures(), quick_instance() as instance:
             keys = [batch.key for batch in resource.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
-            if record:  # what a table was made with is known before the table is
-                note_changed(instance, resource.standings())
             for materialization in record:
                 instance.report_runless_asset_event(materialization)
             yield cls(resource, instance)

@@ -19,7 +19,6 @@ from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.home.record import encode
 from lunguage_assets.home.store import SET_ASIDE, partition_path
-from lunguage_assets.orchestration.assets.edited import edited_deps
 from lunguage_assets.orchestration.checks.explicit import VERIFIED
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import (
@@ -78,7 +77,7 @@ def step_asset(step: str, compute: Compute, partitions: Partitions, group: str) 
         check_specs=OWN_CHECKS.get(step, []),
         partitions_def=partitions.of(recipe.tables[0]),
         pool=JUDGES_POOL if recipe.asks_judges else None,
-        deps=[*edited_deps(step), *partitions.deps(step)],
+        deps=partitions.deps(step),
         outs={
             table: dg.AssetOut(code_version=recipe.code, **table_options(table, group))
             for table in recipe.tables

@@ -1,9 +1,9 @@
 """What runs without a person: when a partition is requested, and the sensor that requests it.
 
-A batch that is taken in is carried to `lunguage_plus_plus` for the rankers in use, those that have a ranking.
-The conditions are Dagster's own. What must not trigger anything is ignored: the measuring stick and what a
-person edits, because following them may cost money. Our one condition asks `current` whether a run would find
-everything that it reads, and keeps away from what a command does.
+A batch that is taken in is carried to `lunguage_plus_plus` for the rankers in use, those that have a
+ranking. The conditions are Dagster's own. The reference scale is ignored, because following it may cost
+money. Our one condition asks `current` whether a run would find everything that it reads, and keeps away from
+what a command does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import dagster as dg
 
 from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF, dimensions_of
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.orchestration.assets import edited
 from lunguage_assets.orchestration.automation.schedules import release_freshness
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -78,14 +77,14 @@ def _extracts(now: Standings, judge: str) -> bool:
 def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is sound."""
     automatic = dg.AutomationCondition
-    stick, by_hand = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking"), _by_hand()
+    stick = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     # a ranking that comes for the first time asks for no batch that was there before it
     unranked = automatic.any_deps_match(automatic.missing()).allow(
         dg.AssetSelection.assets("reference_ranking")
     )
     unseen = automatic.missing() & automatic.initial_evaluation()  # taken in while nobody looked
     arrived = automatic.newly_missing() | unseen if table == "hedge_phrases" else automatic.newly_missing()
-    news = (arrived | automatic.any_deps_updated().ignore(stick | by_hand)).since(
+    news = (arrived | automatic.any_deps_updated().ignore(stick)).since(
         automatic.newly_requested() | automatic.newly_updated() | unranked
     )
     unsound = automatic.any_checks_match(
@@ -93,7 +92,7 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     )
     return (
         news
-        & ~automatic.any_deps_missing().ignore(by_hand)
+        & ~automatic.any_deps_missing()
         & ~automatic.any_deps_in_progress()
         & ~automatic.in_progress()
         & ~automatic.any_deps_match(unsound)
@@ -103,21 +102,15 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
 
 def rebuilding(home: HomeResource) -> dg.AutomationCondition:
     """When comparisons and ranking follow a new vocabulary without a person: opt-in, may cost money."""
-    automatic, by_hand = dg.AutomationCondition, _by_hand()
-    news = automatic.any_deps_updated().ignore(by_hand)
+    automatic = dg.AutomationCondition
     return (
-        news.since(automatic.newly_requested() | automatic.newly_updated())
+        automatic.any_deps_updated().since(automatic.newly_requested() | automatic.newly_updated())
         & ~automatic.missing()
-        & ~automatic.any_deps_missing().ignore(by_hand)
+        & ~automatic.any_deps_missing()
         & ~automatic.any_deps_in_progress()
         & ~automatic.in_progress()
         & Ready(home)
     )
-
-
-def _by_hand() -> dg.AssetSelection:
-    """What a person edits. External assets: a group without them is empty."""
-    return dg.AssetSelection.groups(edited.GROUP, include_sources=True)
 
 
 def automated(

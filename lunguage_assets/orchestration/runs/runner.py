@@ -20,7 +20,6 @@ from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, is_current
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.interruption import noticing_signals
-from lunguage_assets.orchestration.assets.edited import note_changed
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
@@ -114,14 +113,13 @@ class Runner:
         return summary
 
     def _prepare(self) -> None:
-        """Clear away what a killed process left; bring partitions, catalog and edited files up to date."""
+        """Clear away what a killed process left; bring partitions and catalog up to date."""
         home = self._home.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
         forget_removed(self._instance, home)
         self._build_catalog()  # always: an upgrade may have changed a table's columns
-        note_changed(self._instance, self._home.standings())
 
     def _build_catalog(self) -> None:
         home = self._home.home

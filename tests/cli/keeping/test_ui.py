@@ -118,7 +118,6 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
     shown = {node["assetKey"]["path"][-1]: node for node in assets}
     assert {node["groupName"] for node in assets} == {
         "corpus",
-        "edited",
         "explicit",
         "analysis",
         "implicit",
@@ -262,7 +261,11 @@ def test_execute_all_on_the_page_of_an_asset_looks_at_all_that_is_stored(ui: UI,
 @pytest.mark.ui
 def test_a_browser_shows_how_assets_follow_from_each_other(ui: UI, browser: Page) -> None:
     browser.open(
-        f"{ui.url}/assets/expansions?view=lineage", "expansions", "settings", "lunguage_plus_plus", "implicit"
+        f"{ui.url}/assets/expansions?view=lineage",
+        "expansions",
+        "deduplicated_findings",
+        "lunguage_plus_plus",
+        "implicit",
     )
 
 

@@ -70,19 +70,3 @@ def test_with_rebuild_a_changed_vocabulary_is_compared_by_the_judges_in_use_and_
     assert acted.tick() == {"reference_ranking": {"panel"}}, "no ranking for rankers that have none"
     rank(acted, "panel")
     assert acted.tick() == {}, "and nothing is fitted again"
-
-
-def test_what_a_person_edits_requests_nothing_and_holds_up_nothing_with_rebuild_neither() -> None:
-    acted = in_use(Acted(defined(REBUILT)))
-    edited = [
-        ("settings", "pathways"),
-        ("settings", "comparison"),
-        ("corrections", "old"),
-        ("judges", "cues"),
-    ]
-    for version in ("before", "after"):
-        for asset, partition in edited:
-            acted.edit(asset, partition, version)
-        assert acted.tick() == {}
-    acted.deliver("new")
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
