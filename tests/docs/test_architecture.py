@@ -32,17 +32,3 @@ def test_page_and_picture_name_every_package(folder: Path) -> None:
 def test_the_page_names_every_module_at_the_root_that_others_build_on() -> None:
     modules = {file.name for file in PACKAGE.glob("*.py")} - {"__init__.py", "__main__.py"}
     assert {name for name in modules if f"`{name}`" not in PAGE} == set()
-
-
-def test_no_two_classes_have_one_name() -> None:
-    named: dict[str, list[str]] = {}
-    for file in sorted(PACKAGE.rglob("*.py")):
-        for name in re.findall(r"^class ([A-Z]\w*)", file.read_text(encoding="utf-8"), re.MULTILINE):
-            named.setdefault(name, []).append(file.relative_to(PACKAGE).as_posix())
-    assert {name: files for name, files in named.items() if len(files) > 1} == {}
-
-
-@pytest.mark.parametrize("folder", [PACKAGE, *FOLDERS], ids=lambda folder: folder.name)
-def test_no_folder_has_more_than_twelve_modules(folder: Path) -> None:
-    modules = {file.name for file in folder.glob("*.py")} - {"__init__.py"}
-    assert len(modules) <= 12, sorted(modules)
