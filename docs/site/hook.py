@@ -2,7 +2,8 @@
 
 On GitHub a link to `../resources/judges.toml` shows the file. The site holds what is in docs/, so every file
 or folder of the repository that a page links to becomes a page itself. The two also read Markdown with
-different parsers, and a list that one of them does not see is nothing that a strict build notices.
+different parsers, and a list that one of them does not see is nothing that a strict build notices. What
+follows from schemas and pathways is written behind the pages about them.
 """
 
 from __future__ import annotations
@@ -22,12 +23,32 @@ from mkdocs.structure.pages import Page
 from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.quality.dictionary import data_dictionary
+from lunguage_assets.tables import TERMS
+
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
 
 NOTEBOOK = ".ipynb"
 BLOCK = re.compile(r"<(li|table|pre|blockquote|h[1-6])\b")
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*""")
+
+
+def pathway_trees() -> str:
+    """Every diagnosis with its spellings and its tree."""
+    pathways = load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
+    written = []
+    for name, entry in pathways.diagnoses.items():
+        tree = "\n".join(pathway_tree(pathways, name).written())
+        written.append(f"## {name}\n\nSaid as: {', '.join(entry.variants)}.\n\n~~~ text\n{tree}\n~~~\n")
+    return "\n".join(written)
+
+
+GENERATED = {"data_dictionary.md": data_dictionary, "pathways.md": pathway_trees}
+"""What is written behind a page, by its address in the site."""
 
 paths: dict[str, str] = {}
 """Path in the repository of every page that was added, by its address in the site."""
@@ -51,8 +72,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links into the site; what is inside <details> is Markdown, as on GitHub."""
+    """Write what follows from the package behind its page, and point links into the site; what is inside
+    <details> is Markdown, as on GitHub.
+    """
     uri = page.file.src_uri
+    markdown += f"\n{GENERATED[uri]()}" if uri in GENERATED else ""
     here = posixpath.dirname(uri) or "."
     text = LINK.sub(lambda link: posixpath.relpath(address(target(uri, link[0])), here), markdown)
     return text.replace("<details>", '<details markdown="1">')

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.pictures.canvas import bare_figure, drawn_once, png
+from lunguage_assets.pictures.canvas import bare_figure, png
 
 _COLOURS = "cividis"  # reads the same for colour-blind people and in grey
 _CHANCE_TO_FULL = (0.5, 1.0)
@@ -20,7 +20,6 @@ _CHANCE_TO_FULL = (0.5, 1.0)
 Floats = NDArray[np.float64]
 
 
-@drawn_once
 def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     """Pairwise agreement of judges, with its numbers, from a `tables.JUDGE_AGREEMENT` frame; empty axes for
     fewer than two judges.
@@ -36,7 +35,6 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     return png(figure)
 
 
-@drawn_once
 def expert_heat_map(shares: pd.DataFrame) -> bytes:
     """Shares of equal answers with their numbers: a line per expert or group, a column for whom they are
     compared with (`by_group`, `by_expert`); what was not compared stays blank.
@@ -50,7 +48,6 @@ def expert_heat_map(shares: pd.DataFrame) -> bytes:
     return png(figure)
 
 
-@drawn_once
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     """Spearman correlation of every two rankings, from a `tables.RANKING_CORRELATIONS` frame: judge by judge,
     each in all its orders.

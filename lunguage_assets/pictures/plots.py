@@ -1,5 +1,5 @@
-"""Pictures of the explicit stage: the vocabulary, the ranking, the probabilities, what phrases mean, and
-their validation. Each returns the bytes of a PNG.
+"""Pictures of the ranking, of probabilities and their validation, of conflicts, and of p against outcomes.
+Each returns the bytes of a PNG.
 
 Colours are told apart by colour-blind readers (Okabe and Ito; viridis for ordered values), and never carry a
 distinction alone.
@@ -15,7 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
-from lunguage_assets.pictures.canvas import bare_figure, drawn_once, plain, png
+from lunguage_assets.pictures.canvas import bare_figure, plain, png
+from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 P_EDGES = np.array([step / 20 for step in range(21)])
 """Edges of the bars of p."""
@@ -25,9 +26,9 @@ _SMALL = 8
 _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
 _SCALES = ("#D55E00", "#009E73", "#CC79A7")
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
+_KINDS = ((_BLUE, ""), (_ORANGE, "///"), (_GREY, "..."))
 
 
-@drawn_once
 def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     """How often each retained phrase of a `HEDGE_VOCABULARY` frame was extracted, the most frequent at the
     top.
@@ -50,7 +51,6 @@ def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     return png(figure)
 
 
-@drawn_once
 def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = None) -> bytes:
     """mu of every phrase of a `REFERENCE_RANKING` frame, most certain at the top, with the bootstrap
     interval; `beside`: mu of phrases in the published ranking.
@@ -89,7 +89,6 @@ def probability_heights(p: pd.Series) -> NDArray[np.int64]:
     return np.histogram(p.to_numpy(dtype=np.float64), bins=P_EDGES)[0].astype(np.int64)
 
 
-@drawn_once
 def probability_bars(heights: NDArray[np.int64]) -> bytes:
     """Distribution of p over tentative findings, from the heights of the bars (`probability_heights`)."""
     figure, axes = _figure(6.0, 3.2)
@@ -105,7 +104,6 @@ def thinned(size: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, size - 1, min(POINTS, size)).astype(np.int64))
 
 
-@drawn_once
 def calibration_plot(
     points: pd.DataFrame,
     all_mu: NDArray[np.float64],
@@ -155,7 +153,6 @@ def calibration_plot(
     return png(figure)
 
 
-@drawn_once
 def scale_plot(scale: pd.DataFrame, marks: pd.DataFrame) -> bytes:
     """PNG: p of every phrase with the interval of the mean (thick) and the range of another reader (thin),
     and published scales below it.
@@ -190,7 +187,6 @@ def scale_plot(scale: pd.DataFrame, marks: pd.DataFrame) -> bytes:
     return png(figure)
 
 
-@drawn_once
 def robustness_plot(robustness: pd.DataFrame) -> bytes:
     """Change of mu and rank with fewer comparisons per pair, every repeat a point (`RANKING_ROBUSTNESS`
     frame).
@@ -220,7 +216,6 @@ def robustness_plot(robustness: pd.DataFrame) -> bytes:
     return png(figure)
 
 
-@drawn_once
 def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
     """Mean distance to the known rank against step (`FIT_VALIDATION` frame): by strategy and judges, by K, by
     N.
@@ -266,7 +261,6 @@ def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps
     return png(figure)
 
 
-@drawn_once
 def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
     """Standard deviation of the distance at the last step, against K and against N, for both strategies;
     arguments as `validation_curves`.
@@ -293,6 +287,68 @@ def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps
     panels[0].set_ylim(bottom=0)  # now that both are drawn: it ends the scaling of the axis that they share
     panels[0].set_ylabel("sd of the distance at step 100 (ranks)")
     panels[0].legend(loc="lower left", fontsize=_SMALL, title="opponents", title_fontsize=_SMALL)
+    return png(figure)
+
+
+def conflict_bars(counts: Mapping[tuple[str, str], int]) -> bytes:
+    """A stacked bar per type of conflict, a part per source, told apart by colour and hatching."""
+    figure, axes = _figure(7.0, 3.6)
+    places, left = np.arange(len(CONFLICT_TYPES)), np.zeros(len(CONFLICT_TYPES))
+    for source, (colour, hatch) in zip(CONFLICT_SOURCES, _KINDS, strict=True):
+        widths = np.array([counts[kind, source] for kind in CONFLICT_TYPES], dtype=np.float64)
+        style = {"color": colour, "hatch": hatch, "edgecolor": "white", "height": 0.7, "label": source}
+        axes.barh(places, widths, left=left, **style)
+        left += widths
+    axes.set_yticks(places, CONFLICT_TYPES)
+    axes.grid(visible=False, axis="y")
+    axes.invert_yaxis()
+    axes.set_xlabel("conflicts (groups of rows)")
+    axes.set_xlim(0, max(float(left.max()), 1.0) * 1.05)
+    axes.legend(fontsize=_SMALL)
+    return png(figure)
+
+
+def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
+    """Observed share against mean p, a point per bin, with the mean interval of p and Wilson's of the share.
+
+    Args:
+        bins: columns cells, mean_p, mean_low, mean_high, observed, observed_low, observed_high.
+        title: of the picture.
+    """
+    figure = bare_figure(5.5, 5.0)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1, label="perfectly calibrated")
+    p, observed = bins["mean_p"], bins["observed"]
+    axes.errorbar(
+        p,
+        observed,
+        xerr=[(p - bins["mean_low"]).clip(lower=0.0), (bins["mean_high"] - p).clip(lower=0.0)],
+        yerr=[observed - bins["observed_low"], bins["observed_high"] - observed],
+        fmt="o",
+        color="#1f5a94",
+        ecolor="#9db9d6",
+        markersize=4,
+    )
+    for place, cells in zip(zip(p, observed, strict=True), bins["cells"], strict=True):
+        axes.annotate(f"{cells}", place, xytext=(5, 5), textcoords="offset points", fontsize=7)
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xlabel="mean p of the bin", ylabel="share of outcomes 1")
+    axes.set_title(title, fontsize=10)
+    axes.legend(loc="upper left", fontsize=8, frameon=False)
+    plain(axes)
+    return png(figure)
+
+
+def p_by_answer(values: Mapping[str, NDArray[np.float64]]) -> bytes:
+    """A histogram of p for every answer of the other file, as shares of its cells."""
+    figure = bare_figure(6.0, 1.5 * max(len(values), 1) + 0.6)
+    panels = figure.subplots(max(len(values), 1), 1, sharex=True, squeeze=False)[:, 0]
+    edges = np.linspace(0.0, 1.0, 21)
+    for axes, (answer, p) in zip(panels, values.items(), strict=False):
+        heights = np.histogram(p, edges)[0] / max(len(p), 1)
+        axes.bar(edges[:-1], heights, width=0.05, align="edge", color="#1f5a94")
+        axes.set_ylabel(f"{answer}\nn = {len(p)}", fontsize=8)
+        plain(axes)
+    panels[-1].set_xlabel("p of the label")
     return png(figure)
 
 

@@ -1,6 +1,4 @@
-"""The data dictionary, derived from the table schemas. `python -m lunguage_assets.quality.dictionary >
-docs/data_dictionary.md` renews it.
-"""
+"""The data dictionary, derived from the table schemas: the site's page of tables and columns."""
 
 from __future__ import annotations
 
@@ -9,13 +7,6 @@ from lunguage_assets.tables import RELEASE, TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.schema import Column, Table
-
-_HEAD = """# Data dictionary
-
-Written from the schemas in `lunguage_assets/tables/`. Absent text is the empty string; "may be empty" means
-null. Columns marked *report text* hold patient text in a credentialed corpus. **A finding that a report does
-not mention is not thereby absent.**
-"""
 
 _FILES = {
     RELEASE.name: "Lunguage_plus_plus.parquet",
@@ -28,7 +19,7 @@ _FILES = {
 def data_dictionary() -> str:
     """All tables with their columns, as Markdown."""
     of_labels = (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES)
-    return "\n".join([_HEAD, *(_section(table) for table in (*of_labels, *TABLES.values(), RELEASE))])
+    return "\n".join(_section(table) for table in (*of_labels, *TABLES.values(), RELEASE))
 
 
 def _section(table: Table) -> str:
@@ -90,7 +81,3 @@ def _content(column: Column) -> str:
     if column.restricted:
         parts.append("*Report text.*")
     return " ".join(parts)
-
-
-if __name__ == "__main__":
-    print(data_dictionary(), end="")

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
@@ -24,7 +23,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.pictures import canvas, plots
+from lunguage_assets.pictures import plots
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
@@ -91,7 +90,6 @@ def draw(picture: Callable[[], bytes]) -> Drawn:
     with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
         for category in (UserWarning, RuntimeWarning, DeprecationWarning):
             warnings.simplefilter("error", category)
-        patched.setattr(canvas, "_KEPT", {})
         patched.setattr(plots, "png", lambda figure: kept.append(figure) or bytes_of(figure))
         png = picture()
         kept[0].draw_without_rendering()  # back to the places of the figure's own resolution
@@ -104,51 +102,12 @@ def drawn(name: str) -> Drawn:
     return draw(PICTURES[name])
 
 
-def png_without_mark(picture: bytes) -> bytes:
-    """The same picture, written by something else."""
-    stream = io.BytesIO()
-    Image.open(io.BytesIO(picture)).save(stream, format="png")
-    return stream.getvalue()
-
-
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
     pixels = np.asarray(Image.open(io.BytesIO(drawn(name).png), formats=["png"]).convert("RGBA"))
     assert pixels.shape[0] > 200
     assert pixels.shape[1] > 300
     assert len(np.unique(pixels.view(np.uint32))) > 10
-
-
-def test_a_picture_is_drawn_once_for_the_same_values_and_again_for_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawings: list[object] = []
-    bytes_of = plots.png
-    monkeypatch.setattr(plots, "png", lambda figure: drawings.append(figure) or bytes_of(figure))
-    monkeypatch.setattr(canvas, "_KEPT", {})
-    stored = RANKING.convert_dtypes(dtype_backend="pyarrow").astype(RANKING.dtypes)  # elsewhere in memory
-    assert plots.ranking_plot(RANKING) == plots.ranking_plot(stored)
-    assert len(drawings) == 1
-    assert plots.ranking_plot(RANKING.assign(mu=RANKING["mu"] + 1.0)) != plots.ranking_plot(RANKING)
-    assert len(drawings) == 2
-
-
-def test_a_picture_of_an_earlier_release_is_taken_up_where_it_shows_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(canvas, "_KEPT", {})
-    picture = plots.ranking_plot(RANKING)
-    (tmp_path / "ranking.png").write_bytes(picture)
-    (tmp_path / "other.png").write_bytes(png_without_mark(picture))
-    monkeypatch.setattr(canvas, "_KEPT", {})
-    monkeypatch.setattr(plots, "png", lambda figure: pytest.fail("drawn again"))
-    canvas.remember(sorted(tmp_path.iterdir()))
-    assert plots.ranking_plot(RANKING) == picture
-    with pytest.raises(pytest.fail.Exception, match="drawn again"):
-        plots.ranking_plot(RANKING.assign(mu=RANKING["mu"] + 1.0))
-    monkeypatch.setattr(canvas, "_code", lambda file: b"other code")
-    with pytest.raises(pytest.fail.Exception, match="drawn again"):
-        plots.ranking_plot(RANKING)
 
 
 def test_the_layout_is_the_one_that_savefig_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +117,6 @@ def test_the_layout_is_the_one_that_savefig_gives(monkeypatch: pytest.MonkeyPatc
         return stream.getvalue()
 
     monkeypatch.setattr(plots, "png", saved)
-    monkeypatch.setattr(canvas, "_KEPT", {})
     assert plots.ranking_plot(RANKING) == drawn("ranking").png
 
 

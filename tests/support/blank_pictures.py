@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from lunguage_assets.pictures import canvas
+from lunguage_assets.orchestration.assets import analysis
+from lunguage_assets.pictures import heat_maps, plots
+from lunguage_assets.release.report import agreement_tables, report_figures
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
-
-
-class _Dots(dict[str, bytes]):
-    def get(self, *_: object) -> bytes:
-        return _DOT
+_DRAWING = (heat_maps, plots)
+_USING = (*_DRAWING, agreement_tables, analysis, report_figures)
+_NAMES = {
+    name
+    for module in _DRAWING
+    for name, found in vars(module).items()
+    if getattr(found, "__annotations__", {}).get("return") == "bytes" and found.__module__ == module.__name__
+}
 
 
 @contextmanager
 def blank_pictures() -> Iterator[None]:
-    """Every picture that is drawn once for what it shows is a dot meanwhile; none is kept for later."""
-    with mock.patch.object(canvas, "_KEPT", _Dots()):
+    """Every picture of the paper's figures is a dot meanwhile."""
+    with ExitStack() as stack:
+        for module in _USING:
+            for name in _NAMES & vars(module).keys():
+                stack.enter_context(mock.patch.object(module, name, return_value=_DOT))
         yield

@@ -1,7 +1,7 @@
 """A diagnosis' situations and sub-findings as a tree, down to the leaves.
 
-Only the content of the tree is here; how it looks is `pictures/pathway_pictures.py`. Which pathway a row
-matches is decided in `match.py`.
+Only the content of the tree is here: the report of a release draws it as boxes, the site's page of pathways
+as text. Which pathway a row matches is decided in `match.py`.
 """
 
 from __future__ import annotations

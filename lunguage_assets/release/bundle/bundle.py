@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
-from lunguage_assets.pictures.canvas import remember
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
@@ -155,7 +154,6 @@ def write_bundle(
             if before is not None:
                 changes = _row_changes(release.studies, before / ROWS, staging / ROWS)
                 against = {"version": before.name, "rows": changes}
-                remember(sorted(before.glob("open/figures/*.png")))
             replace_text(staging / SUMMARY, json_text(dict(material.summary) | {"against": against}))
             del content[SUMMARY]
             _write_documents(material, versions.next_name(), identity, against, staging, content)

@@ -15,7 +15,7 @@ from lunguage_assets.documents import markdown_table
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_file, replace_text, write_csv
-from lunguage_assets.pictures.reliability import p_by_answer, reliability_diagram
+from lunguage_assets.pictures.plots import p_by_answer, reliability_diagram
 from lunguage_assets.release.outcomes.calibrating import LabelOutcomes, as_ratings, reliability
 from lunguage_assets.release.outcomes.comparing import Comparison
 from lunguage_assets.release.outcomes.files import ANSWERS, OtherLabels

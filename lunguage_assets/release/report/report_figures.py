@@ -14,11 +14,11 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.judges.rules.published import published_ranking
-from lunguage_assets.pictures.bars import conflict_bars
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
     P_EDGES,
     calibration_plot,
+    conflict_bars,
     probability_bars,
     ranking_plot,
     robustness_plot,
