@@ -124,7 +124,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("reference_ranking",),
         (Input("hedge_vocabulary", "extractor", side=True), Input("comparison_matches", "members")),
         ("ranking settings", "readings"),
-        code="4",
+        code="5",
     ),
     "fitting": Recipe(
         ("fitted_probabilities", "fit_log"),

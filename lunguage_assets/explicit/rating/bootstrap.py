@@ -22,7 +22,12 @@ ORDERS_PER_RESAMPLE = 2
 Two are the fewest that show the spread between orders, which is then taken out.
 """
 
-_AT_ONCE = 50
+MOST_MATCHES, FEWEST_RESAMPLES = 100_000_000, 50
+"""Matches that all resamples play together, about half a minute on one core. A corpus with many phrases has
+fewer resamples, down to the fewest: two judges and 240 phrases have 87, where 42 phrases have what is set.
+"""
+
+_AT_ONCE = 25
 _LEVELS = (0.025, 0.975)
 
 
@@ -45,7 +50,8 @@ def bootstrap_intervals(
     Args:
         winner, loser, cluster: phrase numbers and sentence-pair number of every answer, shape (answers,).
         mu: the ranking's mu, shape (phrases,); an interval always contains it.
-        settings: seed, `bootstrap` resamples (fewer than two: intervals are points) and `orders`.
+        settings: seed, `bootstrap` resamples (fewer than two: intervals are points; fewer than set where
+            there are very many answers, see `MOST_MATCHES`) and `orders`.
 
     A resample is averaged over few orders of play, the ranking over many: the excess of order noise is
     estimated from the spread between a resample's orders and taken out by shrinking the deviations, so that
@@ -54,9 +60,9 @@ def bootstrap_intervals(
     if settings.bootstrap < 2:
         rank = ranks(mu[None, :])[0]
         return Intervals(np.zeros(len(mu)), mu.copy(), mu.copy(), rank, rank.copy())
-    resampled = np.concatenate(
-        [trueskill.play(winner, loser, len(mu), orders)[0] for orders in _resampled_orders(cluster, settings)]
-    ).reshape(settings.bootstrap, ORDERS_PER_RESAMPLE, len(mu))
+    drawn = _resampled_orders(cluster, resamples(len(winner), settings.bootstrap), settings.seed)
+    played = [trueskill.play(winner, loser, len(mu), orders)[0] for orders in drawn]
+    resampled = np.concatenate(played).reshape(-1, ORDERS_PER_RESAMPLE, len(mu))
     deviations, sd = _without_excess_order_noise(resampled, settings.orders)
     low, high = np.quantile(deviations, _LEVELS, axis=0)
     rank_low, rank_high = np.quantile(ranks(deviations), _LEVELS, axis=0)
@@ -68,6 +74,12 @@ def bootstrap_intervals(
         rank_low=np.minimum(rank_low, rank),
         rank_high=np.maximum(rank_high, rank),
     )
+
+
+def resamples(answers: int, wanted: int) -> int:
+    """Resamples of so many answers: those wanted, as far as `MOST_MATCHES` allows."""
+    affordable = MOST_MATCHES // (ORDERS_PER_RESAMPLE * max(answers, 1))
+    return min(wanted, max(affordable, FEWEST_RESAMPLES))
 
 
 def ranks(mu: Floats) -> Floats:
@@ -91,23 +103,23 @@ def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats,
     return centre + (means - centre) * factor, np.sqrt(variance)
 
 
-def _resampled_orders(cluster: Integers, settings: ExplicitSettings) -> Iterator[Integers]:
+def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Integers]:
     """Orders of play for a few resamples at a time, shape (resamples x orders, longest), padded with -1."""
     by_cluster = np.argsort(cluster, kind="stable").astype(np.int64)
     size = np.bincount(cluster)
     start = np.cumsum(size) - size
-    seed = text_hash(settings.seed, "bootstrap")
+    seed = text_hash(seed, "bootstrap")
     drawn = np.arange(len(size), dtype=np.uint64)
-    for first in range(0, settings.bootstrap, _AT_ONCE):
+    for first in range(0, count, _AT_ONCE):
         orders = []
-        for resample in range(first, min(first + _AT_ONCE, settings.bootstrap)):
+        for resample in range(first, min(first + _AT_ONCE, count)):
             clusters = below(mix(seed, resample, drawn), len(size))
             counts = size[clusters]
             within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
             answers = by_cluster[np.repeat(start[clusters], counts) + within]
             places = np.arange(len(answers), dtype=np.uint64)
             orders += [
-                answers[np.argsort(mix(seed, resample, order + 1, places), kind="stable")]
+                answers[np.argsort(mix(seed, resample, order + 1, places))]
                 for order in range(ORDERS_PER_RESAMPLE)
             ]
         longest = max(len(order) for order in orders)

@@ -17,7 +17,7 @@ from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating import bootstrap, trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import (
     collect_answers,
@@ -173,6 +173,12 @@ def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
     )
     spread = (alone["mu_high"] - alone["mu_low"]).mean(), (twice["mu_high"] - twice["mu_low"]).mean()
     assert spread[1] > 0.85 * spread[0]
+
+
+@pytest.mark.parametrize(("answers", "resamples"), [(17_220, 200), (573_600, 87), (10**7, 50)])
+def test_very_many_answers_are_resampled_less_often(answers: int, resamples: int) -> None:
+    assert bootstrap.resamples(answers, 200) == resamples
+    assert bootstrap.resamples(answers, 30) == 30
 
 
 def test_without_bootstrap_intervals_are_points() -> None:

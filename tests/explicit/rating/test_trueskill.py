@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.explicit.analysis.trust.verification import play_with_package
+from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.trueskill import MU, SIGMA, TAU, corrections, play, update
 
 
@@ -60,6 +61,15 @@ def test_an_order_gives_the_same_ratings_alone_and_among_others() -> None:
     together, _ = play(winners, losers, 9, orders)
     for row, order in enumerate(orders):
         assert np.array_equal(play(winners, losers, 9, order[None])[0][0], together[row])
+
+
+def test_long_orders_are_played_in_stretches_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    winners, losers = random_matches(players=9, matches=300, seed=4)
+    orders = np.stack([np.random.default_rng(seed).permutation(300) for seed in range(6)])
+    whole = play(winners, losers, 9, orders)
+    monkeypatch.setattr(trueskill, "_SEQUENCES_AT_ONCE", 4)
+    monkeypatch.setattr(trueskill, "_MATCHES_AT_ONCE", 70)
+    assert np.array_equal(play(winners, losers, 9, orders), whole)
 
 
 def test_no_matches_leave_the_prior() -> None:
