@@ -154,18 +154,14 @@ class Bound(Generic[Asked]):
 class BoundJudge(Bound[Judge]):
     """A judge whose key is claimed when its first answers come."""
 
-    def extract(
-        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-    ) -> list[ExtractionAnswer]:
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """As the judge itself.
 
         Raises:
             ConfigurationError: the key stands for another judge in this home; nothing was asked.
         """
-        return self._answered(lambda: self.asked.extract(questions, may_wait=may_wait))
+        return self._answered(lambda: self.asked.extract(questions))
 
-    def compare(
-        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-    ) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """As the judge itself; errors as in `extract`."""
-        return self._answered(lambda: self.asked.compare(questions, may_wait=may_wait))
+        return self._answered(lambda: self.asked.compare(questions))

@@ -76,8 +76,7 @@ class Judge(Protocol):
 
     `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or
     model, version, parameters, word lists) and nothing that does not (limits, retries, prices): rankings and
-    fits are bound to it. `may_wait`: the questions are all known beforehand, as those of a round of a fit are
-    not; an estimate tells the two stages apart by it.
+    fits are bound to it.
     """
 
     @property
@@ -86,13 +85,9 @@ class Judge(Protocol):
     @property
     def identity(self) -> str: ...
 
-    def extract(
-        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-    ) -> list[ExtractionAnswer]: ...
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
 
-    def compare(
-        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-    ) -> list[ComparisonAnswer]: ...
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
 
 
 @runtime_checkable
@@ -102,19 +97,15 @@ class Interruptible(Protocol):
     def interrupt(self) -> None: ...
 
 
-def ask_to_extract(
-    judge: Judge, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-) -> list[ExtractionAnswer]:
+def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
     """All answers of a judge; one too few or too many would shift every later one, so it is an error."""
-    answers = judge.extract(questions, may_wait=may_wait) if questions else []
+    answers = judge.extract(questions) if questions else []
     return _complete(judge, answers, len(questions))
 
 
-def ask_to_compare(
-    judge: Judge, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-) -> list[ComparisonAnswer]:
+def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
     """All answers of a judge, exactly one per question."""
-    answers = judge.compare(questions, may_wait=may_wait) if questions else []
+    answers = judge.compare(questions) if questions else []
     return _complete(judge, answers, len(questions))
 
 

@@ -45,7 +45,7 @@ class Mute:
 
     key, identity = "one", "mute"
 
-    def extract(self, questions: object, *, may_wait: bool = False) -> list[Any]:
+    def extract(self, questions: object) -> list[Any]:
         raise LunguageError("no answer")
 
     compare = extract
@@ -102,12 +102,12 @@ class Able(Mute):
     def __init__(self) -> None:
         self.done: list[str] = []
 
-    def extract(self, questions: object, *, may_wait: bool = False) -> list[Any]:
-        self.done.append(f"extract {may_wait}")
+    def extract(self, questions: object) -> list[Any]:
+        self.done.append("extract")
         return []
 
-    def compare(self, questions: object, *, may_wait: bool = False) -> list[Any]:
-        self.done.append(f"compare {may_wait}")
+    def compare(self, questions: object) -> list[Any]:
+        self.done.append("compare")
         return []
 
     def interrupt(self) -> None:
@@ -119,14 +119,14 @@ def test_whatever_a_judge_can_do_it_can_do_behind_its_binding(record: BindingRec
     bound = BoundJudge(able, slot(), record)  # type: ignore[arg-type]
     for ability in (Judge, Interruptible):
         assert isinstance(bound, ability)
-    bound.extract([], may_wait=True)
-    bound.compare([], may_wait=True)
+    bound.extract([])
+    bound.compare([])
     bound.compare([])
     bound.interrupt()
-    assert able.done == ["extract True", "compare True", "compare False", "interrupt"]
+    assert able.done == ["extract", "compare", "compare", "interrupt"]
     plain = BoundJudge(LexiconJudge.bundled("two"), OfflineSlot(provider="lexicon"), record)
-    assert plain.compare([QUESTION], may_wait=True) == plain.compare([QUESTION])
-    assert plain.extract([], may_wait=True) == []
+    assert plain.compare([QUESTION]) == plain.compare([QUESTION])
+    assert plain.extract([]) == []
     plain.interrupt()
 
 

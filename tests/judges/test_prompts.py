@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.model_judge import parse_label, parse_phrase_list
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from commands import lunguage
 
-from lunguage_assets.orchestration import withheld
-from lunguage_assets.orchestration.assets import explicit
+from lunguage_assets.orchestration import estimate, withheld
 
 QUOTED = "There may be a nodule in the left lung."
 
@@ -20,7 +19,7 @@ def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
         raise ValueError(QUOTED)
 
     monkeypatch.setattr(withheld, "_at_work", [None])
-    monkeypatch.setattr(explicit, "extract_hedge_phrases", burst)
+    monkeypatch.setattr(estimate, "hedge_phrases", burst)
     home = tmp_path / "home"
     said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
     assert said.returncode == 1

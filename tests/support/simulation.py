@@ -84,15 +84,11 @@ class SimulatedJudge:
     def identity(self) -> str:
         return f"simulated/{self.key}/{self.seed}/{self.noise}"
 
-    def extract(
-        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-    ) -> list[ExtractionAnswer]:
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """No phrases: simulated sentences have no words to extract."""
         return [ExtractionAnswer(()) for _ in questions]
 
-    def compare(
-        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-    ) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """One answer per question.
 
         Raises KeyError for an unknown sentence.

@@ -81,15 +81,11 @@ class ScriptedJudge:
     extracted: list[ExtractionQuestion] = field(default_factory=list)
     calls: int = 0
 
-    def extract(
-        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-    ) -> list[ExtractionAnswer]:
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         self.extracted += questions
         return [self.phrases(question) for question in questions]
 
-    def compare(
-        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-    ) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         self.calls += 1
         self.compared += questions
         return [ComparisonAnswer(self.choose(question)) for question in questions]

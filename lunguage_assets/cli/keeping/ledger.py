@@ -83,8 +83,7 @@ def ledger_import(home: Path, place: str | None, file: Path) -> None:
 
     Each answer is read as when it was given. A row that does not fit is named and left out.
     """
-    from lunguage_assets.judges.asking.answers import parse_phrase_list
-    from lunguage_assets.judges.model_judge import choice_of
+    from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.schema import parse_answer
 
     parsers = {"extract": parse_phrase_list, "compare": choice_of, "structure": parse_answer}

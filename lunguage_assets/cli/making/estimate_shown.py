@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 if TYPE_CHECKING:
-    from lunguage_assets.judges.estimating.estimate import Estimate
+    from lunguage_assets.judges.estimate import Estimate
 
 _WIDE = 120
 """Columns of the estimate's table: a narrow terminal wraps it, so that no number is cut off."""
@@ -24,7 +24,7 @@ def print_estimate(estimate: Estimate, judges_file: Path) -> None:
     if estimate.lines:
         published = f"of the published ruler ({estimate.ruler_reason})"
         ruler = "of its own" if estimate.ruler == "own" else published
-        steps = f"; {estimate.steps or 0:.1f} steps a fit in this rehearsal (published: 24.6)"
+        steps = f"; about {estimate.steps or 0:.1f} steps a fit (published: 24.6)"
         click.echo(
             f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "
             f"different masked sentences; {estimate.phrases} phrases {ruler}"
@@ -52,6 +52,7 @@ def _estimate_table(estimate: Estimate) -> RichTable:
         "tokens in": _short(sums["input_tokens"]),
         "out": _short(sums["output_tokens"]),
         "USD": f"{_usd(estimate.usd)}{unpriced}",
+        "at least": _usd(estimate.usd_at_least),
         "at most": _usd(estimate.usd_at_most),
         "minutes": f"{sum(estimate.minutes.values()):,.1f}",
     }
@@ -66,6 +67,7 @@ def _estimate_table(estimate: Estimate) -> RichTable:
                 _short(line.input_tokens),
                 _short(line.output_tokens),
                 _usd(line.usd),
+                _usd(line.usd_at_least),
                 _usd(line.usd_at_most),
                 f"{line.minutes:,.1f}",
             )
@@ -96,8 +98,8 @@ def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
         f"Prices: {judges_file}, as of {', '.join(dates) or 'no date: it gives none'}. Look them up before "
         "you rely on them.",
         f"Tokens and seconds of a call: {basis}",
-        "Answers that the ledger lacks are made up, so the phrases found and the steps of the fits are "
-        "expectations. At most: every question takes all tries and all output tokens, every fit all its "
-        "steps.",
+        "Phrases that the ledger lacks are those of the rules, and the steps of a fit a mean, so this is an "
+        "expectation. At least: every question is answered at once, every fit ends as soon as it may. At "
+        "most: every question takes all tries and all output tokens, every fit all its steps.",
         *estimate.remarks,
     ]

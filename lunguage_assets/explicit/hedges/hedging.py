@@ -52,7 +52,7 @@ def hedge_phrases(
         for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
     ]
     questions = list(map(ExtractionQuestion, columns["ent"], columns["sent"], masked))
-    answers = ask_to_extract(judge, questions, may_wait=True)
+    answers = ask_to_extract(judge, questions)
     reviewed = corrected_phrases(corrections)
     phrases, dropped, reasons = [], [], []
     for i, finding_id in enumerate(columns["finding_id"]):

@@ -32,7 +32,7 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     questions = [
         ComparisonQuestion(*((b, a) if swapped else (a, b)), number) for a, b, number, swapped in shown
     ]
-    said = [answer.answer for answer in ask_to_compare(judge, questions, may_wait=True)]
+    said = [answer.answer for answer in ask_to_compare(judge, questions)]
     winner = [
         None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)
         for answer, (a, b, swapped) in zip(said, pairs, strict=True)

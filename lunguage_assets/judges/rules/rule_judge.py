@@ -51,15 +51,11 @@ class RuleJudge(ABC):
     def phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
         """The hedges of the finding, as the judge names them."""
 
-    def extract(
-        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-    ) -> list[ExtractionAnswer]:
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
         return [ExtractionAnswer(self.phrases(question)) for question in questions]
 
-    def compare(
-        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-    ) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """The higher score wins.
 
         A sentence without a score has no hedge that the judge knows. Whatever it is compared with, the answer

@@ -17,7 +17,7 @@ from lunguage_assets.explicit.hedges.hedging import (
     review_queue,
     unknown_corrections,
 )
-from lunguage_assets.judges.asking.answers import parse_phrase_list
+from lunguage_assets.judges.model_judge import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.tables import HEDGE_PHRASES

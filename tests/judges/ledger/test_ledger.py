@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.asking.answers import parse_phrase_list
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Settlement, settle
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
-from lunguage_assets.judges.model_judge import choice_of
+from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
 
 PARSERS = {"extract": parse_phrase_list, "compare": choice_of}
 KEY = "ab" * 32

@@ -22,8 +22,8 @@ import pytest
 from loopback import WRONG_MODEL, Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.asking.budget import cost
+from lunguage_assets.judges.model_judge import parse_label, parse_phrase_list
 from lunguage_assets.judges.opening import DeferredProvider
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion

@@ -272,7 +272,7 @@ def test_only_the_lexicon_judge_can_reach_the_published_ranking() -> None:
 
 def test_a_judge_that_loses_an_answer_is_refused() -> None:
     class Short(CuesJudge):
-        def compare(self, questions: object, *, may_wait: bool = False) -> list[ComparisonAnswer]:
+        def compare(self, questions: object) -> list[ComparisonAnswer]:
             return [ComparisonAnswer("sentence_1")]
 
     with pytest.raises(MethodError, match="1 answers to 2 questions"):

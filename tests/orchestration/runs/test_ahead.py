@@ -122,10 +122,10 @@ class Endless:
     def __init__(self) -> None:
         self.asked, self.interrupted = threading.Event(), threading.Event()
 
-    def extract(self, questions: Sequence[Any], *, may_wait: bool = False) -> list[Any]:
+    def extract(self, questions: Sequence[Any]) -> list[Any]:
         pytest.fail("a vocabulary is compared; nothing is extracted")
 
-    def compare(self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False) -> list[Any]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Any]:
         self.asked.set()
         assert self.interrupted.wait(30)
         raise LunguageError("interrupted")

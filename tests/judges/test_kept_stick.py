@@ -21,9 +21,9 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, write_table
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.estimating.estimate import Estimate
-from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
-from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.estimate import Estimate
+from lunguage_assets.judges.opening import judge_identity
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_sample
@@ -74,12 +74,13 @@ def home(tmp_path: Path, deliveries: dict[str, Path], configuration: JudgesConfi
     made.settings_file.write_text(SETTINGS)
     made.register(deliveries["a"], "a")
     settings = load_settings(made.settings_file)
-    one, two = (RehearsalJudge(key, slot, load_prompts()) for key, slot in configuration.models.items())
+    one, two = (LexiconJudge.bundled(key) for key in configuration.models)
     taken = take_in(made.delivery("a"), settings.corpus)
     hedges = hedge_phrases(taken.findings, one)
     vocabulary = hedge_vocabulary(hedges, settings.explicit)
     matches = {judge.key: comparison_matches(vocabulary, judge, settings.explicit) for judge in (one, two)}
-    ranking = reference_ranking(vocabulary, matches, settings.explicit, [one.identity, two.identity])
+    identities = [judge_identity(key, configuration) for key in ("one", "two")]
+    ranking = reference_ranking(vocabulary, matches, settings.explicit, identities)
     tables = {name: getattr(taken, name) for name in RECIPES["intake"].tables}
     store(made, configuration, "intake", ("a",), tables)
     store(made, configuration, "extraction", ("one", "a"), {"hedge_phrases": hedges})

@@ -4,47 +4,38 @@ own run cost.
 
 from __future__ import annotations
 
-import datetime
 import json
-import math
 import os
-import re
 import shutil
 import subprocess
 import sys
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import pytest
 from click.testing import CliRunner
 from commanded import lunguage
-from loopback import Call, LoopbackServer
+from loopback import LoopbackServer
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import CorpusMismatch, LunguageError
-from lunguage_assets.judges.asking.budget import estimated_input_tokens, expected_tokens, letters
+from lunguage_assets.judges.asking.budget import expected_tokens, letters
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.estimating.estimate import (
+from lunguage_assets.judges.estimate import (
+    LABEL_TOKENS,
+    PUBLISHED_STEPS,
     Asked,
+    PromptSize,
+    answers_per_judge,
     expected_reasoning,
     line,
     stage_minutes,
 )
-from lunguage_assets.judges.estimating.rehearsal import ERROR_RATE, RehearsalJudge, Tally
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import Experience
 from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.protocol import (
-    ComparisonAnswer,
-    ComparisonQuestion,
-    ExtractionAnswer,
-    ExtractionQuestion,
-    ask_to_compare,
-    ask_to_extract,
-)
-from lunguage_assets.judges.slots import ModelSlot, Price
+from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -72,53 +63,6 @@ members = ["one", "two"]
 panel = "both"
 extractor = "one"
 """
-COMPARED = re.compile(r"^sentence_1: (.*)\nsentence_2: (.*)$", re.MULTILINE)
-EXTRACTED = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE)
-
-
-class Script:
-    """The answers that a rehearsal made up, for the server to give: the n-th time that a prompt comes, its
-    n-th answer.
-    """
-
-    def __init__(self) -> None:
-        self._answers: defaultdict[tuple[str, str, str], deque[str]] = defaultdict(deque)
-        self._known: set[tuple[str, str, str, int]] = set()
-
-    def note(self, judge: str, first: str, second: str, replicate: int, answer: str) -> None:
-        question = (judge, _line(first), _line(second), replicate)
-        if question not in self._known:
-            self._known.add(question)
-            self._answers[question[:3]].append(answer)
-
-    def __call__(self, call: Call) -> str:
-        shown = COMPARED.findall(call.user) or EXTRACTED.findall(call.user)
-        return self._answers[call.model.removesuffix("-model"), *shown[-1]].popleft()
-
-
-def noted_by(script: Script) -> type[RehearsalJudge]:
-    class Noting(RehearsalJudge):
-        def extract(
-            self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
-        ) -> list[ExtractionAnswer]:
-            answers = super().extract(questions, may_wait=may_wait)
-            for q, said in zip(questions, answers, strict=True):
-                script.note(self.key, q.finding, q.sentence, 0, json.dumps(said.phrases))
-            return answers
-
-        def compare(
-            self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
-        ) -> list[ComparisonAnswer]:
-            answers = super().compare(questions, may_wait=may_wait)
-            for q, said in zip(questions, answers, strict=True):
-                script.note(self.key, q.sentence_1, q.sentence_2, q.replicate, said.answer)
-            return answers
-
-    return Noting
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +70,6 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("delivered") / "ten"
     write_sample(folder, reports=10, seed=3)
     return folder
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackServer]:
-    script = Script()
-    monkeypatch.setattr("lunguage_assets.orchestration.rehearsed_home.RehearsalJudge", noted_by(script))
-    with LoopbackServer(answer=script) as running:
-        yield running
 
 
 def judges_file(url: str, price: str = PRICE) -> str:
@@ -188,54 +124,56 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def asked_by_run(home: Path) -> dict[tuple[str, str], int]:
-    """Calls by table and judge, as the run's own accounts have them."""
-    found: Counter[tuple[str, str]] = Counter()
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        for table in ("hedge_phrases", "comparison_matches", "fitted_probabilities"):
-            for record in instance.fetch_materializations(dg.AssetKey(table), limit=100).records:
-                assert record.asset_materialization is not None
-                shown = record.asset_materialization.metadata["llm_by_judge"].value.splitlines()[2:]
-                for row in shown:
-                    judge, _, _, made, *_ = (cell.strip() for cell in row.strip("|").split("|"))
-                    found[table, judge] += int(made)
-    return dict(found)
+def spent(home: Path) -> float:
+    return float(Ledger.open(home / "ledger.sqlite").statistics()["cost_usd"].sum())
 
 
-def test_a_run_asks_what_was_estimated_what_a_stopped_one_has_paid_is_deducted_and_then_nothing_is_left(
-    home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
+def of_stage(found: dict[str, Any], stage: str) -> list[dict[str, Any]]:
+    return [one for one in found["lines"] if one["stage"] == stage]
+
+
+def test_a_run_is_within_its_estimate_what_a_stopped_one_has_paid_is_deducted_and_then_nothing_is_left(
+    home: Path, delivery: Path, tmp_path: Path
 ) -> None:
-    (home / "judges.toml").write_text(judges_file(server.openai_url))
+    with LoopbackServer() as server:
+        (home / "judges.toml").write_text(judges_file(server.openai_url))
 
-    def estimated() -> dict[str, Any]:
-        before, sent = contents(home), len(server.arrivals)
-        there = estimate(delivery, tmp_path)
-        assert contents(home) == before, "an estimate changes nothing on disk"
-        assert len(server.arrivals) == sent, "and sends nothing"
-        return there
+        def estimated() -> dict[str, Any]:
+            before, sent = contents(home), len(server.arrivals)
+            there = estimate(delivery, tmp_path)
+            assert contents(home) == before, "an estimate changes nothing on disk"
+            assert len(server.arrivals) == sent, "and sends nothing"
+            return there
 
-    first = estimated()
-    expected = calls(first)
-    run = ("run", "--data", str(delivery), "--batch", "b")
-    stopped = lunguage(home, *run, "--budget", f"{0.7 * first['total']['usd']:.4f}")
-    assert "budget" in str(stopped)
-    answered = server.answered
-    rest = estimated()
-    left = calls(rest)
-    assert ("hedge_phrases", "one") not in left, "its phrases are stored"
-    assert ("comparison_matches", "one") not in left, "the ranking was made, and a run would keep it"
-    assert sum(left.values()) == sum(expected.values()) - answered > 0
-    fits = [one for one in rest["lines"] if one["stage"] == "fitted_probabilities"]
-    assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
+        first = estimated()
+        run = ("run", "--data", str(delivery), "--batch", "b")
+        assert "budget" in str(lunguage(home, *run, "--budget", f"{0.75 * first['total']['usd']:.4f}"))
+        paid, half, rest = server.answered, spent(home), estimated()
+        assert not of_stage(rest, "hedge_phrases"), "its phrases are stored"
+        assert not of_stage(rest, "comparison_matches"), "a run would keep the ranking"
+        fits = of_stage(rest, "fitted_probabilities")
+        assert all(one["hits"] > 0 and one["basis"] == "ledger" for one in fits)
+        assert lunguage(home, *run) is None
+        all_, rest_usd = spent(home), spent(home) - half
+        assert rest["total"]["usd_at_least"] <= rest_usd <= rest["total"]["usd_at_most"]
+        assert first["total"]["usd_at_least"] <= all_ <= first["total"]["usd_at_most"]
+        last = estimated()
+        assert last["total"]["calls"] == 0
+        assert last["total"]["usd"] == last["total"]["usd_at_most"] == last["total"]["minutes"] == 0
+        assert last["pairs"] == 0, "everything is current: a run would make nothing"
 
-    assert lunguage(home, *run) is None
-    assert asked_by_run(home) == {**expected, **left}
-    assert len(server.calls) == first["total"]["calls"]
-
-    last = estimated()
-    assert last["total"]["calls"] == 0
-    assert last["total"]["usd"] == last["total"]["usd_at_most"] == last["total"]["minutes"] == 0
-    assert last["pairs"] == 0, "everything is current: a run would make nothing"
+        for table in ("comparison_matches", "reference_ranking", "fitted_probabilities", "hedge_phrases"):
+            shutil.rmtree(home / "tables" / table)
+        again = estimated()
+        assert {one["stage"] for one in again["lines"]} == {
+            "hedge_phrases", "comparison_matches", "fitted_probabilities",
+        }  # fmt: skip
+        assert all(one["hits"] == one["questions"] > one["calls"] == 0 for one in again["lines"]), (
+            "a ledger that has everything replays it"
+        )
+        before = sum(one["hits"] for one in again["lines"] if one["stage"] != "fitted_probabilities")
+        hits = sum(one["hits"] for one in fits)  # some are the ranking's own answers
+        assert before < paid <= before + hits, "every answer that is paid is deducted"
 
 
 def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path) -> None:
@@ -355,60 +293,6 @@ def test_it_says_when_a_judge_may_not_receive_the_text(home: Path, delivery: Pat
     )
 
 
-def test_made_up_judges_agree_as_the_published_ones_do_and_do_not_depend_on_order() -> None:
-    slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
-    one, two = (RehearsalJudge(key, slot, load_prompts()) for key in ("one", "two"))
-    questions = [
-        ComparisonQuestion(f"There may be <finding> {n}.", f"There is probably <finding> {n % 7}.", n % 10)
-        for n in range(6000)
-    ]
-    said = one.compare(questions)
-    agreement = sum(a == b for a, b in zip(said, two.compare(questions), strict=True)) / len(questions)
-    assert agreement == pytest.approx(0.866, abs=0.015)
-    assert abs(ERROR_RATE - 0.0722) < 0.0001  # (1 - e)^2 + e^2 = 0.866
-    again = RehearsalJudge("one", slot, load_prompts()).compare(questions[::-1])
-    assert again[::-1] == said
-
-
-def test_a_question_asked_again_is_counted_once_as_it_is_paid_once() -> None:
-    slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
-    judge = RehearsalJudge("one", slot, load_prompts())
-    question = ComparisonQuestion("Perhaps <finding>.", "Surely  <finding>.")
-    # white space is not in the prompt
-    same = ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")
-    judge.compare([question, question, same], may_wait=True)
-    judge.compare([question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.", replicate=1)])
-    first, second = judge.tallies["comparison_matches"], judge.tallies["fitted_probabilities"]
-    assert (first.questions, first.hits, first.open) == (1, 0, 1)
-    assert (second.questions, second.hits, second.open) == (2, 1, 1)
-
-
-def test_a_rehearsal_hears_from_the_question_which_stage_and_which_batchs_fit_it_is() -> None:
-    slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
-    judge = RehearsalJudge("one", slot, load_prompts())
-    ask_to_extract(judge, [ExtractionQuestion("mass", "Perhaps a mass.")], may_wait=True)
-    ask_to_compare(judge, [ComparisonQuestion("a", "b", n) for n in range(10)], may_wait=True)
-    for batch in ("first", "second"):
-        for step in (0, 1, 4):
-            ask_to_compare(judge, [ComparisonQuestion(f"{batch} {n}", "b", step) for n in range(3)])
-    assert {stage: tally.rounds for stage, tally in judge.tallies.items()} == {
-        "hedge_phrases": {(0, 0): 1},
-        "comparison_matches": {(0, 0): 10},
-        "fitted_probabilities": {(fit, step): 3 for fit in (0, 1) for step in (0, 1, 4)},
-    }
-
-
-def test_tokens_counted_without_writing_the_prompt_are_those_of_the_prompt() -> None:
-    prompts = load_prompts()
-    slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
-    judge = RehearsalJudge("one", slot, prompts)
-    question = ComparisonQuestion("Möglich:  <finding>.", "Likely <finding> — née elsewhere.")
-    judge.compare([question])
-    tally, prompt = judge.tallies["fitted_probabilities"], prompts.comparison(question)
-    assert tally.input_tokens == pytest.approx(expected_tokens(*letters(prompt.system + prompt.user)))
-    assert tally.input_tokens_at_most == estimated_input_tokens(prompt)
-
-
 def test_a_comparison_prompt_is_about_as_long_as_the_papers() -> None:
     sentences = (
         "There is a hazy opacity at the right base, which may represent <finding>.",
@@ -428,18 +312,12 @@ SLOT = {
 
 def asked(
     stage: Any = "comparison_matches",
-    tally: Tally | None = None,
     experience: Experience | None = None,
+    rounds: float = 1.0,
     **slot: Any,
 ) -> Asked:
-    counted = tally or Tally(
-        questions=100,
-        input_tokens=40_000.0,
-        input_tokens_at_most=60_000,
-        output_tokens=500.0,
-        rounds=Counter({(0, 0): 100}),
-    )
-    return Asked(stage, "j", ModelSlot.model_validate({**SLOT, **slot}), counted, experience, counted.open)
+    judge, size = ModelSlot.model_validate({**SLOT, **slot}), PromptSize(400.0, 600.0)
+    return Asked(stage, "j", judge, 100, 0, 100, 100, size, LABEL_TOKENS, experience, rounds)
 
 
 def test_minutes_follow_the_calls_in_flight_or_the_rate_whichever_is_slower() -> None:
@@ -457,19 +335,10 @@ def test_minutes_follow_the_calls_in_flight_or_the_rate_whichever_is_slower() ->
     assert minutes(in_flight=100, tokens_per_minute=8_100) == pytest.approx(4.0)
 
 
-def test_judges_are_asked_at_the_same_time_and_in_a_fit_every_round_waits_for_the_slowest() -> None:
-    def rounds(*sizes: int) -> Tally:
-        return Tally(
-            questions=sum(sizes),
-            input_tokens=1.0,
-            output_tokens=80.0 * sum(sizes),
-            rounds=Counter({(0, n): s for n, s in enumerate(sizes)}),
-        )
-
-    quick = asked("fitted_probabilities", rounds(8, 1, 1), limits={"in_flight": 8})
-    slow = asked("fitted_probabilities", rounds(8, 8, 1), limits={"in_flight": 2})
-    assert quick.known.latency_s == pytest.approx(2.0)
-    assert 60 * stage_minutes([quick, slow]) == pytest.approx(2 * (4 + 4 + 1))
+def test_judges_are_asked_at_the_same_time_and_a_fit_goes_round_by_round() -> None:
+    second = asked().known.latency_s
+    fit = asked("fitted_probabilities", rounds=25.0, limits={"in_flight": 8})
+    assert stage_minutes([fit]) == pytest.approx(25 * second / 60), "four questions a round wait for the next"
     slower = asked(limits={"in_flight": 1})
     assert stage_minutes([asked(), slower]) == stage_minutes([slower]) > stage_minutes([asked()])
 
@@ -505,44 +374,15 @@ def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(
     assert expected_reasoning(ModelSlot(provider="gemini", model="m", params=params)) == pytest.approx(tokens)
 
 
-def cost_of_fits(
-    pairs: int,
-    steps: float,
-    panel_steps: int,
-    prices: Mapping[str, Price],
-    prompt_tokens: float,
-    answer_tokens: float,
-) -> dict[str, float]:
-    """US dollars per judge for fitting pairs into a ranking, in closed form (explicit.md section 5, steps 2
-    and 4).
-
-    Args:
-        pairs: tentative pairs that are fitted.
-        steps: of one pair on average, none below `panel_steps`.
-        panel_steps: K; in so many steps all judges answer, in each later one a single judge, drawn evenly.
-        prices: of the panel's judges.
-        prompt_tokens, answer_tokens: of one comparison.
-    """
-    calls = pairs * (min(steps, panel_steps) + max(0.0, steps - panel_steps) / len(prices))
-    return {
-        judge: calls * price.cost(math.ceil(prompt_tokens), math.ceil(answer_tokens))
-        for judge, price in prices.items()
-    }
-
-
 PUBLISHED_USD = {"gemini-2.5-flash": 5.59, "gpt-4o": 39.49, "claude-sonnet-4": 45.12}
-PROMPT_TOKENS, ANSWER_TOKENS = 500, 5
-"""A comparison prompt of the paper is about 500 tokens; the label alone is taken as five
-(`rehearsal.ANSWER_LETTERS_PER_TOKEN`).
-"""
 
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     configuration = load_judges(preset="models-2025")
     prices = {key: configuration.models[key].price for key in configuration.panel_members}
-    found = cost_of_fits(
-        2066, 24.61, 10, {key: price for key, price in prices.items() if price}, PROMPT_TOKENS, ANSWER_TOKENS
-    )
+    calls = 2066 * answers_per_judge(PUBLISHED_STEPS, panel_steps=10, judges=4)
+    # a comparison prompt of the paper is about 500 tokens
+    found = {key: price.cost(500 * calls, LABEL_TOKENS * calls) for key, price in prices.items() if price}
     assert len(found) == 4
     total = sum(found.values())
     assert total / 2066 == pytest.approx(0.045, rel=0.10)
@@ -553,14 +393,3 @@ def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
         PUBLISHED_USD["gemini-2.5-flash"], rel=0.20
     )  # its answers were longer than a label
     assert found["medgemma-27b"] == 0
-
-
-def test_a_rehearsals_count_is_the_closed_form_of_its_own_mean_of_steps(found: dict[str, Any]) -> None:
-    price = Price(input=1.0, output=2.0, as_of=datetime.date(2026, 11, 1))
-    panel_steps, tokens = 3, 1_000_000
-    closed = cost_of_fits(
-        found["sentences"], found["steps"], panel_steps, {"one": price, "two": price}, tokens, 0
-    )
-    counted = sum(one["questions"] for one in found["lines"] if one["stage"] == "fitted_probabilities")
-    # two sentences that exemplify each other's opponents can ask the same question in one round: counted once
-    assert sum(closed.values()) == pytest.approx(price.cost(tokens * counted, 0), rel=0.01)

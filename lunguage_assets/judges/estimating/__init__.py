@@ -1,1 +1,0 @@
-"""What a run would ask and cost."""
