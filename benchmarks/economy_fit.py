@@ -5,7 +5,7 @@ Both place the same sentences in the same ranking, asked of the same judges. mu 
 the place, taken through the line of anchors without error, against the truth; rank against the number of
 phrases truly above; both as root mean square errors. Dollars are those of preset models-2025 (its prices of
 November 2025; one judge: the dearest) at PROMPT_TOKENS and ANSWER_TOKENS a call. Prints the table of
-docs/intervals.md.
+docs/trust.md.
 """
 
 from __future__ import annotations

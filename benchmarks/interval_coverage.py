@@ -2,7 +2,7 @@
 benchmarks/interval_coverage.py [corpora] [phrases].
 
 Every corpus is taken through the whole pipeline: matches by simulated judges, TrueSkill ranking, bootstrap,
-fit, calibration by anchors whose ratings err, interval. Prints the table of docs/intervals.md. `width` is
+fit, calibration by anchors whose ratings err, interval. Prints the table of docs/trust.md. `width` is
 the mean width of the interval, `error` the root mean square error of p, `agreement` how often two judges
 agree about a match (0.87 published), `readings` the deviation of judges' readings that was estimated, or
 assumed for a single judge.

@@ -4,7 +4,7 @@ benchmarks/tied_scale.py [corpora].
 `own`: its ranking through the two published anchors, which it has. `tied`: its ranking without them, through
 the published p of the phrases that both rankings have (Theil-Sen's line, phrases further than three robust
 deviations from it left out, least squares through the others). `published`: the published ruler with its
-bundled sentences. Prints the table of docs/intervals.md: root mean square error of p over all corpora and in
+bundled sentences. Prints the table of docs/trust.md: root mean square error of p over all corpora and in
 the worst one, coverage of the 95% interval over all corpora and in the lowest one.
 """
 

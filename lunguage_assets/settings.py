@@ -74,7 +74,7 @@ class ImplicitSettings(_Options):
 
 
 class AutomationSettings(_Options):
-    """Automatic runs (docs/automation.md)."""
+    """Automatic runs (docs/dagster.md)."""
 
     enabled: bool = False
     nightly: str = "0 2 * * *"
@@ -96,7 +96,7 @@ class AutomationSettings(_Options):
 
 
 class LandingSettings(_Options):
-    """The folder in which new reports land (docs/landing.md)."""
+    """The folder in which new reports land (docs/dagster.md)."""
 
     url: str = ""
     stable_s: float = Field(default=30.0, ge=0.0)
@@ -104,7 +104,7 @@ class LandingSettings(_Options):
 
 
 class ReleaseSettings(_Options):
-    """The bundle (docs/release.md)."""
+    """The bundle (docs/reports.md)."""
 
     keep: int = Field(default=0, ge=0)
     folders: list[str] = []
@@ -122,7 +122,7 @@ class ReleaseSettings(_Options):
 
 
 class CheckSettings(_Options):
-    """Thresholds of the checks that warn (docs/checks.md)."""
+    """Thresholds of the checks that warn (docs/ui.md)."""
 
     rejected_share: Share = 0.05
     refused_share: Share = 0.10

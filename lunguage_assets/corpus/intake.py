@@ -55,7 +55,7 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
         InputError: a file is unusable as a whole.
     """
     if delivery.findings is None:
-        remedy = "Findings are read in raw reports by a structurer (docs/method/structure.md)."
+        remedy = "Findings are read in raw reports by a structurer (docs/method.md)."
         raise InputError(str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy)
     terms = read_terms(delivery.vocabulary, log)
     vocabulary = Vocabulary.from_terms(terms)

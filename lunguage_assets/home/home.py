@@ -125,7 +125,7 @@ class Home:
 
     @property
     def split_file(self) -> Path:
-        """Optional parts of the official split by study, as MIMIC-CXR-JPG has them (release.md)."""
+        """Optional parts of the official split by study, as MIMIC-CXR-JPG has them (docs/reports.md)."""
         name = "mimic-cxr-2.0.0-split.csv"
         return _if_there(self.root / f"{name}.gz") or self.root / name
 

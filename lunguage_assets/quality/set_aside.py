@@ -1,4 +1,4 @@
-"""Studies that break a rule when a table is made: each is set aside whole, the others go on (docs/checks.md).
+"""Studies that break a rule when a table is made: each is set aside whole, the others go on (docs/ui.md).
 
 A rule about single rows costs its study. A rule about the whole (keys, one version) refuses the table, as the
 store refuses one that lists what was delivered.

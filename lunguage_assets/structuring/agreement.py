@@ -1,5 +1,5 @@
 """How far two readings of the same reports agree: structurers with each other, and with people's own coding
-(structure.md section 8).
+(method.md section 8).
 
 Rows are matched first, one to one within a sentence, by the words of the finding; then what the matched rows
 say is compared, column by column. Everything is counted over all studies that both have read.

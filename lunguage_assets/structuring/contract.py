@@ -2,7 +2,7 @@
 
 A structurer gets reports that are already cut into sentences, the same for every structurer, so that two of
 them can be compared sentence by sentence. It answers every report. Words are taken from the text as written:
-each value is one piece of its sentence, with its place. (Structure: docs/method/structure.md.)
+each value is one piece of its sentence, with its place. (Structure: docs/method.md.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Holds what a structurer reads in the varied prose of the synthetic corpus against what the prose says.
 
 Rows are compared inside a sentence: a row of the truth and a row read there are one finding when their names
-agree, best first by status and place. Words that say "normal" are the status of a row (structure.md section
+agree, best first by status and place. Words that say "normal" are the status of a row (method.md section
 "Status") and are compared nowhere.
 """
 
@@ -228,7 +228,7 @@ def _compare_values(section: str, text: str, one: Row, other: Row, result: Compa
 
 
 def _joined(category: str) -> str:
-    """The category, seen and read findings as one (structure.md section "Category")."""
+    """The category, seen and read findings as one (method.md section "Category")."""
     return "RF" if category in ("PF", "CF") else category
 
 

@@ -22,7 +22,7 @@ from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, choos
 def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     """Hold p of the newest release against outcomes: reliability, Brier, slope, coverage, refitted anchors.
 
-    Asks no judge, and changes nothing in the home. docs/calibration.md says what the numbers mean.
+    Asks no judge, and changes nothing in the home. docs/trust.md says what the numbers mean.
     """
     place = chosen.home
     from lunguage_assets.documents import markdown_table

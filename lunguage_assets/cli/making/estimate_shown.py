@@ -89,9 +89,9 @@ def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
     dates = sorted({price.as_of for price in estimate.prices})
     learnt = sorted({line.judge for line in estimate.lines if line.basis == "ledger"})
     basis = (
-        f"measured, from the ledger, for {', '.join(learnt)}; otherwise assumed (docs/costs.md)."
+        f"measured, from the ledger, for {', '.join(learnt)}; otherwise assumed (docs/models.md)."
         if learnt
-        else "assumed, as the ledger has no answers yet (docs/costs.md)."
+        else "assumed, as the ledger has no answers yet (docs/models.md)."
     )
     return [
         f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts.",

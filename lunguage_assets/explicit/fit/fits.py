@@ -98,7 +98,7 @@ class Places:
 
     mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer.
     `mu_centre`, `mu_sd`: mean and deviation of the place given all answers, from which the interval is made
-    (docs/intervals.md).
+    (docs/trust.md).
     """
 
     mu: Floats

@@ -1,4 +1,4 @@
-"""The posterior of a sentence's place given all its answers at once, on a grid (docs/intervals.md).
+"""The posterior of a sentence's place given all its answers at once, on a grid (docs/trust.md).
 
 TrueSkill's filter depends on the order of the answers and slowly forgets; this does neither. The prior is
 TrueSkill's, N(25, 8.333 squared); an answer against a reference phrase is a probit with TrueSkill's noise,

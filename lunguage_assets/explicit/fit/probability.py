@@ -156,7 +156,7 @@ def probability(
     intervals, and the bootstrap of their own places). The three are added as if independent; the bootstraps
     of a place and of an anchor near it are in truth positively correlated, which makes the interval near an
     anchor somewhat too wide. What it does not cover, and how often it held on simulated reports, is in
-    docs/intervals.md.
+    docs/trust.md.
     """
     line = calibration
     logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)

@@ -25,7 +25,7 @@ TRIES = 5
 
 def tries_of(stage: str) -> int:
     """How many replies a question of this stage gets. A report is asked about once: an answer that cannot be
-    read is told so in a question of its own (structure.md section 8).
+    read is told so in a question of its own (method.md section 8).
     """
     return 1 if stage == "structure" else TRIES
 

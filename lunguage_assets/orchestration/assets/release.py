@@ -63,7 +63,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         metadata={"dagster/column_schema": column_schema(RELEASE)},
         code_version=RECIPES[STEP].code,
         deps=partitions.deps(STEP),
-        description="Lunguage++ over all batches as a numbered version (docs/release.md): an open part with "
+        description="Lunguage++ over all batches as a numbered version (docs/reports.md): an open part with "
         "rankings, pathways, aggregates and a report, and a restricted part with the rows. The same content "
         "makes no new version. Of a study that came again, the newest delivery. Analyses of the ranker are "
         "shown when they are there.",

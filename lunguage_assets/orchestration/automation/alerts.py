@@ -63,7 +63,7 @@ def tell(text: str, environment: Mapping[str, str]) -> None:
                 problems.append(f"${name} ({parts.hostname or 'no host'}): {type(error).__name__}")
     if problems:
         raise ConfigurationError(
-            f"an alert was not taken: {'; '.join(problems)}. docs/automation.md: Alerts."
+            f"an alert was not taken: {'; '.join(problems)}. docs/dagster.md: Alerts."
         )
 
 

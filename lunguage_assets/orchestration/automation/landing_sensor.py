@@ -49,7 +49,7 @@ def landing_sensor(
         minimum_interval_seconds=settings.interval_s,
         default_status=status,
         description="Registers complete deliveries of the landing folder as batches; one run reads each "
-        "(docs/landing.md).",
+        "(docs/dagster.md).",
     )
     @plain_failures()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:

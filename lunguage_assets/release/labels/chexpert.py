@@ -1,4 +1,4 @@
-"""Labels in the shape of `mimic-cxr-2.0.0-chexpert.csv`, for training code written for that file (release.md,
+"""Labels in the shape of `mimic-cxr-2.0.0-chexpert.csv`, for training code written for that file (reports.md,
 "Labels that drop in").
 
 A cell is what the report itself says: 1, 0 (also where only a kind is denied: "no large effusion"), -1 where

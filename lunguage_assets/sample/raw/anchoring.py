@@ -1,6 +1,6 @@
 """Makes the findings of a sentence quote it: every name, place and attribute is words of the printed text.
 
-(structure.md section "A row": words are taken from the text as written.)
+(method.md section "A row": words are taken from the text as written.)
 """
 
 from __future__ import annotations

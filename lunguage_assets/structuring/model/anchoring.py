@@ -1,5 +1,5 @@
 """What a language model claims about a report, anchored in its text: what the text does not bear out is
-refused with a reason, and the rest is kept (structure.md section 8).
+refused with a reason, and the rest is kept (method.md section 8).
 
 A refused value does not take its finding with it; a refused finding takes its values with it. Everything here
 is a function of the report and the answer.

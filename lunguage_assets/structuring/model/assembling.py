@@ -50,7 +50,7 @@ def assembled(
 ) -> StructuredReport:
     """The answer about a report.
 
-    The way back of an evidence is an associate, whether the model says so or not (structure.md section 5).
+    The way back of an evidence is an associate, whether the model says so or not (method.md section 5).
     """
     ordered = sorted(kept, key=lambda one: (one.position, one.ent.span.begin, one.ent.span.end))
     place = {id(one): number for number, one in enumerate(ordered)}

@@ -1,5 +1,5 @@
 """A language model as a structurer: reports become prompts, the judges' engine gets the answers, and what
-they claim is anchored in the report (structure.md section 8).
+they claim is anchored in the report (method.md section 8).
 """
 
 from __future__ import annotations

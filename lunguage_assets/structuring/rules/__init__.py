@@ -1,4 +1,4 @@
-"""The offline structurer: reads findings by rules, without model and network (structure.md section 7).
+"""The offline structurer: reads findings by rules, without model and network (method.md section 7).
 
 Words are tagged (`lexicon.py`, `tagging.py`), what is not about the patient now is set apart (`asides.py`),
 denials and hedges get their reach (`scope.py`), words are joined to phrases (`phrases.py`) and phrases to

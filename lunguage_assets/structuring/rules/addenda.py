@@ -1,4 +1,4 @@
-"""What an addendum takes back is no statement of now (structure.md section 7)."""
+"""What an addendum takes back is no statement of now (method.md section 7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What a sentence says that is not about the patient now: advice, conditions, somebody else
-(structure.md section 6, points 5 and 6).
+(method.md section 6, points 5 and 6).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Sentences that speak of the finding before them: "this likely represents atelectasis", "it measures 3 cm"
-(structure.md section 7).
+(method.md section 7).
 """
 
 from __future__ import annotations

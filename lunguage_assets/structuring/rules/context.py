@@ -1,4 +1,4 @@
-"""Units whose meaning depends on units further on in their sentence (structure.md section 6)."""
+"""Units whose meaning depends on units further on in their sentence (method.md section 6)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Words joined to phrases, and phrases to what they describe: places, attributes, parts of the body
-(structure.md sections 4 and 7).
+(method.md sections 4 and 7).
 """
 
 from __future__ import annotations

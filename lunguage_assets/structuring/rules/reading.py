@@ -1,4 +1,4 @@
-"""One sentence to its account and rows (structure.md section 7)."""
+"""One sentence to its account and rows (method.md section 7)."""
 
 from __future__ import annotations
 

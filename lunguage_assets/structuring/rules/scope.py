@@ -1,4 +1,4 @@
-"""The reach of denials, hedges and history in a sentence (structure.md section 6, points 1, 2, 4 and 5)."""
+"""The reach of denials, hedges and history in a sentence (method.md section 6, points 1, 2, 4 and 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offline structurer: reports to rows, by rules alone (structure.md section 7)."""
+"""The offline structurer: reports to rows, by rules alone (method.md section 7)."""
 
 from __future__ import annotations
 

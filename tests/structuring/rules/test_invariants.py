@@ -1,4 +1,4 @@
-"""What holds for every sentence, whatever it says (structure.md section 7)."""
+"""What holds for every sentence, whatever it says (method.md section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What invented sentences state, rule by rule (structure.md sections 6 and 7)."""
+"""What invented sentences state, rule by rule (method.md sections 6 and 7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The 95% interval of p holds the truth about as often as it says, on simulated corpora taken through the
-whole pipeline (docs/intervals.md).
+whole pipeline (docs/trust.md).
 """
 
 from __future__ import annotations
