@@ -62,9 +62,7 @@ def tell(text: str, environment: Mapping[str, str]) -> None:
             except (OSError, ValueError, smtplib.SMTPException) as error:
                 problems.append(f"${name} ({parts.hostname or 'no host'}): {type(error).__name__}")
     if problems:
-        raise ConfigurationError(
-            f"an alert was not taken: {'; '.join(problems)}. docs/dagster.md: Alerts."
-        )
+        raise ConfigurationError(f"an alert was not taken: {'; '.join(problems)}. docs/dagster.md: Alerts.")
 
 
 def _post(address: str, parts: SplitResult, text: str) -> None:
