@@ -34,9 +34,8 @@ def fits_current(look: Look) -> Found:
     return Found(
         not stale,
         metadata,
-        "Launch the job `everything`, or run `lunguage run`: both make again what is stale, and nothing "
-        "else. Ask `lunguage estimate` first when language models judge. Until then a release of these "
-        "batches is refused.",
+        "`lunguage run` makes again what is stale, and nothing else. Ask `lunguage estimate` first when "
+        "language models judge. Until then a release of these batches is refused.",
     )
 
 
