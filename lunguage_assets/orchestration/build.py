@@ -15,6 +15,7 @@ from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.orchestration.withheld import withhold_messages
 
 
@@ -33,7 +34,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=automated(assets, automation, chosen),
         asset_checks=all_checks(partitions),
-        jobs=[*jobs, *quality_jobs(partitions)],
+        jobs=[*jobs, everything, *quality_jobs(partitions)],
         sensors=[
             automation_sensor(automation),
             landing_sensor(place, first_jobs),

@@ -39,7 +39,7 @@ def pairs_reviewed(look: Look) -> Found:
             "examples": examples(waiting["finding_id"]),
         },
         f"Look at the pairs in {look.home.review_queue(look.keys['judge'], look.keys[BATCH])}, put what is "
-        f"right into {look.home.corrections_file}, and say `lunguage run`: it "
+        f"right into {look.home.corrections_file}, and launch the job `everything` (or `lunguage run`): it "
         "reads the corrected batches again, and fits them.",
     )
 

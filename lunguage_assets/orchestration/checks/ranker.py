@@ -34,8 +34,9 @@ def fits_current(look: Look) -> Found:
     return Found(
         not stale,
         metadata,
-        "`lunguage run` makes again what is stale, and nothing else. Ask `lunguage estimate` first when "
-        "language models judge. Until then a release of these batches is refused.",
+        "Launch the job `everything`, or run `lunguage run`: both make again what is stale, and nothing "
+        "else. Ask `lunguage estimate` first when language models judge. Until then a release of these "
+        "batches is refused.",
     )
 
 

@@ -145,7 +145,7 @@ def test_after_a_change_no_stale_batch_is_released_and_a_check_names_them(
     assert not found.passed
     assert found.metadata["stale"].value == len(stale)
     assert str(found.metadata["report"].value).count(cause) == len(stale)
-    assert "lunguage run" in str(found.metadata["remedy"].value)
+    assert "everything" in str(found.metadata["remedy"].value)
 
 
 def test_a_release_is_written_into_the_home_or_a_folder_that_the_settings_allow(tmp_path: Path) -> None:

@@ -90,8 +90,9 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
 
 @pytest.mark.lengthy
+@pytest.mark.parametrize("how", ["signal", "terminated in the UI"])
 def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
-    tmp_path: Path, undeclared: Path
+    how: str, tmp_path: Path, undeclared: Path
 ) -> None:
     home = tmp_path / "home"
     command = [sys.executable, "-c", HELD, "run", "--data", str(undeclared), "--batch", "first"]
@@ -100,7 +101,12 @@ def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
     )
     try:
         wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
-        process.send_signal(signal.SIGTERM)
+        if how == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+                (run_id,) = _runs(home, "STARTED")
+                assert instance.run_launcher.terminate(run_id)
         _, errors = process.communicate(timeout=120)
     finally:
         process.kill()
