@@ -13,10 +13,9 @@ from typing import Generic, Protocol, TypeVar
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.background import Background
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.asking.engine import GRACE_S, ask
+from lunguage_assets.judges.asking.engine import GRACE_S, Asking, Parse, Settled, ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.round import Asking, Parse, Settled
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Mode, ModelBinding, Provider, Request
 from lunguage_assets.judges.slots import Limits, Price

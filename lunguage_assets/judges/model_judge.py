@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from lunguage_assets.judges.asker import AskedModel, model_identity
-from lunguage_assets.judges.asking.round import Settled
+from lunguage_assets.judges.asking.engine import Settled
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (

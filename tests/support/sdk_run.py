@@ -33,15 +33,17 @@ def pairs(count: int) -> list[ComparisonQuestion]:
     ]
 
 
-def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
+def judge_of(wire: str, url: str, ledger: Ledger, limits: Limits = LIMITS, **fields: Any) -> ModelJudge:
     """A judge of provider `wire` at a loopback server."""
     address = f"{url}/v1" if wire == "openai" else url
     params = {"max_output_tokens" if wire == "gemini" else "max_tokens": 100}
-    slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=LIMITS, **fields)  # type: ignore[arg-type]
+    slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=limits, **fields)  # type: ignore[arg-type]
     provider = provider_of("one", slot, KEYS)
-    return ModelJudge(Asker("one", provider, ledger, LIMITS, price=PRICE), load_prompts())
+    return ModelJudge(Asker("one", provider, ledger, limits, price=PRICE), load_prompts())
 
 
 def ask_all(place: Path, url: str, count: int) -> None:
-    """Ask `count` questions; half a second after the last sign of life the claims end."""
-    judge_of("openai", url, Ledger.open(place, lease_s=0.5)).compare(pairs(count))
+    """Ask `count` questions, patiently: a busy machine is no fault of the service."""
+    judge_of("openai", url, Ledger.open(place), LIMITS.model_copy(update={"timeout_s": 60.0})).compare(
+        pairs(count)
+    )

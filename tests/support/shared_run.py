@@ -10,20 +10,16 @@ from sdk_run import KEYS, LIMITS, PRICE, pairs
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.ledger import claims
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import ModelSlot
 
-LEASE_S = 1.0
-"""Of a process that is to be taken for dead soon; the others' is longer than a busy disk lets them wait."""
-
 
 def started(place: str, url: str, **options: Any) -> Forked:
     """A process that tells its `answers` or its `error`; options: `count` and `start` of the questions,
-    `daily` dollars, `limits`, `lease_s`.
+    `daily` dollars, `limits`.
     """
     return forked(_ask, place, url, **options)
 
@@ -49,9 +45,8 @@ def _ask(
     start: int = 0,
     daily: float | None = None,
     limits: dict[str, Any] | None = None,
-    lease_s: float = claims.LEASE_S,
 ) -> dict[str, Any]:
-    judge = judge_of(Ledger.open(place, lease_s=lease_s), url, daily=daily, **(limits or {}))
+    judge = judge_of(Ledger.open(place), url, daily=daily, **(limits or {}))
     try:
         return {"answers": [answer.answer for answer in judge.compare(pairs(start + count)[start:])]}
     except LunguageError as error:

@@ -99,7 +99,7 @@ class Budget:
     A call is reserved at its worst case before it is sent and settled at its cost afterwards. A call that may
     have been billed though no reply came (time-out, broken connection) is settled at its worst case: the
     ceiling holds even so. What the run spends is added up here, what everybody spends in the ledger, where a
-    call is claimed (`ledger/claims.py`).
+    call is written down before it is sent (`ledger/in_flight.py`).
 
     Args:
         ceiling_usd: of this run, in this process; None: any.

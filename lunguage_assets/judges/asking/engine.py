@@ -2,28 +2,45 @@
 before it is used.
 
 What may be sent when is decided by `limiter.py`, what it may cost by `budget.py`, which model may answer by
-`policy.py`; the provider does one attempt. Prompts and answers appear in no message here.
+`policy.py`; the provider does one attempt. Of all who share a ledger one at a time asks a model
+(`ledger/lock.py`); the others find its answers in the ledger. Prompts and answers appear in no message here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 import math
 from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.budget import BudgetExceeded, Reservation, estimated_input_tokens
-from lunguage_assets.judges.asking.desk import Desk
-from lunguage_assets.judges.asking.limiter import Leave
-from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Parse, Round, Settled
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement
-from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
+from lunguage_assets.judges.asking.budget import (
+    Budget,
+    BudgetExceeded,
+    Reservation,
+    cost,
+    estimated_input_tokens,
+    output_limit,
+)
+from lunguage_assets.judges.asking.limiter import Leave, Limiter
+from lunguage_assets.judges.asking.progress import Calls, Progress
+from lunguage_assets.judges.asking.write_queue import WriteQueue
+from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, adopted, request_key, storable
+from lunguage_assets.judges.ledger.in_flight import Call
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.lock import ModelLock, lock_name
+from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Price
 
 T = TypeVar("T")
+
+Parse = Callable[[str], T | None]
+"""Reads an answer strictly; None: it is not one. Never raises."""
 
 GRACE_S = 10.0
 """An interrupted run waits so long for the calls in flight: their answers are paid, and are recorded when
@@ -31,8 +48,61 @@ they come.
 """
 
 _BUDGET_LOOK_S = 0.05
-_FIRST_LOOK_S, _LONGEST_LOOK_S, _GROWTH = 0.1, 5.0, 1.5
-"""Questions that others ask are looked for in the ledger so often, more seldom while none is answered."""
+_DAY_LOOK_S = 0.25
+_FIRST_LOOK_S, _LONGEST_LOOK_S, _GROWTH = 0.05, 1.0, 1.5
+"""Who waits for a model's lock looks so often, more seldom while nothing comes."""
+
+_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed", "too_large"})
+
+_NUMBERS = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How one judge is asked.
+
+    Args:
+        judge: the slot's name, for the record and for messages.
+        ledger: where attempts are found and recorded.
+        limiter: this judge's flow control; what others send counts against its limits too.
+        budget: ceilings of the run and of the day, or None.
+        price: for costs; without it they are null, and a budget refuses.
+        progress: told in the event loop of the asking after every recorded attempt.
+    """
+
+    judge: str
+    ledger: Ledger
+    limiter: Limiter
+    budget: Budget | None = None
+    price: Price | None = None
+    progress: Callable[[Progress], None] | None = None
+
+
+class JudgeIncomplete(LunguageError):
+    """A judge left questions without an answer; all others are in the ledger. `missing` of `total` distinct
+    questions.
+    """
+
+    def __init__(self, judge: str, missing: int, total: int, reason: str) -> None:
+        self.judge, self.missing, self.total = judge, missing, total
+        super().__init__(
+            f"judge {judge!r}: {missing} of {total} questions have no answer ({reason}). The "
+            f"other {total - missing} are in the ledger;"
+            " run again, and only the missing ones are asked."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settled(Generic[T]):
+    """How one request is settled: its value, or None when it is invalid for good after `tries` replies."""
+
+    key: str
+    value: T | None = field(repr=False)
+    tries: int
+
+    @property
+    def valid(self) -> bool:
+        return self.value is not None
 
 
 async def ask(
@@ -42,46 +112,111 @@ async def ask(
     (explicit.md section 5).
 
     An answer that `parse` cannot read is asked for again, up to `attempts.tries_of` its task, then invalid
-    for good. A call that fails is tried again as the limiter says. A question that another asks at the
-    moment, here or in another process that shares the ledger, is waited for and not sent. The provider is not
-    touched when the ledger has everything.
+    for good. A call that fails is tried again as the limiter says. While another asks this model, here or in
+    another process that shares the ledger, its answers are waited for. The provider is not touched when the
+    ledger has everything.
 
     Raises:
         JudgeIncomplete: some questions have no answer: given up, deadline, or the judge failed altogether.
         BudgetExceeded: the next call could pass a ceiling.
         WrongModel: another model answered.
-        LedgerError: a question could not be claimed, or an attempt not recorded.
+        LedgerError: a call could not be written down, or an attempt not recorded.
     """
-    return await _SingleCalls(provider, asking, parse).settled(requests)
+    return await _Round(provider, asking, parse).settled(requests)
 
 
-class _SingleCalls(Round[T]):
-    """One call of `ask`: workers take open questions until all are settled or something stops the judge."""
+class _Round(Generic[T]):
+    """One round of questions to one judge: identical ones are one, and those that the ledger has settled are
+    not asked. Workers take open questions until all are settled or something stops the judge.
+    """
 
     def __init__(self, provider: Provider, asking: Asking, parse: Parse[T]) -> None:
-        super().__init__(provider.binding, asking, parse)
-        self.provider = provider
+        self.provider, self.binding, self.parse = provider, provider.binding, parse
+        self.judge, self.ledger, self.limiter = asking.judge, asking.ledger, asking.limiter
+        self.budget, self.price, self.progress = asking.budget, asking.price, asking.progress
+        self.output_limit = output_limit(self.binding)
+        self.number = next(_NUMBERS)
+        self.task = ""
+        self.questions: dict[str, Request] = {}
+        self.entries: dict[str, Settlement] = {}
+        self.hits = 0
+        self.calls = Calls()
         self.underestimated = 1.0
-        self.elsewhere: dict[str, Request] = {}
-        self.looking, self.look_s = asyncio.Lock(), _FIRST_LOOK_S
         self.given_up: Counter[str] = Counter()
+        self.error: Exception | None = None
         self.halted = asyncio.Event()
+        self.is_elsewhere = False
 
-    async def settle_open(self) -> None:
-        open_ = deque((key, request) for key, request in self.questions.items() if key not in self.entries)
+    async def settled(self, requests: Sequence[Request]) -> list[Settled[T]]:
+        """One `Settled` per request, in their order."""
+        keys = [request_key(self.binding, request) for request in requests]
+        self.questions = dict(zip(keys, requests, strict=True))
+        self.task = requests[0].task if requests else ""
+        await self._look_up()
+        self.report()
+        if self.error is not None:
+            raise self.error
+        if self._open():
+            self.limiter.begin()
+            await self._settle_open()
+        settled = {key: self._read(entry) for key, entry in self.entries.items()}
+        return [settled[key] for key in keys]
+
+    def _open(self) -> list[str]:
+        return [key for key in self.questions if key not in self.entries]
+
+    async def _look_up(self) -> bool:
+        """Take what the ledger has of the open questions; whether there was any."""
+        found = await asyncio.to_thread(self._recorded, self._open())
+        self.entries |= found
+        self.hits += len(found)
+        return bool(found)
+
+    async def _settle_open(self) -> None:
         limit = self.limiter.limits.deadline_s
         self.deadline = self.limiter.clock() + limit if limit is not None else math.inf
-        self.desk = Desk(self.ledger, self._terms())
-        # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
-        workers = min(len(open_), 2 * self.limiter.limits.in_flight)
-        await self._drain([asyncio.create_task(self._work(open_)) for _ in range(workers)])
+        lock = await self._locked()
+        try:
+            if lock is not None and self._open() and not self._stopped():
+                await self._ask_open()
+        finally:
+            if lock is not None:
+                await asyncio.to_thread(lock.release)
         self._raise_if_incomplete()
 
-    def _terms(self) -> Terms:
-        limits = self.limiter.limits
-        rates = limits.requests_per_minute, limits.tokens_per_minute
-        daily_usd = None if self.budget is None else self.budget.of_day_usd
-        return Terms(self.judge, self.binding.model, self.limiter.name, limits.in_flight, *rates, daily_usd)
+    async def _locked(self) -> ModelLock | None:
+        """The model's lock, and what others have answered meanwhile; None when nothing is open any more, or
+        the judge stops.
+        """
+        name, look_s = lock_name(self.binding), _FIRST_LOOK_S
+        while True:
+            trying = asyncio.ensure_future(asyncio.to_thread(self.ledger.try_lock, name))
+            try:
+                lock = await asyncio.shield(trying)
+            except asyncio.CancelledError:
+                if (held := await trying) is not None:
+                    held.release()
+                raise
+            self.is_elsewhere = lock is None
+            moved = await self._look_up()
+            if lock is not None or not self._open() or self._stopped():
+                return lock
+            if moved:
+                self.report()
+            look_s = _FIRST_LOOK_S if moved else min(_GROWTH * look_s, _LONGEST_LOOK_S)
+            await self._pause(look_s)
+
+    async def _ask_open(self) -> None:
+        """Ask what is open; the lock is held."""
+        limits, daily_usd = self.limiter.limits, None if self.budget is None else self.budget.of_day_usd
+        if self.limiter.rated:
+            recent = await asyncio.to_thread(self.ledger.recent_usage, self.judge, self.binding.model)
+            self.limiter.note_recent(recent)
+        open_ = deque((key, self.questions[key]) for key in self._open())
+        self.queue = WriteQueue(self.ledger, lock_name(self.binding), daily_usd)
+        # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
+        workers = min(len(open_), 2 * limits.in_flight)
+        await self._drain([asyncio.create_task(self._work(open_)) for _ in range(workers)])
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Wait for all; when interrupted, send nothing more, and give the calls in flight a moment to be
@@ -100,38 +235,14 @@ class _SingleCalls(Round[T]):
         finally:
             for worker in workers:
                 worker.cancel()
-            await self.desk.close()
+            await self.queue.close()
 
     async def _work(self, open_: deque[tuple[str, Request]]) -> None:
-        while (open_ or self.elsewhere) and not self._stopped():
+        while open_ and not self._stopped():
             try:
-                if open_:
-                    await self._settle_one(*open_.popleft())
-                else:
-                    await self._look_elsewhere(open_)
+                await self._settle_one(*open_.popleft())
             except Exception as error:
                 self.stop(error)
-
-    async def _look_elsewhere(self, open_: deque[tuple[str, Request]]) -> None:
-        """Wait a moment, take what others have answered meanwhile, and what they ask no more; one worker at a
-        time.
-        """
-        async with self.looking:
-            if open_ or not self.elsewhere:
-                return
-            await self._pause(self.look_s)
-            if self._stopped():
-                return
-            entries, claimed = await self.desk.look(list(self.elsewhere))
-            free = [key for key in self.elsewhere if key not in entries and key not in claimed]
-            moved = bool(entries or free)
-            self.look_s = _FIRST_LOOK_S if moved else min(_GROWTH * self.look_s, _LONGEST_LOOK_S)
-            open_.extend((key, self.elsewhere.pop(key)) for key in free)
-            for key in entries:
-                del self.elsewhere[key]
-            self.entries |= entries
-            self.hits += len(entries)
-            self.report()
 
     async def _settle_one(self, key: str, request: Request) -> None:
         failures = unusable = 0
@@ -140,9 +251,6 @@ class _SingleCalls(Round[T]):
             if isinstance(result, Settlement):
                 self.entries[key] = result
                 self.report()
-                return
-            if result == "elsewhere":
-                self.elsewhere[key] = request
                 return
             if result == "later":
                 continue
@@ -161,43 +269,38 @@ class _SingleCalls(Round[T]):
 
     async def _attempt(
         self, key: str, request: Request
-    ) -> Settlement | ProviderFailure | Literal["later", "elsewhere"] | None:
+    ) -> Settlement | ProviderFailure | Literal["later"] | None:
         """One call, recorded. The entry that settles the question, the failure, or None: an answer that is
-        not used. Nothing was sent when another asks the question, or when it has to wait for later.
+        not used. Nothing was sent when it has to wait for later.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
+        attempt = self._blank(key, request)
         tokens = expected + (self.output_limit or 0)
-        leave = await self.limiter.acquire(self._stopped)
+        leave = await self.limiter.acquire(self._stopped, tokens, attempt.receipt)
         if leave is None:
             return "later"
         reservation: Reservation | None = None
         try:
-            worst_usd = self.worst_usd(expected)
+            worst_usd = self._worst_usd(expected)
             reservation = await self._reserve(worst_usd)
             if reservation is None:
                 return "later"
-            attempt = self.blank(key, request)
-            verdict = await self.desk.claim(
-                Wish(key, attempt.receipt, attempt.stage, attempt.time, tokens, worst_usd or 0.0)
+            call = Call(
+                attempt.receipt, key, self.judge, attempt.stage, attempt.model, attempt.time, worst_usd or 0.0
             )
-            if verdict.kind != "go":
-                reservation.settle(0.0)
-                leave.put_off(verdict.wait_s)
-                return self._unsent(verdict)
-            return await self._sent(attempt, request, leave, reservation)
+            permit = await self.queue.begin(call)
+            if permit.kind == "go":
+                return await self._sent(attempt, request, leave, reservation)
+            reservation.settle(0.0)
+            if permit.kind == "spent" and self.budget is not None:
+                raise self.budget.of_day_exceeded(self.judge, permit.spent_usd)
+            leave.put_off(_DAY_LOOK_S)
+            await asyncio.to_thread(self.ledger.count_lost)  # the dead may have reserved what is missing
+            return "later"
         finally:
             leave.lost()
             if reservation is not None:
                 reservation.settle(None)
-
-    def _unsent(self, verdict: Verdict) -> Settlement | Literal["later", "elsewhere"]:
-        """What follows from a claim that was not granted."""
-        if verdict.kind == "spent" and self.budget is not None:
-            raise self.budget.of_day_exceeded(self.judge, verdict.spent_usd)
-        if verdict.entry is not None:
-            self.hits += 1
-            return verdict.entry
-        return "elsewhere" if verdict.kind == "taken" else "later"
 
     async def _sent(
         self, attempt: Attempt, request: Request, leave: Leave, reservation: Reservation
@@ -205,16 +308,16 @@ class _SingleCalls(Round[T]):
         try:
             attempt, result = await self._call(attempt, request)
         except LunguageError:  # nothing was sent
-            await self.desk.give_back(attempt.receipt)
+            await self.queue.give_back(attempt.receipt)
             raise
         reservation.settle(attempt.cost_usd)
-        entry = await self.desk.record(attempt)
+        entry = await self.queue.record(attempt)
         self.calls.add(attempt)
         # Only now is the call no longer in flight: what a crash can lose is never more than `in_flight`.
         if isinstance(result, ProviderFailure):
             leave.failed(result)
             return result
-        leave.succeeded()
+        leave.succeeded(result.input_tokens + result.output_tokens)
         exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
         self.underestimated = max(self.underestimated, exceeded)
         return entry
@@ -234,11 +337,11 @@ class _SingleCalls(Round[T]):
             self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
-        return self.filled(attempt, result), result
+        return self._filled(attempt, result), result
 
     async def _reserve(self, worst_usd: float | None) -> Reservation | None:
         """Leave of the run to spend the worst case; None when the run stops, also while it waits for calls in
-        flight to be settled. Leave of the day comes with the claim.
+        flight to be settled. Leave of the day comes with the permit.
         """
         if self.budget is None:
             return Reservation(None, 0.0)
@@ -262,8 +365,21 @@ class _SingleCalls(Round[T]):
     def _stopped(self) -> bool:
         return self.halted.is_set() or self.limiter.broken or self.limiter.clock() >= self.deadline
 
+    def _worst_usd(self, tokens: int) -> float | None:
+        """What a call with that many tokens of input can cost at most; None: that is not known."""
+        if self.price is None or self.output_limit is None:
+            return None
+        return self.price.cost(tokens, self.output_limit)
+
+    def report(self) -> None:
+        """Tell where the round stands."""
+        if self.progress is not None:
+            counts = len(self.questions), self.hits, len(self.entries), *astuple(self.calls)
+            self.progress(Progress(self.judge, self.task, self.number, *counts))
+
     def stop(self, error: Exception) -> None:
-        super().stop(error)
+        """Ask nothing more; the first error is raised in the end."""
+        self.error = self.error or error
         self.halted.set()
 
     def _raise_if_incomplete(self) -> None:
@@ -276,10 +392,72 @@ class _SingleCalls(Round[T]):
             raise self.error
         if missing:
             reasons = [f"{count} x {failure}" for failure, count in sorted(self.given_up.items())]
-            if self.elsewhere:
-                reasons.append(f"{len(self.elsewhere)} are being asked by another process")
+            if self.is_elsewhere:
+                reasons.append("another process is asking this model")
             if self.limiter.broken:
                 reasons.append("its service kept failing")
             if self.limiter.clock() >= self.deadline:
                 reasons.append(f"deadline of {self.limiter.limits.deadline_s:g} s")
             raise JudgeIncomplete(self.judge, missing, total, ", ".join(reasons) or "stopped")
+
+    def _read(self, entry: Settlement) -> Settled[T]:
+        value = self.parse(entry.answer) if entry.valid and entry.answer is not None else None
+        if entry.valid and value is None:
+            raise MethodError(
+                f"judge {self.judge!r}: a recorded valid answer cannot be read by this version (key "
+                f"{entry.key[:12]}); expected the parser that recorded it. Change the prompt templates' "
+                "version together with the parser."
+            )
+        return Settled(entry.key, value, entry.tries)
+
+    # --- from what a provider gave to what the ledger keeps
+
+    def _recorded(self, keys: Sequence[str]) -> dict[str, Settlement]:
+        """What the ledger has; a reply under a name that has since been listed as an alias counts from now
+        on, where none did before.
+        """
+        entries = self.ledger.answers(keys)
+        open_ = [key for key in keys if key not in entries]
+        found = self.ledger.answers_of(self.binding.aliases, open_)
+        if not found:
+            return entries
+        self.ledger.record_all([adopted(attempt, self._unread(attempt.answer or "")) for attempt in found])
+        return entries | self.ledger.answers(open_)
+
+    def _blank(self, key: str, request: Request) -> Attempt:
+        """The attempt before anything is known of its end."""
+        sent = [request.prompt.system, request.prompt.user]
+        prompt = json.dumps(sent) if self.ledger.stores_prompts else None
+        return Attempt(key, self.judge, request.task, self.binding.model, prompt=prompt)
+
+    def _filled(self, attempt: Attempt, result: Reply | ProviderFailure) -> Attempt:
+        """The attempt with its end; a failure that may have been billed has no known cost."""
+        if isinstance(result, ProviderFailure):
+            cost_usd = None if result.kind in _MAY_BE_BILLED else 0.0
+            return replace(attempt, failure=result.kind, cost_usd=cost_usd)
+        text = storable(result.text)
+        return replace(
+            attempt,
+            answer=text,
+            failure=self._flaw(result, text),
+            returned_model=told_name(self.binding, result.returned_model),
+            input_tokens=result.input_tokens,
+            output_tokens=result.output_tokens,
+            reasoning_tokens=result.reasoning_tokens,
+            cost_usd=cost(result, self.price),
+        )
+
+    def _flaw(self, reply: Reply, text: str) -> Flaw | None:
+        nameless = reply.refused and not reply.returned_model
+        if not nameless and not is_requested(self.binding, reply.returned_model):
+            self.stop(wrong_model(self.judge, self.binding, reply.returned_model))
+            return "wrong_model"
+        return "refused" if reply.refused else self._unread(text)
+
+    def _unread(self, text: str) -> Flaw | None:
+        try:
+            return "unreadable" if self.parse(text) is None else None
+        except Exception as error:  # the reply is paid: it must be recorded all the same
+            problem = f"the parser of answers failed ({type(error).__name__}). Please report this."
+            self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
+            return "unreadable"

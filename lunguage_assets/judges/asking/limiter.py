@@ -1,8 +1,8 @@
-"""When a judge's next call may be claimed: its calls in flight, its pauses after failures.
+"""When a judge's next call may go: its calls in flight, its rates by the minute, its pauses after failures.
 
-Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. Rates by the
-minute, and what all who share a ledger have in flight together, are kept to where a call is claimed
-(`ledger/claims.py`).
+Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. Of all who
+share a ledger one at a time asks a model, so that what others have sent in the last minute is all that has to
+be known of them (`Limiter.note_recent`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from lunguage_assets.judges.requests import ProviderFailure
 from lunguage_assets.judges.slots import Limits
@@ -19,8 +18,35 @@ from lunguage_assets.judges.slots import Limits
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[object]]
 
+_TICK_S = 1e-6
 _LOOK_AGAIN_S = 0.25
 """A call that waits looks this often whether the run has stopped."""
+
+
+WINDOW_S = 60.0
+
+_NOT_SERVED = frozenset({"rate_limited", "overloaded", "rejected", "authentication"})
+"""Failures that use no tokens; after any other one the estimate stands."""
+
+
+class _Minute:
+    """Calls of the last minute by receipt, oldest first: when each went, and its tokens, expected or used."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.calls: dict[str, tuple[float, int]] = {}
+
+    def delay(self, now: float, tokens: int) -> float:
+        """Seconds until a call with so many tokens may go; one that is larger than a limit goes alone."""
+        while self.calls and self.calls[first := next(iter(self.calls))][0] <= now - WINDOW_S:
+            del self.calls[first]
+        for limit, amount, used in (
+            (self._limits.requests_per_minute, 1, len(self.calls)),
+            (self._limits.tokens_per_minute, tokens, sum(count for _, count in self.calls.values())),
+        ):
+            if limit is not None and used > 0 and used + amount > limit:
+                return max(0.0, next(iter(self.calls.values()))[0] + WINDOW_S - now) + _TICK_S
+        return 0.0
 
 
 class _Breaker:
@@ -74,18 +100,22 @@ class _Breaker:
 class Leave:
     """Leave to send one call; ends with exactly one of `succeeded`, `failed`, `put_off` or `lost`."""
 
-    def __init__(self, limiter: Limiter, probe: bool) -> None:
-        self._limiter, self._probe, self._ended = limiter, probe, False
+    def __init__(self, limiter: Limiter, probe: bool, receipt: str) -> None:
+        self._limiter, self._probe, self._receipt, self._ended = limiter, probe, receipt, False
 
-    def succeeded(self) -> None:
-        """A reply came."""
+    def succeeded(self, tokens: int = 0) -> None:
+        """A reply came, which used so many tokens (0: nobody says, and the estimate stands)."""
         self._end()
+        if tokens:
+            self._used(tokens)
         self._limiter._breaker.succeeded()
 
     def failed(self, failure: ProviderFailure) -> None:
         """No reply. Retry-After holds for the whole judge: its other requests would only be refused too."""
         self._end()
         limiter = self._limiter
+        if failure.kind in _NOT_SERVED:
+            self._used(0)
         limiter._breaker.failed(self._probe, limiter.clock())
         wait_s = failure.retry_after or 0.0
         if failure.retryable and 0 < wait_s <= limiter.limits.longest_wait_s:
@@ -94,6 +124,7 @@ class Leave:
     def put_off(self, wait_s: float) -> None:
         """The call is not sent; the judge's next one goes in `wait_s` seconds at the earliest."""
         self.lost()
+        self._limiter._minute.calls.pop(self._receipt, None)
         self._limiter._pause(wait_s)
 
     def lost(self) -> None:
@@ -101,6 +132,11 @@ class Leave:
         if not self._ended:
             self._end()
             self._limiter._breaker.lost(self._probe)
+
+    def _used(self, tokens: int) -> None:
+        calls = self._limiter._minute.calls
+        if self._receipt in calls:
+            calls[self._receipt] = calls[self._receipt][0], tokens
 
     def _end(self) -> None:
         self._ended = True
@@ -115,7 +151,7 @@ class Limiter:
     ) -> None:
         self.limits = limits if limits is not None else Limits()
         self.clock, self.sleep = clock, sleep
-        self.name = uuid.uuid4().hex
+        self._minute = _Minute(self.limits)
         self._breaker = _Breaker(self.limits)
         self._paused_until = 0.0
         self._active = 0
@@ -128,6 +164,17 @@ class Limiter:
         """The judge has failed: so many failures in a row, and so many failed probes."""
         return self._breaker.broken
 
+    @property
+    def rated(self) -> bool:
+        """Whether there is a limit by the minute."""
+        return self.limits.requests_per_minute is not None or self.limits.tokens_per_minute is not None
+
+    def note_recent(self, calls: Sequence[tuple[str, float, int]]) -> None:
+        """Calls of the last minute by whomever: receipt, seconds ago, tokens; its own are known already."""
+        now, own = self.clock(), self._minute.calls
+        known = own | {name: (now - ago_s, tokens) for name, ago_s, tokens in calls if name not in own}
+        self._minute.calls = dict(sorted(known.items(), key=lambda one: one[1][0]))
+
     def begin(self) -> None:
         """A new run of questions starts in the current event loop."""
         loop = asyncio.get_running_loop()
@@ -138,8 +185,10 @@ class Limiter:
             self._free = asyncio.Semaphore(self.limits.in_flight)
         self._breaker.try_again()
 
-    async def acquire(self, stopped: Callable[[], bool]) -> Leave | None:
-        """Wait, first come first served, until a call may go; None as soon as `stopped()`."""
+    async def acquire(self, stopped: Callable[[], bool], tokens: int = 0, receipt: str = "") -> Leave | None:
+        """Wait, first come first served, until a call of about so many tokens may go; None as soon as
+        `stopped()`. `receipt` names the call.
+        """
         await self._free.acquire()
         self._active += 1
         leave = None
@@ -147,9 +196,11 @@ class Limiter:
             async with self._turn:
                 while not stopped():
                     now = self.clock()
-                    delay = max(self._paused_until - now, self._breaker.delay(now))
-                    if delay <= 0:
-                        leave = Leave(self, self._breaker.sent())
+                    rate = self._minute.delay(now, tokens)
+                    if (delay := max(self._paused_until - now, self._breaker.delay(now), rate)) <= 0:
+                        if self.rated:
+                            self._minute.calls[receipt] = now, tokens
+                        leave = Leave(self, self._breaker.sent(), receipt)
                         break
                     await self.sleep(min(delay, _LOOK_AGAIN_S))
         finally:

@@ -34,9 +34,7 @@ Flaw = Literal["unreadable", "refused", "wrong_model"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
 Lost = Literal["lost"]
-"""The call was claimed, and its process ended before an answer was recorded: it may have been sent and
-billed.
-"""
+"""The call was in flight when its process ended: it may have been sent and billed."""
 
 COUNTED: frozenset[str] = frozenset({"unreadable", "refused"})
 """Flaws that use up a try. A reply of another model than the requested one says nothing about the requested
@@ -152,7 +150,7 @@ class Attempt:
 
 
 def lost(call: Mapping[str, Any]) -> Attempt:
-    """The record of a claimed call (a row of `claims.CLAIMS`) whose answer nobody will record."""
+    """The record of a call in flight (a row of `in_flight.IN_FLIGHT`) whose answer nobody will record."""
     named = {name: call[name] for name in ("key", "judge", "stage", "model", "time")}
     return Attempt(**named, failure="lost", receipt=receipt_of("lost", call["receipt"]))
 

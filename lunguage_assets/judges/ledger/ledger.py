@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger import claims, exchange, spending
+from lunguage_assets.judges.ledger import exchange, in_flight, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, receipt_of, storable
 from lunguage_assets.judges.ledger.ledger_place import (
     LedgerError,
@@ -26,6 +26,7 @@ from lunguage_assets.judges.ledger.ledger_place import (
     ledger_url,
     shown_place,
 )
+from lunguage_assets.judges.ledger.lock import ModelLock
 from lunguage_assets.judges.ledger.reading import ATTEMPTS, METADATA, PLAIN, LedgerReader, rows_among, settled
 
 T = TypeVar("T")
@@ -37,30 +38,26 @@ _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 class Ledger(LedgerReader):
     """Recorded attempts at a place, to be read and added to; made by `Ledger.open`.
 
-    `stores_prompts`: whether prompt text is stored with each attempt. `lease_s`: seconds from a sign of life
-    of a process to its claims' end.
+    `stores_prompts`: whether prompt text is stored with each attempt.
     """
 
-    def __init__(self, engine: Engine, place: str, *, store_prompts: bool, lease_s: float) -> None:
+    def __init__(self, engine: Engine, place: str, *, store_prompts: bool) -> None:
         super().__init__(engine, place)
-        self.stores_prompts, self.lease_s = store_prompts, lease_s
+        self.stores_prompts = store_prompts
 
     @classmethod
-    def open(
-        cls, where: str | Path, *, store_prompts: bool = False, lease_s: float = claims.LEASE_S
-    ) -> Ledger:
+    def open(cls, where: str | Path, *, store_prompts: bool = False) -> Ledger:
         """The ledger in an SQLite file (a path or `sqlite:///path`) or in PostgreSQL (`postgresql://...`),
         made when it is not there.
 
-        `store_prompts` also stores system and user text with each attempt: report text, in plain. `lease_s`:
-        so long after its last sign of life a process counts as dead, and others ask what it had claimed.
+        `store_prompts` also stores system and user text with each attempt: report text, in plain.
 
         Raises:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead
                 log.
         """
         url = ledger_url(where)
-        ledger = cls(ledger_engine(url), shown_place(url), store_prompts=store_prompts, lease_s=lease_s)
+        ledger = cls(ledger_engine(url), shown_place(url), store_prompts=store_prompts)
         ledger.transaction(ledger._create)
         return ledger
 
@@ -84,44 +81,59 @@ class Ledger(LedgerReader):
         return [entries.get(attempt.key) for attempt in attempts]
 
     def add(self, connection: Connection, attempts: Sequence[Attempt]) -> None:
-        """Store attempts as part of a `transaction`, and end their claims."""
+        """Store attempts as part of a `transaction`; they are in flight no more."""
         self._add(connection, [self._row(attempt) for attempt in attempts])
 
-    def claim(
-        self, connection: Connection, owner: str, terms: claims.Terms, wishes: Sequence[claims.Wish]
-    ) -> list[claims.Verdict]:
-        """Which of these calls may go out now, as part of a `transaction`; see `claims.claim`."""
-        now, owners = self.end_dead(connection)
-        if owner not in owners:
-            claims.sign(connection, owner, terms, now + self.lease_s)
-        return claims.claim(connection, owner, terms, wishes, now)
+    def try_lock(self, name: str) -> ModelLock | None:
+        """The lock of a model (`lock.lock_name`); None while another holds it, in this process or elsewhere.
+        What its last holder had in flight when it died is counted as lost.
 
-    def end_dead(self, connection: Connection) -> tuple[float, set[str]]:
-        """End the claims of owners without a sign of life, as part of a `transaction`: their calls are lost.
-        The database's time, and the owners that are left.
+        Raises:
+            LedgerError: as everywhere.
         """
-        now, alive, dead = claims.askers(connection)
-        if dead:
-            self.lose(connection, claims.forget(connection, dead))
-        return now, alive
+        lock = self._try_lock(name)
+        if lock is not None:
+            try:
+                with self._reading() as connection:
+                    left = in_flight.of_lock(connection, name)
+                if left:
+                    self.transaction(lambda connection: self._lose_of(connection, name))
+            except BaseException:
+                lock.release()
+                raise
+        return lock
+
+    def count_lost(self) -> None:
+        """Count the calls that processes had in flight when they died as lost."""
+        with self._reading() as connection:
+            names = in_flight.locks(connection)
+        for name in names:
+            if (lock := self.try_lock(name)) is not None:
+                lock.release()
+
+    def _try_lock(self, name: str) -> ModelLock | None:
+        with self._translated():
+            if self._engine.dialect.name == "postgresql":
+                return ModelLock.in_session(self._connection(), name)
+            return ModelLock.in_file(Path(self.place), name)
+
+    def _lose_of(self, connection: Connection, name: str) -> None:
+        calls = in_flight.of_lock(connection, name)
+        self.lose(connection, calls)
+        in_flight.forget(connection, [call["receipt"] for call in calls])
 
     def lose(self, connection: Connection, calls: Sequence[Mapping[str, Any]]) -> None:
-        """Count claimed calls as sent without an answer, as part of a `transaction`; each has cost its
+        """Count calls in flight as sent without an answer, as part of a `transaction`; each has cost its
         worst.
         """
         self.add(connection, [lost(call) for call in calls])
         spending.spend(connection, [(call["time"], call["worst"]) for call in calls])
 
     def in_flight(self) -> int:
-        """How many calls are claimed and not answered yet, after those of dead processes were counted as
-        lost.
-        """
-
-        def count(connection: Connection) -> int:
-            self.end_dead(connection)
-            return int(connection.scalar(select(func.count()).select_from(claims.CLAIMS)) or 0)
-
-        return self.transaction(count)
+        """Calls that are sent and not answered yet, after those of dead processes were counted as lost."""
+        self.count_lost()
+        with self._reading() as connection:
+            return int(connection.scalar(select(func.count()).select_from(in_flight.IN_FLIGHT)) or 0)
 
     def export(self, path: Path, *, prompts: bool = False) -> int:
         """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows.
@@ -194,7 +206,7 @@ class Ledger(LedgerReader):
                 new.append({**row, "attempt": last[row["key"]]})
         if new:
             connection.execute(insert(ATTEMPTS), new)
-            losses = [receipt_of("lost", receipt) for receipt in claims.end(connection, new)]
+            losses = [receipt_of("lost", receipt) for receipt in in_flight.end(connection, new)]
             list(rows_among(connection, delete(ATTEMPTS).returning(c.receipt), c.receipt, losses))
         return len(new)
 
@@ -209,3 +221,4 @@ class Ledger(LedgerReader):
             )
         if not before:
             spending.seed(connection)
+        spending.forget_days_before(connection, spending.clock(connection))

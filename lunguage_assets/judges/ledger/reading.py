@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,15 @@ import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from lunguage_assets.judges.ledger.attempts import COUNTED, REPLIED, Attempt, Settlement, settle, tries_of
+from lunguage_assets.judges.ledger.attempts import (
+    COUNTED,
+    REPLIED,
+    Attempt,
+    Settlement,
+    moment,
+    settle,
+    tries_of,
+)
 from lunguage_assets.judges.ledger.exchange import STATISTICS
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url, reading_engine, shown_place
 
@@ -160,6 +169,17 @@ class LedgerReader:
         with self._reading() as connection:
             rows = connection.execute(those.order_by(c.time.desc(), c.receipt).limit(limit))
             return [(failure, returned) for failure, returned in rows]
+
+    def recent_usage(self, judge: str, model: str) -> list[tuple[str, float, int]]:
+        """Receipt, seconds ago and tokens of the calls of the last minute of a judge with a model."""
+        c, now = ATTEMPTS.c, datetime.now(UTC)
+        since = (c.judge == judge) & (c.model == model) & (c.time >= moment(now - timedelta(minutes=1)))
+        with self._reading() as connection:
+            rows = connection.execute(
+                sa.select(c.receipt, c.time, c.input_tokens + c.output_tokens).where(since)
+            ).all()
+        ago = ((receipt, now - datetime.fromisoformat(time), tokens) for receipt, time, tokens in rows)
+        return [(receipt, max(0.0, one.total_seconds()), tokens) for receipt, one, tokens in ago]
 
     def statistics(self) -> pd.DataFrame:
         """Per judge, task and requested model, sorted by them: see `exchange.STATISTICS`."""

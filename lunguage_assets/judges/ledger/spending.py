@@ -2,7 +2,7 @@
 that sums are the same in any order.
 
 Functions on a connection, each part of a transaction that is alone among all writers. What calls in flight
-may cost is in `claims.py`.
+may cost is in `in_flight.py`.
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from fake_model import FakeModel, question, questions, read_label, reply
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.asking.engine import ask
+from lunguage_assets.judges.asking.engine import Asking, ask
 from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.round import Asking
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger

@@ -22,10 +22,9 @@ from resumable_run import ask_all
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.asking.engine import ask
+from lunguage_assets.judges.asking.engine import Asking, JudgeIncomplete, Settled, ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Settled
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
@@ -445,7 +444,8 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     async def interrupted() -> None:
         asking = Asking("one", ledger, Limiter(Limits(in_flight=8)))
         task = asyncio.create_task(ask(questions(500), model, asking, read_label))
-        await asyncio.sleep(0.12)
+        while model.calls < 10:
+            await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

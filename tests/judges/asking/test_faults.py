@@ -19,7 +19,7 @@ from loopback import WRONG_MODEL, Act, Arrival, Call, LoopbackServer, Outcome, j
 from loopback_wire import body_of, read_call
 from sdk_run import IN_FLIGHT, ask_all, judge_of, pairs
 
-from lunguage_assets.judges.asking.round import JudgeIncomplete
+from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice

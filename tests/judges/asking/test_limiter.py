@@ -1,5 +1,5 @@
 """No more calls in flight than a judge's limits allow, no hammering of a service that fails, and no waiting
-longer than needed. Rates by the minute are kept to where a call is claimed: `ledger/test_claims.py`.
+longer than needed.
 """
 
 from __future__ import annotations
@@ -95,6 +95,78 @@ def test_a_call_that_is_put_off_holds_up_those_behind_it_and_gives_its_place_bac
         return time.now - begun
 
     assert run(work, in_flight=1) == pytest.approx(6.0)
+
+
+# --- rates by the minute
+
+
+def sent_at(amounts: list[int], used: list[int], **rate: float) -> list[float]:
+    """When each call goes, one after the other, each ending at once with the tokens that it used."""
+
+    async def work(limiter: Limiter, time: Time) -> list[float]:
+        times = []
+        for number, (amount, tokens) in enumerate(zip(amounts, used, strict=True)):
+            leave = await limiter.acquire(never, amount, f"{number}")
+            assert leave is not None
+            times.append(time.now)
+            leave.succeeded(tokens)
+        return [time - times[0] for time in times]
+
+    return run(work, **rate)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.booleans())
+def test_no_minute_has_more_than_is_allowed_and_little_time_is_wasted(
+    amounts: list[int], by_tokens: bool
+) -> None:
+    counted = amounts if by_tokens else [1] * len(amounts)
+    limit = 100 if by_tokens else 3
+    times = sent_at(amounts, amounts, **{"tokens_per_minute" if by_tokens else "requests_per_minute": limit})
+    minutes = [sum(n for t, n in zip(times, counted, strict=True) if u <= t < u + 60) for u in times]
+    assert max(minutes) <= limit
+    if not by_tokens:
+        assert times[-1] <= 61 * ((len(amounts) - 1) // limit)
+
+
+@pytest.mark.parametrize(
+    ("wished", "used", "waits"),
+    [
+        ([80] * 3, [10] * 3, [0, 0, 0]),  # what was estimated and not used is given back
+        ([80] * 3, [0] * 3, [0, 60, 120]),  # a reply that does not say what it used: the estimate stands
+        ([10, 10], [100, 10], [0, 60]),  # what was used beyond the estimate counts
+        ([10, 500, 10], [10, 500, 10], [0, 60, 120]),  # larger than the limit: alone, and not never
+    ],
+)
+def test_a_minutes_tokens_are_those_used_and_where_nobody_says_those_expected(
+    wished: list[int], used: list[int], waits: list[int]
+) -> None:
+    assert sent_at(wished, used, tokens_per_minute=100) == pytest.approx(waits, abs=1)
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("overloaded", 0), ("timeout", 60)])
+def test_a_call_that_the_service_did_not_take_used_no_tokens(kind: FailureKind, waits: float) -> None:
+    async def work(limiter: Limiter, time: Time) -> float:
+        first = await limiter.acquire(never, 90, "first")
+        assert first is not None
+        first.failed(failure(kind))
+        begun = time.now
+        assert await limiter.acquire(never, 90, "second") is not None
+        return time.now - begun
+
+    assert run(work, tokens_per_minute=100) == pytest.approx(waits, abs=1)
+
+
+def test_what_others_have_sent_in_the_last_minute_counts_and_its_own_only_once() -> None:
+    async def work(limiter: Limiter, time: Time) -> float:
+        begun = time.now
+        assert await limiter.acquire(never, 10, "own") is not None
+        limiter.note_recent([("other", 20.0, 60), ("own", 0.0, 10)])
+        assert await limiter.acquire(never, 30, "fits") is not None
+        assert time.now == begun
+        assert await limiter.acquire(never, 30, "late") is not None
+        return time.now - begun
+
+    assert run(work, tokens_per_minute=100) == pytest.approx(40, abs=1)
 
 
 # --- back-off

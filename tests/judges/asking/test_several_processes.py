@@ -15,7 +15,7 @@ import pytest
 from forked import Forked
 from loopback import LoopbackServer
 from sdk_run import PRICE, pairs
-from shared_run import LEASE_S, judge_of, started
+from shared_run import judge_of, started
 
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.rules.cues import CuesJudge
@@ -96,7 +96,7 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
     place: str,
 ) -> None:
     with LoopbackServer(latency=0.3) as server:
-        killed = started(place, server.url, count=60, lease_s=LEASE_S)
+        killed = started(place, server.url, count=60)
         until_seen(server, 20)
         killed.signal(signal.SIGKILL)
         ledger = Ledger.open(place)
@@ -109,21 +109,21 @@ def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_
         assert row["unpriced"] == row["lost"] == ledger.lost()
 
 
-def test_a_process_that_was_taken_for_dead_and_wakes_up_loses_nothing(tmp_path: Path) -> None:
-    with LoopbackServer(latency=1.0) as server:
-        place = str(tmp_path / "ledger.sqlite")
-        asleep = started(place, server.url, count=30, lease_s=LEASE_S)
+def test_who_waits_for_a_process_that_sleeps_asks_nothing_twice_and_finds_its_answers(place: str) -> None:
+    with LoopbackServer(latency=0.5) as server:
+        asleep = started(place, server.url, count=30)
         until_seen(server, 16)
         # only one writes at a time: nobody is stopped in the middle of it
         Ledger.open(place).transaction(lambda _: asleep.signal(signal.SIGSTOP))
         try:
-            other = started(place, server.url, count=30).told()
+            hurried = started(place, server.url, count=30, limits={"deadline_s": 1}).told()
+            patient = started(place, server.url, count=30)
         finally:
             asleep.signal(signal.SIGCONT)
-        assert other["answers"] == asleep.told()["answers"] == clean(30)
+        assert "another process is asking this model" in hurried["error"]
+        assert patient.told()["answers"] == asleep.told()["answers"] == clean(30)
         row = Ledger.open(place).statistics().iloc[0]
-        assert row["attempts"] == len(server.calls), "what came after all is no loss"
-        assert row["lost"] == 0
+        assert (row["attempts"], row["lost"]) == (len(server.calls), 0) == (30, 0)
 
 
 def test_a_second_asker_in_the_same_process_waits_for_the_first(ledger: Ledger) -> None:
@@ -136,4 +136,3 @@ def test_a_second_asker_in_the_same_process_waits_for_the_first(ledger: Ledger) 
             judge.close()
         assert first == second
         assert set(each(server).values()) == {1}
-    assert ledger.lease_s > LEASE_S
