@@ -79,7 +79,7 @@ def page_template(*parts: str) -> Template:
 
 
 def expectation(*parts: str) -> Path:
-    """Path of a file under `expectations/`, the Great Expectations suites, one per table."""
+    """Path of a file under `expectations/`, what people expect of a table."""
     return _data("expectations").joinpath(*parts)
 
 

@@ -108,25 +108,26 @@ class ReleaseSettings(_Options):
 
     keep: int = Field(default=0, ge=0)
     folders: list[str] = []
+    small_cells: int = 5
+
+    @field_validator("small_cells")
+    @classmethod
+    def _hiding(cls, small_cells: int) -> int:
+        if small_cells != 1 and small_cells < 5:
+            raise ValueError(
+                f"found {small_cells}; expected 5 or more, because less "
+                "can be got back by subtraction, or 1 for exact counts"
+            )
+        return small_cells
 
 
 class CheckSettings(_Options):
-    """Thresholds of the checks that warn (docs/ui.md)."""
+    """Limits of the checks that no file in `expectations/` can hold (docs/ui.md)."""
 
     rejected_share: Share = 0.05
-    refused_share: Share = 0.10
-    unreadable_share: Share = 0.02
-    contradicted_share: Share = 0.10
+    drift_distance: Share = 0.10
     recent_calls: int = Field(default=1000, ge=1)
     failed_call_share: Share = 0.2
-    agreement_low: Share = 0.80
-    agreement_high: Share = 0.98
-    kappa_low: float = Field(default=0.60, ge=-1.0, le=1.0)
-    extrapolated_share: Share = 0.10
-    earlier_batches: int = Field(default=20, ge=0)
-    drift_p_value: float = Field(default=0.01, gt=0.0, lt=1.0)
-    drift_distance: Share = 0.10
-    drift_effect: float = Field(default=0.20, ge=0.0)
 
 
 class Settings(_Options):

@@ -190,9 +190,7 @@ def visit(page: Page, url: str) -> None:
         "generated",
     )
     keep(page, "partitions")
-    page.open(
-        f"{url}/assets/hedge_phrases?view=checks&checkDetail=pairs_reviewed", "pairs_reviewed", "unreviewed"
-    )
+    page.open(f"{url}/assets/hedge_phrases?view=checks&checkDetail=expectations", "expectations", "not_met")
     keep(page, "check")
     page.open(f"{url}/assets/hedge_phrases?view=partitions", "Materialized (3)")
     page.click("Materialize…")

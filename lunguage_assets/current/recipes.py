@@ -236,8 +236,8 @@ RECIPES: Mapping[str, Recipe] = {
                 optional=True,
             ),
         ),
-        ("labels", "statements", "split"),
-        code="10",
+        ("release settings", "labels", "statements", "split"),
+        code="9",
         by_query=True,
     ),
 }

@@ -10,7 +10,6 @@ from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
 from lunguage_assets.orchestration.automation.schedules import automation_schedules
-from lunguage_assets.orchestration.checks.groups import all_checks, quality_jobs, quality_schedules
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
@@ -33,17 +32,13 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     assets = [*step_assets(partitions), release_asset(partitions)]
     return dg.Definitions(
         assets=automated(assets, automation, chosen),
-        asset_checks=all_checks(partitions),
-        jobs=[*jobs, everything, *quality_jobs(partitions)],
+        jobs=[*jobs, everything],
         sensors=[
             automation_sensor(automation),
             landing_sensor(place, first_jobs),
             alerts_sensor(),
         ],
-        schedules=[
-            *automation_schedules(partitions, automation),
-            *quality_schedules(automation),
-        ],
+        schedules=automation_schedules(partitions, automation),
         resources={
             "home": chosen,
             "io_manager": TableStore(root=str(place.tables), database=str(place.database)),

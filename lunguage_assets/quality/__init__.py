@@ -1,3 +1,1 @@
-"""Data quality: Great Expectations suites, derived from the table schemas or written by hand, and running
-them on a frame.
-"""
+"""Data quality: studies that break a rule are set aside, expectations of people are looked at."""

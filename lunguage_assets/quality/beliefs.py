@@ -8,14 +8,12 @@ compute them a second time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
 from lunguage_assets.implicit.statements.qualifiers import QUALIFIER
 
@@ -24,32 +22,9 @@ TOLERANCE = 1e-9
 Rule = tuple[str, NDArray[np.bool_]]
 """A rule in words, and the rows that break it."""
 
-_REFIT = (
-    "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: do not use these "
-    "probabilities."
-)
-_REEXPAND = (
-    "Launch `expand` for this ranker and batch. If the rows are still wrong, report it: do not use the "
-    "result."
-)
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A rule that does not hold, by which rows, and what to do."""
-
-    rule: str
-    finding_ids: tuple[str, ...]
-    remedy: str
-
-
-def broken_places(fitted: pd.DataFrame) -> list[Broken]:
-    """Rules about `FITTED_PROBABILITIES` that do not hold."""
-    return _broken(fitted, place_rules(fitted), _REFIT)
-
 
 def place_rules(fitted: pd.DataFrame) -> list[Rule]:
-    """Every rule of `broken_places`, with the rows that break it."""
+    """Every rule about the probabilities of `FITTED_PROBABILITIES`, with the rows that break it."""
     p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
     nothing = _near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)
     return [
@@ -61,39 +36,28 @@ def place_rules(fitted: pd.DataFrame) -> list[Rule]:
     ]
 
 
-def outside_anchors(fitted: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.Series:
-    """Which fitted pairs lie outside the anchors' probabilities: there the scale is a line drawn on, not
-    measured.
-    """
-    low, high = min(a.probability for a in anchors), max(a.probability for a in anchors)
-    return (fitted["p_source"] == "fitted") & ((fitted["p"] < low) | (fitted["p"] > high))
-
-
-def broken_beliefs(rows: pd.DataFrame) -> list[Broken]:
-    """Rules about the probabilities of `LUNGUAGE_PLUS_PLUS` that do not hold."""
-    return _broken(rows, belief_rules(rows), _REEXPAND)
-
-
 def belief_rules(rows: pd.DataFrame) -> list[Rule]:
-    """Every rule of `broken_beliefs`, with the rows that break it."""
+    """Every rule about the probabilities of `LUNGUAGE_PLUS_PLUS`, with the rows that break it."""
     return [*_stated_rules(rows), *_generated_rules(rows)]
-
-
-def refuse_broken_beliefs(rows: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a probability of `LUNGUAGE_PLUS_PLUS` breaks a rule."""
-    _refuse("lunguage_plus_plus", broken_beliefs(rows))
 
 
 def refuse_broken_places(fitted: pd.DataFrame) -> None:
     """Raise `InvalidTable` when a probability of `FITTED_PROBABILITIES` breaks a rule."""
-    _refuse("fitted_probabilities", broken_places(fitted))
+    _refuse("fitted_probabilities", fitted, place_rules(fitted), "fit")
 
 
-def _refuse(table: str, broken: Sequence[Broken]) -> None:
+def refuse_broken_beliefs(rows: pd.DataFrame) -> None:
+    """Raise `InvalidTable` when a probability of `LUNGUAGE_PLUS_PLUS` breaks a rule."""
+    _refuse("lunguage_plus_plus", rows, belief_rules(rows), "expand")
+
+
+def _refuse(table: str, rows: pd.DataFrame, rules: Sequence[Rule], job: str) -> None:
+    broken = {rule: rows.loc[wrong, "finding_id"].tolist() for rule, wrong in rules if wrong.any()}
     if broken:
-        named = "; ".join(f"{one.rule} ({', '.join(one.finding_ids[:5])})" for one in broken[:5])
+        named = "; ".join(f"{rule} ({', '.join(ids[:5])})" for rule, ids in list(broken.items())[:5])
         raise InvalidTable(
-            f"{table}: {len(broken)} rules broken, nothing stored: {named}. {broken[0].remedy}"
+            f"{table}: {len(broken)} rules broken, nothing stored: {named}. Launch `{job}` for this ranker "
+            "and batch. If the rows are still wrong, report it: do not use them."
         )
 
 
@@ -148,8 +112,3 @@ def _is(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
 
 def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
-
-
-def _broken(rows: pd.DataFrame, rules: Sequence[Rule], remedy: str) -> list[Broken]:
-    found = ((rule, rows.loc[wrong, "finding_id"]) for rule, wrong in rules)
-    return [Broken(rule, tuple(ids), remedy) for rule, ids in found if len(ids)]

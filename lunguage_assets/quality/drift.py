@@ -1,135 +1,77 @@
-"""Whether a new batch differs from earlier ones by more than chance and by enough to matter.
+"""Whether p of a new batch is distributed otherwise than in the batches before it.
 
-Large batches make every difference significant and small ones make none, so a drift needs both: a p value
-that is not chance, and an effect of a size that is configured. The unit of chance is the study: findings of
-one report are alike. Where earlier batches are read is in `earlier.py`, what is compared in `measures.py`.
+Large batches make every difference significant and small ones make none, so a drift needs both: a p value of
+the two-sample Kolmogorov-Smirnov test that is not chance, and a distance that matters.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.special import kolmogorov
+import pandas as pd
 
-from lunguage_assets.settings import CheckSettings
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import is_stored, partition_path, read_table
+from lunguage_assets.tables import FITTED_PROBABILITIES
 
+BATCHES = 20
+"""Latest earlier batches that a batch is compared with."""
 
-@dataclass(frozen=True)
-class Sample:
-    """Values of several studies, summed up.
-
-    Args:
-        values: how many there are.
-        studies: how many studies they come from.
-        squares: sum of the squared numbers of values per study.
-        between: sum of squares between studies, of the one-way analysis of variance.
-        within: sum of squares within studies.
-        mean, sd: of the values.
-        quantiles: 10%, 50% and 90% of the values.
-    """
-
-    values: int
-    studies: int
-    squares: float
-    between: float
-    within: float
-    mean: float
-    sd: float
-    quantiles: tuple[float, float, float]
-
-    @property
-    def effective(self) -> float:
-        """How many independent values these are worth: their number over Kish's design effect, 1 + (mean
-        study size - 1) x ICC.
-
-        The intraclass correlation comes from the one-way analysis of variance; studies of different size
-        weigh as Kish has it.
-        """
-        n, groups = self.values, self.studies
-        if n <= groups or groups < 2:
-            return float(min(n, groups))
-        between, within = self.between / (groups - 1), self.within / (n - groups)
-        typical = (n - self.squares / n) / (groups - 1)
-        total = between + (typical - 1.0) * within
-        alike = min(max((between - within) / total, 0.0), 1.0) if total > 0.0 else 1.0
-        return n / (1.0 + (self.squares / n - 1.0) * alike)
+CHANCE = 0.01
+"""p value from which a difference counts as chance."""
 
 
 @dataclass(frozen=True)
-class Shift:
-    """Two distributions compared: Kolmogorov-Smirnov distance, p value on effective sizes, is it a drift."""
+class Drift:
+    """Two distributions of p compared: how many values each has, Kolmogorov-Smirnov distance, p value."""
 
+    new: int
+    earlier: int
     distance: float
     p_value: float
     drifted: bool
 
 
-def distribution_shift(distance: float, new: Sample, earlier: Sample, settings: CheckSettings) -> Shift:
-    """The two-sample Kolmogorov-Smirnov test of a distance.
+def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float) -> Drift | None:
+    """p of a batch's FITTED_PROBABILITIES beside that of earlier batches fitted with the same ranking; None:
+    there is nothing to compare.
 
-    The p value is the asymptotic one with Stephens' correction, on effective sizes. Ties, which equal
-    sentences make, push it up: the test then says less than it could, never more.
+    Args:
+        new: of the batch.
+        earlier: of the batches before it. Studies that come again in the batch are left out.
+        allowed: distance from which a difference matters.
     """
-    one, other = new.effective, earlier.effective
-    root = math.sqrt(one * other / (one + other))
-    p_value = float(kolmogorov((root + 0.12 + 0.11 / root) * distance))
-    drifted = p_value < settings.drift_p_value and distance >= settings.drift_distance
-    return Shift(distance, p_value, drifted)
+    from scipy.stats import ks_2samp  # slow to import, and definitions load this module
+
+    studies, rankings = set(new["study_id"]), set(new["ranking_version"])
+    before = [
+        frame[~frame["study_id"].isin(studies) & frame["ranking_version"].isin(rankings)] for frame in earlier
+    ]
+    here, there = _informed([new]), _informed(before)
+    if here.empty or there.empty:
+        return None
+    test = ks_2samp(here.to_numpy(), there.to_numpy())
+    drifted = bool(test.pvalue < CHANCE and test.statistic >= allowed)
+    return Drift(len(here), len(there), float(test.statistic), float(test.pvalue), drifted)
 
 
-@dataclass(frozen=True)
-class Share:
-    """So many of so many studies, here and in earlier batches."""
-
-    label: str
-    hits: int
-    studies: int
-    hits_earlier: int
-    studies_earlier: int
+def _informed(frames: Sequence[pd.DataFrame]) -> pd.Series:
+    """p of the pairs that have one on some ground."""
+    values = [frame.loc[frame["p_source"] != "none", "p"].astype("float64") for frame in frames]
+    return pd.concat(values) if values else pd.Series(dtype="float64")
 
 
-@dataclass(frozen=True)
-class ShareShift:
-    """Two shares compared: Fisher's exact p value, corrected for the number of comparisons (Holm), and
-    Cohen's h (new minus earlier).
+def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]:
+    """FITTED_PROBABILITIES of the latest batches registered before this one, as far as they are stored in
+    this version's form.
     """
-
-    share: Share
-    p_value: float
-    effect: float
-    drifted: bool
-
-
-def share_shifts(shares: Sequence[Share], settings: CheckSettings) -> list[ShareShift]:
-    """Every share with studies on both sides, in the order given."""
-    comparable = [share for share in shares if share.studies and share.studies_earlier]
-    corrected = _holm([_fisher(share) for share in comparable])
-    found = []
-    for share, p_value in zip(comparable, corrected, strict=True):
-        effect = _angle(share.hits, share.studies) - _angle(share.hits_earlier, share.studies_earlier)
-        drifted = p_value < settings.drift_p_value and abs(effect) >= settings.drift_effect
-        found.append(ShareShift(share, p_value, effect, drifted))
-    return found
-
-
-def _fisher(share: Share) -> float:
-    from scipy.stats import fisher_exact  # slow to import, and definitions load this module
-
-    here = [share.hits, share.studies - share.hits]
-    earlier = [share.hits_earlier, share.studies_earlier - share.hits_earlier]
-    return float(fisher_exact([here, earlier]).pvalue)
-
-
-def _angle(hits: int, studies: int) -> float:
-    return 2.0 * math.asin(math.sqrt(hits / studies))
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: the chance of any false alarm among all comparisons stays below the level."""
-    p, order = np.array(p_values, dtype=np.float64), np.argsort(p_values, kind="stable")
-    corrected = np.empty_like(p)
-    corrected[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1.0)
-    return list(map(float, corrected))
+    registered = home.registered()
+    number = next((known.number for known in registered if known.key == batch), -1)
+    before = [known.key for known in registered if known.number < number][-BATCHES:]
+    paths = {key: partition_path(home.tables, "fitted_probabilities", ranker, key) for key in before}
+    return {
+        key: read_table(FITTED_PROBABILITIES, path)
+        for key, path in paths.items()
+        if is_stored(FITTED_PROBABILITIES, path)
+    }

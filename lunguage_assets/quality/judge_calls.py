@@ -1,26 +1,17 @@
-"""How a judge bound to a language model has been doing: its last day, and its latest calls in the ledger.
-
-Nothing is sent. `lunguage doctor` and the check `judge_alive` tell it. Whether a judge may and can be asked
-is told by `doctor` alone, and by the run that asks.
-"""
+"""How a judge bound to a language model has been doing: its latest calls in the ledger. Nothing is sent."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from lunguage_assets.judges.ledger.attempts import REPLIED
 from lunguage_assets.judges.ledger.reading import LedgerReader
-from lunguage_assets.judges.policy import is_requested, lifecycle_problems, told_name
+from lunguage_assets.judges.policy import is_requested, told_name
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import CheckSettings
 
-_REMEDY_LAST_DAY = (
-    "Finish what is open before that day, or add a judge with a key of its own for a model that is served "
-    "and backfill it. What is recorded in the ledger stays usable."
-)
 _REMEDY_FAILED = (
     "See `lunguage ledger stats`. Fewer requests at a time (limits in the judges file), a higher quota, or "
     "another hour often help; what was answered is kept."
@@ -76,10 +67,3 @@ def recent_calls(key: str, slot: ModelSlot, ledger: str | Path, settings: CheckS
             _REMEDY_OTHER_MODEL if names else "",
         ),
     ]
-
-
-def last_day(key: str, slot: ModelSlot, today: date) -> Sign:
-    """Whether the model will be served for a while."""
-    ends = [problem.message for problem in lifecycle_problems(key, slot, today)]
-    day = slot.retires_on.isoformat() if slot.retires_on is not None else "not given in the judges file"
-    return Sign("the model's last day", " ".join(ends) or day, _REMEDY_LAST_DAY if ends else "")

@@ -1,130 +1,161 @@
-"""The suites in `expectations/`, one per table: the derivable rules come from the table's schema,
-hand-written ones stand beside them.
+"""Expectations that people write about the tables of the method, run by Great Expectations.
 
-A rule carries `meta.derived`: true means that `python -m lunguage_assets.quality.suites` writes it from the
-schema; the others are kept as a person wrote them. great_expectations takes seconds to import, so only
-`validation` imports it.
+`expectations/<table>.yaml` holds them; a file of that name in the folder `expectations` of the home takes its
+place. An expectation only warns: what guards a result is a rule of the table's schema, which the store
+asserts before it writes. great_expectations takes seconds to import, so that it is imported where a suite is
+run. Results carry keys and counts of rows, never their values: those may be report text.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from itertools import pairwise
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from lunguage_assets.data_files import expectation
-from lunguage_assets.files import replace_text
-from lunguage_assets.tables import TABLES
-from lunguage_assets.tables.schema import Column, Only, Present, Table
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
-COLUMNS = "expect_table_columns_to_match_ordered_list"
+from lunguage_assets.data_files import expectation, read_as
+from lunguage_assets.tables.schema import Table
 
-_NOT_EMPTY = "expect_column_values_to_not_be_null"
-_ONE_OF = "expect_column_values_to_be_in_set"
+EXAMPLES = 20
+
+_FIX = "Fix the file, as docs/ui.md says; the other expectations of the file are looked at all the same."
 
 
-def derived_rules(table: Table) -> list[dict[str, Any]]:
-    """Expectations that follow from the schema: columns, presence, codes, ranges, forms, order of columns,
-    keys.
-
-    Types, and the presence of text (absent text is the empty string), are part of the Parquet schema, which
-    reading asserts: repeating them here could not fail, and every rule costs great_expectations some 20 ms.
+class Rule(BaseModel):
+    """An expectation as a person writes it: `type` and its arguments as in the gallery of Great Expectations,
+    `where` for the rows that it is about, `why` and `remedy` for whoever reads that it does not hold.
     """
-    rules = [_rule(COLUMNS, "The table has exactly these columns.", column_list=table.names)]
-    for column in table.columns:
-        rules += _column_rules(column, column.name in table.key)
-    rules += [_ordered(low, high) for chain in table.ordered for low, high in pairwise(chain)]
-    for rule in table.present:
-        rules += _presence_rules(rule)
-    rules += [_only(table.column(rule.column), rule) for rule in table.only]
-    rules += [_constant(name) for name in table.constant]
-    rules.append(_unique(table.key, "The key identifies one row."))
-    rules += [_unique(group, f"No two rows share {' and '.join(group)}.") for group in table.unique]
-    return rules
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    type: str
+    why: str
+    remedy: str
+    where: str = ""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments for Great Expectations."""
+        of_rows = {"row_condition": self.where, "condition_parser": "pandas"} if self.where else {}
+        return {**(self.model_extra or {}), **of_rows}
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name}: {value}" for name, value in (self.model_extra or {}).items())
+        return f"{self.type} ({shown})" + (f", where {self.where}" if self.where else "")
 
 
-def _column_rules(column: Column, in_key: bool) -> Iterator[dict[str, Any]]:
-    # a float that is not a number counts as empty
-    if not column.nullable and (in_key or column.type == "float"):
-        yield _rule(_NOT_EMPTY, f"{column.description}: never empty.", column=column.name)
-    if column.choices:
-        yield _rule(_ONE_OF, column.description, column=column.name, value_set=list(column.choices))
-    limits = {"min_value": column.minimum, "max_value": column.maximum}
-    if bounds := {name: limit for name, limit in limits.items() if limit is not None}:
-        kind = "expect_column_values_to_be_between"
-        yield _rule(kind, column.description, column=column.name, **bounds)
-    if column.pattern:
-        kind = "expect_column_values_to_match_regex"
-        yield _rule(kind, column.description, column=column.name, regex=column.pattern)
+class Suite(BaseModel):
+    """What is expected of a table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    expectations: tuple[Rule, ...]
 
 
-def _ordered(low: str, high: str) -> dict[str, Any]:
-    pair = {"column_A": high, "column_B": low, "or_equal": True, "ignore_row_if": "either_value_is_missing"}
-    return _rule("expect_column_pair_values_a_to_be_greater_than_b", f"{low} is at most {high}.", **pair)
+@dataclass(frozen=True)
+class Unmet:
+    """An expectation that does not hold: what was found, how many rows, the keys of up to `EXAMPLES`."""
+
+    rule: str
+    why: str
+    found: str
+    rows: int
+    keys: tuple[str, ...]
+    remedy: str
 
 
-def _presence_rules(rule: Present) -> Iterator[dict[str, Any]]:
-    there = _named_rows(rule)
-    for kind, what, rows in (
-        (_NOT_EMPTY, "there where", there),
-        ("expect_column_values_to_be_null", "empty unless", f"~{there}"),
-    ):
-        why = f"{rule.column} is {what} {rule.when} is {' or '.join(rule.values)}."
-        yield _rule(kind, why, column=rule.column, row_condition=rows, condition_parser="pandas")
+def suite_file(table: str, home: Path | None = None) -> Path:
+    """The file of a table's suite: the home's own, else the packaged one."""
+    own = home / "expectations" / f"{table}.yaml" if home is not None else None
+    return own if own is not None and own.exists() else expectation(f"{table}.yaml")
 
 
-def _only(column: Column, rule: Only) -> dict[str, Any]:
-    rows = f"~{_named_rows(rule)}"
-    elsewhere: dict[str, Any] = {"column": rule.column, "row_condition": rows, "condition_parser": "pandas"}
-    why = f"{rule.column} holds something only where {rule.when} is {' or '.join(rule.values)}."
-    if column.type == "bool":
-        return _rule(_ONE_OF, why, **elsewhere, value_set=[False])
-    return _rule("expect_column_value_lengths_to_equal", why, **elsewhere, value=0)
+def load_suite(file: Path) -> Suite:
+    """The suite of a file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or a field is missing; names file and field.
+    """
+    return read_as(file, Suite, _FIX)
 
 
-def _named_rows(rule: Present | Only) -> str:
-    return f"{rule.when}.isin([{', '.join(json.dumps(value) for value in rule.values)}])"
+def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Unmet]:
+    """Expectations that a table's rows do not meet, in the order of the file; none of an empty table.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    rules = load_suite(file).expectations
+    if frame.empty or not rules:
+        return []
+    results = _run(rules, frame.reset_index(drop=True))
+    return [
+        _described(rule, result, table, frame, file)
+        for rule, result in zip(rules, results, strict=True)
+        if not _holds(result)
+    ]
 
 
-def _constant(name: str) -> dict[str, Any]:
-    kind, why = "expect_column_unique_value_count_to_be_between", f"All rows of a partition have one {name}."
-    return _rule(kind, why, column=name, min_value=0, max_value=1)
+def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
+    """Result of every rule, in their order; the error of one that Great Expectations does not know."""
+    import great_expectations as gx
+    from great_expectations.exceptions import GreatExpectationsError
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+
+    results: list[Any] = [None] * len(rules)
+    known = []
+    for position, rule in enumerate(rules):
+        written = ExpectationConfiguration(rule.type, rule.arguments, meta={"position": position})
+        try:
+            known.append(written.to_domain_obj())
+        except (GreatExpectationsError, TypeError, ValueError) as error:
+            results[position] = error
+    # given at once: `add_expectation_configuration` keeps one of several for a column
+    suite = gx.ExpectationSuite(name="rules", expectations=known)
+    batch = _whole_frames().get_batch(batch_parameters={"dataframe": frame})
+    shown = {"result_format": "COMPLETE", "return_unexpected_index_query": False}
+    for result in batch.validate(suite, result_format=shown).results:  # not in their order
+        results[result.expectation_config.meta["position"]] = result
+    return results
 
 
-def _unique(columns: tuple[str, ...], why: str) -> dict[str, Any]:
-    if len(columns) == 1:
-        return _rule("expect_column_values_to_be_unique", why, column=columns[0])
-    return _rule("expect_compound_columns_to_be_unique", why, column_list=list(columns))
+@cache
+def _whole_frames() -> Any:
+    """The batch definition through which frames are handed over; one context per process, kept in memory."""
+    import great_expectations as gx
+
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    context = gx.get_context(mode="ephemeral")
+    context.enable_analytics(False)  # nothing about a corpus leaves the machine
+    context.variables.progress_bars = {"globally": False}
+    asset = context.data_sources.add_pandas("frames").add_dataframe_asset("frame")
+    return asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _rule(kind: str, why: str, **kwargs: Any) -> dict[str, Any]:
-    return {"type": kind, "kwargs": kwargs, "meta": {"derived": True, "why": why}}
+def _holds(result: Any) -> bool:
+    """Whether a rule holds; a mean of no rows is none, and says nothing."""
+    if isinstance(result, Exception):
+        return False
+    of_nothing = "observed_value" in result.result and result.result["observed_value"] is None
+    return bool(result.success) or (of_nothing and _was_run(result))
 
 
-def load_suite(table: str) -> dict[str, Any]:
-    """The suite of a table as stored."""
-    suite: dict[str, Any] = json.loads(expectation(f"{table}.json").read_text(encoding="utf-8"))
-    return suite
+def _was_run(result: Any) -> bool:
+    """False where the rule itself broke down: great_expectations then names the measures that did."""
+    return result.exception_info.get("raised_exception") is False
 
 
-def written_suite(table: Table, present: dict[str, Any] | None) -> dict[str, Any]:
-    """The suite with its derived rules renewed and its hand-written rules kept."""
-    kept = [rule for rule in (present or {}).get("expectations", []) if not rule["meta"].get("derived")]
-    return {
-        "name": table.name,
-        "meta": {"description": table.description},
-        "expectations": [*derived_rules(table), *kept],
-    }
-
-
-def main() -> None:
-    """Renew the derived rules of every suite."""
-    for name, table in TABLES.items():
-        path = expectation(f"{name}.json")
-        present = load_suite(name) if path.exists() else None
-        replace_text(path, json.dumps(written_suite(table, present), indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+def _described(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path) -> Unmet:
+    if isinstance(result, Exception) or not _was_run(result):
+        why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
+        return Unmet(str(rule), why, "not run", 0, (), f"{file}: {_FIX}")
+    rows = result.result.get("unexpected_index_list") or []
+    keys = tuple(table.keys_of(frame.iloc[rows[:EXAMPLES]]))
+    share, value = result.result.get("unexpected_percent"), result.result.get("observed_value")
+    found = f"{share:.1f}% of the rows" if share is not None else f"{value:g}"
+    return Unmet(str(rule), rule.why, found, len(rows), keys, rule.remedy)

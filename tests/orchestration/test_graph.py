@@ -73,7 +73,7 @@ def test_the_code_location_loads_as_a_whole(definitions: dg.Definitions) -> None
     dg.Definitions.validate_loadable(definitions)
 
 
-def test_every_table_is_an_asset_with_its_partitions_and_an_expectation_check(
+def test_every_table_is_an_asset_with_its_partitions(
     definitions: dg.Definitions,
 ) -> None:
     graph = definitions.resolve_asset_graph()
@@ -81,7 +81,6 @@ def test_every_table_is_an_asset_with_its_partitions_and_an_expectation_check(
     for name in TABLES:
         node = graph.get(dg.AssetKey(name))
         assert node.partitions_def == partitions.of(name), name
-        assert {check.name for check in node.check_keys} >= {"expectations"}
     assert set(PARTITIONED_BY) == set(TABLES)
 
 
@@ -129,7 +128,7 @@ def test_wheel_and_checkout_find_the_same_data_files() -> None:
     from lunguage_assets.data_files import dagster_yaml, expectation, resource
 
     assert resource("settings.toml").is_file()
-    assert expectation("findings.json").is_file()
+    assert expectation("expansions.yaml").is_file()
     assert dagster_yaml().is_file()
 
 

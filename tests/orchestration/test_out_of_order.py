@@ -32,7 +32,7 @@ def why(small: SmallHome, job: str, **keys: str) -> str:
     """Why a job fails that is launched for a partition."""
     dimensions = dimensions_of(tables_of_job(job)[0])
     chosen = [(KEYS | keys)[dimension] for dimension in dimensions]
-    result = small.unchecked.resolve_job_def(job).execute_in_process(
+    result = small.definitions.resolve_job_def(job).execute_in_process(
         instance=small.instance, partition_key=partition_key(dimensions, chosen), raise_on_error=False
     )
     return reason(result)

@@ -11,14 +11,12 @@ import pandas as pd
 import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
-from small_homes import SmallHome, store_unchecked
+from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.automation.conditions import Ready, _is_ready
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND
-from lunguage_assets.orchestration.checks.groups import CHECKS
-from lunguage_assets.orchestration.checks.look import Found, Look
 from lunguage_assets.structuring.rows import StructuredRows, StructuredTables
 from lunguage_assets.tables import TABLES
 
@@ -56,12 +54,6 @@ def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
     keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"} | others
     chosen = [keys[dimension] for dimension in PARTITIONED_BY[name]]
     return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
-
-
-def found(small: SmallHome, name: str) -> Found:
-    (check,) = (check for check in CHECKS if check.name == name)
-    keys = {"structurer": "rules", "report_batch": "raw"}
-    return check(Look(small.resource, {key: keys[key] for key in PARTITIONED_BY[check.table]}))
 
 
 def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(text_home: SmallHome) -> None:
@@ -164,48 +156,6 @@ def test_the_landing_sensor_has_a_job_for_every_kind_of_batch(text_home: SmallHo
     assert {job.name for job in sensor.jobs} == set(JOB_OF_KIND.values())
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["spans_quote_reports", "sentences_accounted", "sentences_readable", "values_believed", "reading_drift"],
-)
-def test_the_checks_of_a_sound_batch_pass(text_home: SmallHome, name: str) -> None:
-    assert found(text_home, name).passed
-
-
-def _damaged(small: SmallHome, name: str, change: pd.DataFrame) -> Iterator[None]:
-    keys = ("rules", "raw")
-    path = partition_path(small.home.tables, name, *keys)
-    kept = path.read_bytes()
-    store_unchecked(TABLES[name], change, Path(str(path)))
-    yield
-    path.write_bytes(kept)
-
-
-@pytest.mark.parametrize(
-    ("check", "name", "column", "value"),
-    [
-        ("spans_quote_reports", "structured_findings", "ent", "another finding"),
-        ("sentences_accounted", "sentence_accounts", "rows", 7),
-        ("sentences_readable", "sentence_accounts", "account", "unreadable"),
-    ],
-)
-def test_a_check_finds_what_was_changed(
-    text_home: SmallHome, check: str, name: str, column: str, value: object
-) -> None:
-    frame = table(text_home, name)
-    for _ in _damaged(text_home, name, frame.assign(**{column: value})):
-        assert not found(text_home, check).passed
-
-
-def test_too_many_refused_values_warn(text_home: SmallHome) -> None:
-    one = {"study_id": "s00000001", "section": "find", "sent_idx": 1, "column": "ent", "found": "x"}
-    rows = [{"number": number, **one, "reason": "not in its sentence"} for number in range(50)]
-    for _ in _damaged(text_home, "refused_values", TABLES["refused_values"].frame(rows)):
-        refused = found(text_home, "values_believed")
-    assert not refused.passed
-    assert refused.metadata["refused"] == 50
-
-
 def test_every_step_of_raw_reports_stands_before_the_findings_in_the_lineage(text_home: SmallHome) -> None:
     graph = text_home.definitions.resolve_asset_graph()
     parents = {key.to_user_string() for key in graph.get(dg.AssetKey("findings")).parent_keys}
@@ -239,7 +189,6 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
     assert study in set(table(text_home, "reports")["study_id"])
     sentences = table(text_home, "sentence_accounts")
     assert "findings" not in set(sentences.loc[sentences["study_id"] == study, "account"])
-    assert found(text_home, "sentences_accounted").passed
     accounts = table(text_home, "accounting").set_index("study_id")
     assert accounts["balanced"].all()
     assert accounts.loc[study, "rows_out"] == 0

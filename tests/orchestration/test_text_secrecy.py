@@ -56,8 +56,8 @@ CRASHES = {
     "reading": "lunguage_assets.orchestration.assets.text:read_reports",
     "structuring": "lunguage_assets.structuring.rules.reading:read_sentence",
 }
-GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks.tables:suite_results"
-"""Left out: it takes seconds to import, and runs one rule, about phrases. `judges/test_secrecy.py` has it."""
+GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks.checks:unmet"
+"""Left out: it takes seconds to import, `judges/test_secrecy.py` has it."""
 
 
 def write_reports(folder: Path) -> Path:

@@ -1,8 +1,7 @@
-"""How a judge has been doing is told from its entry, the date and the ledger; nothing is sent."""
+"""How a judge has been doing is told from the ledger; nothing is sent."""
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.quality.judge_calls import Sign, last_day, recent_calls
+from lunguage_assets.quality.judge_calls import Sign, recent_calls
 from lunguage_assets.settings import CheckSettings
 
 
@@ -19,21 +18,6 @@ def slot(**changes: Any) -> ModelSlot:
     return ModelSlot.model_validate(
         {"provider": "openai", "model": "model-1", "aliases": ["model-1-dated"], **changes}
     )
-
-
-@pytest.mark.parametrize(
-    ("ends", "well"),
-    [
-        (None, True),
-        ("2026-11-20", False),
-        ("2026-11-21", False),
-        ("2026-12-21", False),
-        ("2026-12-22", True),
-    ],
-)
-def test_a_model_that_is_retired_or_will_be_within_a_month_is_told(ends: str | None, well: bool) -> None:
-    found = last_day("judge", slot(retires_on=ends), date(2026, 11, 21))
-    assert (found.remedy == "") == well
 
 
 def attempt(number: int, **changes: Any) -> Attempt:

@@ -1,59 +1,175 @@
-"""The expectation suites: in step with the schemas, and able to fail."""
+"""Every expectation in `expectations/` can fail and says what to do; none of them shows a value."""
 
 from __future__ import annotations
 
-import json
+import gc
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from lunguage_assets.data_files import expectation
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.checks.checks import WITH_SUITE
 from lunguage_assets.quality.dictionary import data_dictionary
-from lunguage_assets.quality.suites import written_suite
-from lunguage_assets.quality.validation import suite_results
-from lunguage_assets.tables import ACCOUNTING, INTAKE_NOTES, TABLES
+from lunguage_assets.quality.suites import Unmet, load_suite, suite_file, unmet
+from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+from lunguage_assets.tables.schema import Column
+
+OF_TYPE = {"string": "x", "int": 1, "float": 0.5, "bool": True, "strings": []}
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=lambda t: t.name)
-def test_the_stored_suite_is_what_the_schema_derives_plus_rules_by_hand(table) -> None:
-    stored = json.loads(expectation(f"{table.name}.json").read_text(encoding="utf-8"))
-    assert stored == written_suite(table, stored), "run: python -m lunguage_assets.quality.suites"
+def plain(column: Column, number: int) -> Any:
+    """A value that the column by itself allows; a text of its own in every row."""
+    if column.choices:
+        return column.choices[0]
+    return f"x{number}" if column.type == "string" else OF_TYPE[column.type]
 
 
-def test_there_is_one_suite_per_table_and_no_other() -> None:
-    assert sorted(p.stem for p in expectation().glob("*.json")) == sorted(TABLES)
-
-
-def test_a_broken_rule_names_the_failing_rows_by_key() -> None:
-    row = {c.name: True if c.type == "bool" else 0 for c in ACCOUNTING.columns}
-    frame = ACCOUNTING.frame(
-        [{**row, "study_id": "s00000001"}, {**row, "study_id": "s00000002", "balanced": False}]
+def rows(table: str, *changes: dict[str, Any]) -> pd.DataFrame:
+    """A frame of the table with a plain row for each change, and these columns changed."""
+    columns = TABLES[table].columns
+    return TABLES[table].frame(
+        [
+            {column.name: plain(column, number) for column in columns} | change
+            for number, change in enumerate(changes)
+        ]
     )
-    failing = [result for result in suite_results(ACCOUNTING, frame, "expand") if not result.success]
-    assert [(result.column, result.failing_rows, result.failing_keys) for result in failing] == [
-        ("balanced", 1, ("s00000002",))
-    ]
 
 
-def test_results_carry_no_value_of_the_frame() -> None:
+FITTED = {"p_source": "fitted"}
+OWN = {"ruler": "own"}
+PAIRWISE = {"measure": "pairwise agreement", "coding": "none", "low": 0.84, "high": 0.9}
+ALPHA = {"measure": "krippendorff alpha", "coding": "position", "low": 0.5, "high": 0.7}
+SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
+    "sentence_accounts": [
+        ([{"section": "find"}], [{"section": "find"}, {"section": "find", "account": "unreadable"}]),
+        ([{"section": "find"}], [{"section": "impr", "account": "nothing stated"}]),
+    ],
+    "hedge_phrases": [
+        ([{"needs_review": False}], [{"needs_review": True}]),
+        ([{"needs_review": False}], [{"needs_review": False, "answer_state": "invalid"}]),
+    ],
+    "hedge_vocabulary": [
+        ([{}], [{"phrase": "There may be an opacity at the left base, which is not certain at all"}]),
+        ([{}], [{}] * 2001),
+    ],
+    "comparison_matches": [
+        ([{}, {"answer": "sentence_2"}], [{}, {"answer": "sentence_2"}, {"answer": "invalid"}]),
+        ([{}, {"answer": "sentence_2"}], [{}]),
+        ([{}, {"answer": "sentence_2"}], [{"answer": "sentence_2"}]),
+    ],
+    "reference_ranking": [
+        ([OWN], [{**OWN, "mu_sd": 4.0}]),
+        ([OWN, {"ruler": "published", "win_rate": 1.0}], [{**OWN, "win_rate": 1.0}]),
+    ],
+    "fitted_probabilities": [
+        ([FITTED], [FITTED, {"p_source": "none"}]),
+        ([FITTED, {"p_source": "phrase", "p": 0.99}], [FITTED, {**FITTED, "p": 0.95}]),
+        ([FITTED], [{**FITTED, "p": 0.15}]),
+        ([FITTED], [{**FITTED, "stop": "step limit"}]),
+    ],
+    "deduplicated_findings": [
+        ([{}], [{}, {"disposition": "merged"}]),
+        ([{}], [{}, {"disposition": "excluded"}]),
+        ([{}], [{"status": "tp"}]),
+    ],
+    "expansions": [
+        ([{}], [{}, {"outcome": "spoken against"}]),
+        ([{}], [{"parent_id": "one"}] * 21),
+        ([{}], [{"depth": 5}]),
+    ],
+    "lunguage_plus_plus": [
+        ([{}], [{"source": "expansion"}]),
+        ([{}, {"match_reason": "negative"}], [{"match_reason": "unknown view"}]),
+    ],
+    "judge_agreement": [
+        ([PAIRWISE], [{**PAIRWISE, "low": 0.66, "high": 0.74}]),
+        ([PAIRWISE, {**PAIRWISE, "low": 0.97, "high": 0.99}], [{**PAIRWISE, "low": 0.995, "high": 1.0}]),
+        ([PAIRWISE, ALPHA], [{**ALPHA, "low": 0.35, "high": 0.45}]),
+    ],
+}
+"""Table -> of each expectation in its file, rows that meet all of them, and rows that do not meet it."""
+
+
+def found(table: str, frame: pd.DataFrame) -> list[Unmet]:
+    return unmet(TABLES[table], frame, suite_file(table))
+
+
+@pytest.mark.parametrize("table", WITH_SUITE)
+def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(table: str) -> None:
+    rules = load_suite(suite_file(table)).expectations
+    assert len(rules) == len(SPOILT[table])
+    for rule, (well, ill) in zip(rules, SPOILT[table], strict=True):
+        assert found(table, rows(table, *well)) == []
+        failing = {one.rule: one for one in found(table, rows(table, *ill))}
+        one = failing[str(rule)]
+        assert one.found != "not run"
+        assert (one.why, one.remedy) == (rule.why, rule.remedy)
+        assert len(one.remedy) > 40
+
+
+def test_every_suite_is_run_and_every_table_of_the_method_has_one() -> None:
+    assert sorted(path.stem for path in expectation().iterdir()) == sorted(WITH_SUITE)
+    assert sum(len(load_suite(suite_file(table)).expectations) for table in WITH_SUITE) >= 20
+
+
+@pytest.mark.parametrize("table", WITH_SUITE)
+def test_an_empty_table_meets_every_expectation(table: str) -> None:
+    assert found(table, TABLES[table].frame()) == []
+
+
+def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -> None:
     marker = "a sentence that must not leave the table"
-    note = {
-        "number": 0,
-        "file": "f",
-        "line": 1,
-        "study_id": "",
-        "finding_id": "",
-        "column": "",
-        "reason": "r",
-        "found": marker,
-        "done": "",
-    }
-    failing = [
-        result
-        for result in suite_results(INTAKE_NOTES, INTAKE_NOTES.frame([note, note]), "ingest")
-        if not result.success
-    ]
-    assert [(result.column, result.failing_keys) for result in failing] == [("number", ("0", "0"))]
-    assert marker not in repr(failing)
+    (one,) = found("hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker}))
+    assert (one.rows, one.keys, one.found) == (1, ("x0",), "100.0% of the rows")
+    assert marker not in repr(one)
+
+
+WRITTEN = """
+expectations:
+  - {{type: expect_column_values_to_be_between, column: p, max_value: 0.4, why: Low., remedy: Do this.}}
+  - {{type: {type}, column: {column}, {argument}: 0, why: w, remedy: r}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type", "column", "argument"),
+    [
+        ("expect_something_unheard_of", "p", "min_value"),
+        ("expect_column_values_to_be_between", "gone", "min_value"),
+        ("expect_column_values_to_be_between", "p", "minimum"),
+    ],
+)
+def test_an_expectation_that_cannot_be_run_says_so_and_the_others_are_run(
+    type: str, column: str, argument: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(WRITTEN.format(type=type, column=column, argument=argument))
+    first, second = unmet(FITTED_PROBABILITIES, rows("fitted_probabilities", {}), file)
+    assert (first.remedy, second.found) == ("Do this.", "not run")
+    assert str(file) in second.remedy
+
+
+def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) -> None:
+    assert suite_file("expansions", tmp_path) == expectation("expansions.yaml")
+    own = tmp_path / "expectations" / "expansions.yaml"
+    own.parent.mkdir()
+    own.write_text("expectations: []\n")
+    assert suite_file("expansions", tmp_path) == own
+    assert unmet(TABLES["expansions"], rows("expansions", {"depth": 9}), own) == []
+    own.write_text("expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n")
+    with pytest.raises(ConfigurationError, match=r"expansions\.yaml, field expectations\.0\.remedy"):
+        load_suite(own)
+
+
+def test_great_expectations_keeps_at_most_the_frame_it_saw_last() -> None:
+    for number in (1234, 1235):
+        found("expansions", rows("expansions", *[{}] * number))
+    gc.collect()
+    frames = [one for one in gc.get_objects() if isinstance(one, pd.DataFrame)]
+    assert [len(frame) for frame in frames if len(frame) == 1234] == []
 
 
 def test_the_data_dictionary_has_every_column_of_every_stored_table() -> None:

@@ -6,9 +6,10 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
+from unittest import mock
 
 import dagster as dg
 import pandas as pd
@@ -35,6 +36,7 @@ from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.checks import checks
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -88,19 +90,10 @@ def contradicting_itself(rows: pd.DataFrame) -> pd.DataFrame:
     return changed
 
 
-def without_checks(definitions: dg.Definitions) -> dg.Definitions:
-    """The same assets and jobs; the checks, which cost more than they, are left out."""
-    return dg.Definitions(
-        assets=definitions.assets,
-        jobs=definitions.jobs,
-        resources=definitions.resources,
-        executor=definitions.executor,
-    )
-
-
 class SmallHome:
     """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in
-    this process holds in them. Its pictures are blank.
+    this process holds in them. Its pictures are blank, and Great Expectations, which takes seconds to import,
+    runs only where it is asked for.
 
     `record` has what was materialised, so that another instance can be told of it.
     """
@@ -112,14 +105,20 @@ class SmallHome:
     @classmethod
     @contextmanager
     def opened(
-        cls, root: Path, record: Sequence[dg.AssetMaterialization] = (), **fields: str
+        cls,
+        root: Path,
+        record: Sequence[dg.AssetMaterialization] = (),
+        *,
+        expectations: bool = False,
+        **fields: str,
     ) -> Iterator[SmallHome]:
         """The home `root`, its batches known as partitions, with the record of earlier materialisations.
 
-        `fields`: of the home's resource, such as `judges_file`.
+        `expectations`: whether the suites are run; `fields`: of the home's resource, such as `judges_file`.
         """
         resource = HomeResource(root=str(root), **fields)
-        with blank_pictures(), quick_instance() as instance:
+        without = nullcontext() if expectations else mock.patch.object(checks, "unmet", return_value=[])
+        with blank_pictures(), without, quick_instance() as instance:
             keys = [batch.key for batch in resource.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
             for materialization in record:
@@ -150,11 +149,6 @@ class SmallHome:
     def definitions(self) -> dg.Definitions:
         return build_defs(self.resource)
 
-    @cached_property
-    def unchecked(self) -> dg.Definitions:
-        """The definitions without checks."""
-        return without_checks(self.definitions)
-
     def standings(self) -> Standings:
         """What is current now."""
         return self.resource.standings()
@@ -164,11 +158,10 @@ class SmallHome:
         return [line(stage) for stage in plan(self.standings(), wanted)]
 
     def runner(self) -> Runner:
-        """One that makes tables without checks."""
-        return Runner(self.resource, self.instance, self.unchecked)
+        return Runner(self.resource, self.instance, self.definitions)
 
     def run(self, wanted: Wanted = PANEL) -> list[str]:
-        """Make what is wanted and not current, without checks; the stages that were executed."""
+        """Make what is wanted and not current; the stages that were executed."""
         return self.executed(lambda: self.runner().run(wanted))
 
     def executed(self, work: Callable[[], RunSummary]) -> list[str]:
@@ -190,35 +183,19 @@ class SmallHome:
         tables: Sequence[str],
         partition: Partition,
         *,
-        checks: bool = False,
         raise_on_error: bool = True,
     ) -> dg.ExecuteInProcessResult:
-        """Materialise tables of one partition; without their checks, which cost more than they, unless asked
-        for.
-        """
+        """Materialise tables of one partition, with their checks."""
         keys = {dg.AssetKey(table) for table in tables}
         whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
         assert whole is not None
-        graph = self.definitions.resolve_asset_graph()
-        made_with_them = {check for key in keys for check in graph.assets_def_for_key(key).check_keys}
-        job = whole.get_subset(asset_selection=keys, asset_check_selection=None if checks else made_with_them)
+        job = whole.get_subset(asset_selection=keys)
         key = partition if isinstance(partition, str) else dg.MultiPartitionKey(dict(partition))
         result = job.execute_in_process(
             instance=self.instance, partition_key=key, raise_on_error=raise_on_error
         )
         self.record += [event.materialization for event in result.get_asset_materialization_events()]
         return result
-
-    def check(self, table: str, name: str, partition: str) -> dg.AssetCheckEvaluation:
-        """One check's verdict on a stored partition, keys in Dagster's form."""
-        chosen = dg.AssetCheckKey(dg.AssetKey(table), name)
-        whole = self.definitions.get_repository_def().get_implicit_global_asset_job_def()
-        job = whole.get_subset(asset_selection=set(), asset_check_selection={chosen})
-        result = job.execute_in_process(
-            instance=self.instance, tags={"dagster/partition": partition}, raise_on_error=False
-        )
-        (evaluation,) = result.get_asset_check_evaluations()
-        return evaluation
 
     def backfill(self, partitions: Mapping[str, Sequence[str]]) -> PartitionBackfill:
         """A backfill over partitions of several assets, as the UI launches it, carried to its end as the

@@ -8,7 +8,7 @@ because one that it loads costs two events.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,11 @@ import pandas as pd
 
 from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
+from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.record import encode
 from lunguage_assets.home.store import SET_ASIDE, partition_path
-from lunguage_assets.orchestration.checks.explicit import VERIFIED
+from lunguage_assets.orchestration.checks.check import CheckContext, check_results, check_specs
+from lunguage_assets.orchestration.checks.checks import CHECKS, refused
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import (
     EXAMPLES,
@@ -47,9 +49,6 @@ Compute = Callable[..., Made]
 Frames = Mapping[Keys, pd.DataFrame]
 """An input of which a step reads several partitions, by their keys in the order of the store."""
 
-OWN_CHECKS = {"ranking": [VERIFIED]}
-"""Step -> checks that it makes itself."""
-
 LISTING = ("structuring", "intake", "resolution")
 """Steps that are told which studies are set aside: what was delivered, which they read, keeps all studies."""
 
@@ -74,7 +73,7 @@ def step_asset(step: str, compute: Compute, partitions: Partitions, group: str) 
     @dg.multi_asset(
         name=step,
         description=compute.__doc__,
-        check_specs=OWN_CHECKS.get(step, []),
+        check_specs=check_specs(CHECKS, recipe.tables, partitions),
         partitions_def=partitions.of(recipe.tables[0]),
         pool=JUDGES_POOL if recipe.asks_judges else None,
         deps=partitions.deps(step),
@@ -92,20 +91,27 @@ def step_asset(step: str, compute: Compute, partitions: Partitions, group: str) 
 
 
 def made(step: str, compute: Compute, home: HomeResource, keys: Keys, log: logging.Logger) -> Made:
-    """What a step makes of one partition: its tables, encoded with their record, and its own checks.
+    """What a step makes of one partition: its checks, then its tables, encoded with their record.
 
     Raises:
         MethodError: something that it reads is not there; says what to launch first.
+        InvalidTable: too many studies break a rule; nothing is stored.
     """
     recipe, now, spending = RECIPES[step], home.standings(), Spending(log)
     read = {} if recipe.by_query else _read(step, keys, now)
     made_of, corpus = now.made_of(step, keys, read), home.home.corpus()
     asking = {"spending": spending} if recipe.asks_judges else {}
-    outputs, asides = _computed(step, partial(compute, home=home, keys=keys, **asking), read, home)
+    try:
+        found, asides = _computed(step, partial(compute, home=home, keys=keys, **asking), read, home)
+    except InvalidTable as error:
+        yield from refused(step, error)
+        raise
+    outputs = [one for one in found if isinstance(one, dg.Output)]
+    frames = {output.output_name: output.value for output in outputs}
+    yield from (one for one in found if isinstance(one, dg.AssetCheckResult))
+    of_partition = dict(zip(recipe.dimensions, keys, strict=True))
+    yield from check_results(CHECKS, CheckContext(home, of_partition, frames))
     for output in outputs:
-        if isinstance(output, dg.AssetCheckResult):
-            yield output
-            continue
         table = TABLES[output.output_name]
         encoded = encode(table, output.value, keys, made_of, asides)
         metadata = {
@@ -121,7 +127,7 @@ def made(step: str, compute: Compute, home: HomeResource, keys: Keys, log: loggi
 
 def _computed(
     step: str, compute: Callable[..., Made], read: Mapping[str, Any], home: HomeResource
-) -> tuple[Iterable[dg.Output | dg.AssetCheckResult], Sequence[Aside]]:
+) -> tuple[Sequence[dg.Output | dg.AssetCheckResult], Sequence[Aside]]:
     """What a step makes, and the studies that are set aside: before, or because they break a rule now. When
     there are such, the step is computed again without them.
 
@@ -129,7 +135,7 @@ def _computed(
         InvalidTable: too many studies break a rule, or one still does without its rows.
     """
     if not OF_STUDIES & set(RECIPES[step].tables):
-        return compute(**read), ()
+        return list(compute(**read)), ()
     asides = sorted({one for frame in read.values() for one in _carried(frame)})
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:

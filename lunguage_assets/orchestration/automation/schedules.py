@@ -53,7 +53,7 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         description="Collects the extractor's vocabulary anew over all batches. With `rebuild = true` under "
         "[automation], the sensor has a changed vocabulary compared by the judges of the rankers in use and "
         "ranked, which may cost money: see `lunguage estimate --rebuild-ranking`. No batch is fitted again: "
-        "the check `fits_current` names those to refit.",
+        "`lunguage status` names those to refit.",
     )
     def rebuild_measuring_stick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         return dg.RunRequest(

@@ -1,3 +1,1 @@
-"""Asset checks: the suite of every table, the guarantees that block, and what a person should know before
-trusting the numbers.
-"""
+"""Asset checks: what a person should know of a table, made by the asset before the table is stored."""

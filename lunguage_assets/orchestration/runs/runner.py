@@ -51,21 +51,25 @@ class RunSummary:
     runs: int = 0
     results: dict[str, CheckResult] = field(default_factory=dict)
     """Check with its asset and partition -> its result."""
+    because: dict[str, str] = field(default_factory=dict)
+    """Check that says why it did not pass -> why."""
 
     def checks(self, result: CheckResult) -> list[str]:
-        """Checks with this result, with asset and partition."""
-        return [name for name, found in self.results.items() if found == result]
+        """Checks with this result, with asset and partition, and why where they say so."""
+        return [name + self.because.get(name, "") for name, found in self.results.items() if found == result]
 
     def add(self, other: RunSummary) -> None:
         """Take over what other runs reported."""
         self.runs += other.runs
         self.results.update(other.results)
+        self.because.update(other.because)
 
     def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
         """Take down a check's result on the partition of this label."""
         warns = evaluation.severity is dg.AssetCheckSeverity.WARN
         name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({label})"
         self.results[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
+        self.because[name] = f": {evaluation.description}" if evaluation.description else ""
 
 
 class Runner:

@@ -245,20 +245,6 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
 
 
 @pytest.mark.ui
-def test_execute_all_on_the_page_of_an_asset_looks_at_all_that_is_stored(ui: UI, browser: Page) -> None:
-    browser.open(f"{ui.url}/assets/lunguage_plus_plus?view=checks&checkDetail=p_in_range", "p_in_range")
-    button = "[...document.querySelectorAll('button')].find(one => one.innerText === 'Execute all')"
-    browser.wait_until(f"!!{button} && !{button}.disabled", "*Execute all* cannot be clicked")
-    browser.click("Execute all")
-    browser.wait_for("Launched run")
-    browser.open(f"{ui.url}/runs", "Runs")
-    browser.wait_for("conflict_free on lunguage_plus_plus")
-    at_work = r"/^(Queued|Starting|Started)$/m.test(document.body.innerText)"
-    browser.wait_until(f"!{at_work}", "the run does not end")
-    assert "Failure" not in browser.evaluate("document.body.innerText")
-
-
-@pytest.mark.ui
 def test_a_browser_shows_how_assets_follow_from_each_other(ui: UI, browser: Page) -> None:
     browser.open(
         f"{ui.url}/assets/expansions?view=lineage",

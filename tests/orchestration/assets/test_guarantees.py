@@ -16,7 +16,7 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import implicit
-from lunguage_assets.tables import ACCOUNTING, LUNGUAGE_PLUS_PLUS
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 
 BATCH = {"ranker": "panel", "report_batch": "first"}
 
@@ -77,6 +77,11 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     assert not result.success
     assert named in reasons(result)
     assert contents(Path(str(small.home.tables))) == before
+    (found,) = result.get_asset_check_evaluations()
+    assert (found.check_name, found.passed, found.blocking) == ("conflict_free", False, True)
+    assert found.severity is dg.AssetCheckSeverity.ERROR
+    assert named in str(found.metadata["note"].value)
+    assert "remedy" in found.metadata
 
 
 def test_accounts_that_do_not_balance_are_not_stored(
@@ -87,31 +92,6 @@ def test_accounts_that_do_not_balance_are_not_stored(
     partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first").unlink()
     assert not resolve(small).success
     assert not partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first").exists()
-
-
-def test_the_conflict_free_check_names_the_failing_rows(small: SmallHome) -> None:
-    rows = poison(small)
-    found = small.check("lunguage_plus_plus", "conflict_free", "panel|first")
-    assert not found.passed
-    assert found.blocking
-    report = str(found.metadata["report"].value)
-    assert rows["study_id"].iloc[0] in report
-    assert rows["finding_id"].iloc[0] in report
-    assert found.metadata["partition"].value == "panel|first"
-
-
-def test_the_accounts_check_names_the_study(small: SmallHome) -> None:
-    path = partition_path(small.home.tables, "accounting", "panel", "first")
-    accounts = read_table(ACCOUNTING, path)
-    accounts.loc[0, "balanced"] = False
-    store_unchecked(ACCOUNTING, accounts.drop(index=1), Path(str(path)))
-    names = ("accounts_balance", "expectations")
-    failed = {name: small.check("accounting", name, "panel|first") for name in names}
-    assert not any(evaluation.passed for evaluation in failed.values())
-    report = str(failed["accounts_balance"].metadata["report"].value)
-    assert accounts["study_id"].iloc[0] in report
-    assert accounts["study_id"].iloc[1] in report
-    assert accounts["study_id"].iloc[0] in str(failed["expectations"].metadata["report"].value)
 
 
 def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(small: SmallHome) -> None:
@@ -141,11 +121,3 @@ def test_a_ranking_of_another_vocabulary_is_not_used(small: SmallHome) -> None:
         result = small.make(tables, partition, raise_on_error=False)
         assert not result.success
         assert "another version of the hedge vocabulary" in reasons(result)
-
-
-def test_no_check_metadata_carries_report_text(small: SmallHome) -> None:
-    sentences = {s for s in poison(small)["sent"] if len(s) > 20}
-    assert sentences
-    names = ("conflict_free", "expectations")
-    shown = repr([small.check("lunguage_plus_plus", name, "panel|first").metadata for name in names])
-    assert not [sentence for sentence in sentences if sentence in shown]

@@ -47,7 +47,6 @@ def test_a_backfill_makes_all_of_a_new_judge_and_changes_no_byte_of_the_others(
         assert made == list(map(line, stages))
         assert made[-1] == "release (new)"
         assert plan_backfill(ours.standings(), wanted) == [], "everything is current"
-        found = ours.check("reference_ranking", "panel_complete", "panel")
     after = contents(small.home.root)
     theirs = [name for name in before if name.split("/")[0] in ("tables", "release", "batches", "review")]
     assert {name: after[name] for name in theirs} == {name: before[name] for name in theirs}
@@ -60,9 +59,6 @@ def test_a_backfill_makes_all_of_a_new_judge_and_changes_no_byte_of_the_others(
             assert list((tables / table).glob("new*")), table
     ranking = pd.read_parquet(tables / "reference_ranking" / "new.parquet")
     assert len(ranking) == len(pd.read_parquet(tables / "reference_ranking" / "panel.parquet"))
-    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert found.metadata["could_join"].value == "new"
-    assert "[panels...]" in found.metadata["remedy"].value
 
 
 @pytest.fixture

@@ -1,0 +1,221 @@
+"""The checks of the method's tables: each is something that a person acts on, and says how.
+
+What people expect of a table stands in `expectations/` and only warns. Blocking is `conflict_free` alone:
+nothing that breaks a rule is stored, and it says what was refused.
+"""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.explicit.analysis.trust.verification import (
+    PACKAGE_TOLERANCE,
+    REPLAY_TOLERANCE,
+    Verification,
+)
+from lunguage_assets.implicit.resolution.guarantees import GUARANTEES
+from lunguage_assets.orchestration.checks.check import Check, CheckContext, CheckOutcome, check
+from lunguage_assets.orchestration.metadata import examples, markdown
+from lunguage_assets.quality.drift import drift_of_p, earlier_fits
+from lunguage_assets.quality.suites import load_suite, suite_file, unmet
+from lunguage_assets.tables import TABLES
+
+WITH_SUITE = (
+    "sentence_accounts",
+    "hedge_phrases",
+    "hedge_vocabulary",
+    "comparison_matches",
+    "reference_ranking",
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "expansions",
+    "lunguage_plus_plus",
+    "judge_agreement",
+)
+"""Tables with a file in `expectations/`."""
+
+ERROR = dg.AssetCheckSeverity.ERROR
+
+
+def expectations(table: str) -> Check:
+    """What people expect of a table, in `expectations/<table>.yaml`; each rule that does not hold with what
+    was found, the keys of rows, and its remedy.
+    """
+
+    def look(context: CheckContext) -> CheckOutcome:
+        frame, file = context.tables[table], suite_file(table, context.home.home.root)
+        found = unmet(TABLES[table], frame, file)
+        report = markdown(
+            ["expected", "found", "rows", "keys", "why", "what to do"],
+            ((one.rule, one.found, one.rows, examples(one.keys), one.why, one.remedy) for one in found),
+            f"All expectations hold for {len(frame)} rows.",
+        )
+        metadata = {
+            "rows": len(frame),
+            "expectations": len(load_suite(file).expectations),
+            "not_met": len(found),
+            "file": dg.MetadataValue.path(str(file)),
+            "report": report,
+        }
+        because = "; ".join(f"expected: {one.why.rstrip('.')}, found: {one.found}" for one in found)
+        remedy = " ".join(dict.fromkeys(one.remedy for one in found))
+        return CheckOutcome(not found, metadata, remedy, because)
+
+    return Check(table, "expectations", f"What people expect of the table: expectations/{table}.yaml.", look)
+
+
+@check(
+    "rejected", "intake_accepted", "Few of the delivered rows were rejected; the reasons say what to correct."
+)
+def intake_accepted(context: CheckContext) -> CheckOutcome:
+    frame, reports = context.tables["rejected"], context.tables["reports"]
+    delivered = int(reports["rows_delivered"].sum()) + int((frame["study_id"] == "").sum())
+    share = len(frame) / delivered if delivered else 0.0
+    allowed = context.home.settings.checks.rejected_share
+    places = [f"{file}:{line}" for file, line in zip(frame["file"], frame["line"], strict=True)]
+    reasons = sorted(frame.groupby("reason", sort=False), key=lambda group: (-len(group[1]), group[0]))
+    report = markdown(
+        ["reason", "rows", "expected", "what to do"],
+        ((reason, len(rows), rows["expected"].iloc[0], rows["remedy"].iloc[0]) for reason, rows in reasons),
+        "Every delivered row was accepted.",
+    )
+    return CheckOutcome(
+        share <= allowed,
+        {
+            "rows_delivered": delivered,
+            "rejected": len(frame),
+            "rejected_share": share,
+            "allowed_share": allowed,
+            "report": report,
+            "examples": examples(places),
+        },
+        "Correct the rows as the table says and deliver them as a new batch: the table `rejected` has each "
+        "of them in its column `content`. If nearly all rows share one reason, the export writes a column in "
+        "another form: correct the export, and deliver everything again. Accepted rows stay valid.",
+    )
+
+
+@check(
+    "fitted_probabilities",
+    "p_drift",
+    "The p of tentative findings are distributed as in earlier batches of the same ranker and ranking.",
+)
+def p_drift(context: CheckContext) -> CheckOutcome:
+    ranker, batch = context.keys["ranker"], context.keys["report_batch"]
+    earlier = earlier_fits(context.home.home, ranker, batch)
+    allowed = context.home.settings.checks.drift_distance
+    drift = drift_of_p(context.tables["fitted_probabilities"], list(earlier.values()), allowed)
+    if drift is None:
+        return CheckOutcome(True, {"note": "Nothing to compare with: no earlier batch is stored."})
+    return CheckOutcome(
+        not drift.drifted,
+        {
+            "distance": drift.distance,
+            "allowed_distance": allowed,
+            "p_value": drift.p_value,
+            "pairs": drift.new,
+            "pairs_before": drift.earlier,
+            "compared_with": ", ".join(earlier),
+        },
+        "Look at the histograms of p of this batch and of an earlier one: another hospital or another way of "
+        "reporting is a reason; a judge that answers otherwise than before (`lunguage doctor`) or phrases "
+        "cut otherwise are faults. If the reports are right, run with --rebuild-ranking, so that the ranking "
+        "knows their phrases.",
+    )
+
+
+@check("set_aside", "none_set_aside", "No study was set aside because a row broke a rule.")
+def none_set_aside(context: CheckContext) -> CheckOutcome:
+    frame = context.tables["set_aside"]
+    found = (
+        (rule, rows["study_id"].nunique(), examples(rows["study_id"]), rows["found"].iloc[0])
+        for rule, rows in frame.groupby("rule")
+    )
+    report = markdown(["rule", "studies", "for instance", "found"], found, "No study was set aside.")
+    return CheckOutcome(
+        frame.empty,
+        {"studies": int(frame["study_id"].nunique()), "report": report},
+        "The result is whole without these studies. A row that breaks a rule is a fault of this package or "
+        "of a model's answer: look at them with `lunguage explain STUDY`, and report the rule and what was "
+        "found.",
+    )
+
+
+def _conflict_free(context: CheckContext) -> CheckOutcome:
+    """The step has asserted the guarantees of these rows, and set aside the studies that break one."""
+    frame, conflicts = context.tables["lunguage_plus_plus"], context.tables["conflicts"]
+    both = conflicts.loc[conflicts["conflict_type"] == "stated_contradiction", "study_id"]
+    return CheckOutcome(
+        True,
+        {
+            "rows": len(frame),
+            "studies": int(frame["study_id"].nunique()),
+            "studies_that_state_both": int(both.nunique()),
+            "report": dg.MetadataValue.md(
+                f"All guarantees hold for {len(frame)} rows:\n\n"
+                + "\n".join(f"- {one}" for one in GUARANTEES)
+            ),
+        },
+    )
+
+
+CONFLICT_FREE = Check(
+    "lunguage_plus_plus",
+    "conflict_free",
+    "No finding twice at one place and time, no polarity clash, every generated row under a living parent, "
+    "every probability in its range, every row accounted for. What breaks this is not stored.",
+    _conflict_free,
+    blocking=True,
+)
+
+VERIFIED = Check(
+    "reference_ranking",
+    "equals_trueskill_package",
+    "Closed form and the `trueskill` package agree on a sample, and the ranking is what its matches give.",
+    None,
+)
+"""Made by the asset itself, which has the matches at hand."""
+
+CHECKS: tuple[Check, ...] = (
+    CONFLICT_FREE,
+    intake_accepted,
+    *map(expectations, WITH_SUITE),
+    VERIFIED,
+    p_drift,
+    none_set_aside,
+)
+
+
+def refused(step: str, error: InvalidTable) -> Iterator[dg.AssetCheckResult]:
+    """The blocking check of a step of whose tables nothing is stored, because rows break rules."""
+    if CONFLICT_FREE.table in RECIPES[step].tables:
+        yield CONFLICT_FREE.result(
+            CheckOutcome(
+                False,
+                {"note": str(error)},
+                "Nothing was stored, and what was stored before stays. Run it again with the newest version; "
+                "if rows still break a rule, report it with the note.",
+                severity=ERROR,
+            )
+        )
+
+
+def verification_result(found: Verification) -> dg.AssetCheckResult:
+    """What `verify_with_package` found, as the result of the check `VERIFIED`."""
+    return VERIFIED.result(
+        CheckOutcome(
+            found.passed,
+            {
+                "matches_played_by_the_package": found.matches,
+                "order": found.order,
+                "largest_difference_to_the_package": found.package_difference,
+                "tolerance_of_the_package": PACKAGE_TOLERANCE,
+                "largest_difference_to_the_stored_ranking": found.replay_difference,
+                "tolerance_of_the_stored_ranking": REPLAY_TOLERANCE,
+            },
+            "The rating arithmetic differs from the trueskill package: report this; do not use the ranking.",
+            severity=ERROR,
+        )
+    )

@@ -1,0 +1,165 @@
+"""Every check is made by its asset before the table is stored, passes on honest tables, fails on the defect
+that it is there for, and then says what to do.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+import pytest
+from finished_homes import Finished
+from small_homes import SmallHome
+
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration.assets import explicit
+from lunguage_assets.orchestration.checks import checks
+from lunguage_assets.orchestration.checks.check import Check, CheckContext
+from lunguage_assets.orchestration.checks.checks import CHECKS
+from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.tables import TABLES
+
+PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
+WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
+
+Evaluations = dict[tuple[str, str], dg.AssetCheckEvaluation]
+
+
+@pytest.fixture
+def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+    shutil.copytree(finished.home, tmp_path / "home")
+    with SmallHome.opened(tmp_path / "home") as opened:
+        yield opened
+
+
+def evaluations(result: dg.ExecuteInProcessResult) -> Evaluations:
+    found = result.get_asset_check_evaluations()
+    return {(one.asset_key.path[-1], one.check_name): one for one in found}
+
+
+def check_of(table: str, name: str) -> Check:
+    (found,) = [check for check in CHECKS if (check.table, check.name) == (table, name)]
+    return found
+
+
+def frames(finished: Finished, *tables: str, batch: str = "second") -> dict[str, pd.DataFrame]:
+    keys = {"rejected": [batch], "reports": [batch]}
+    return {
+        name: read_table(
+            TABLES[name], partition_path(finished.home / "tables", name, *keys.get(name, ["panel", batch]))
+        )
+        for name in tables
+    }
+
+
+def result(root: Path, table: str, name: str, tables: Mapping[str, pd.DataFrame]) -> dg.AssetCheckResult:
+    check = check_of(table, name)
+    return check.result(check.outcome(CheckContext(HomeResource(root=str(root)), PANEL_SECOND, tables)))
+
+
+def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked_at(
+    finished: Finished, tmp_path: Path
+) -> None:
+    shutil.copytree(finished.home, tmp_path / "home")
+    with SmallHome.opened(tmp_path / "home", expectations=True) as small:
+        found: Evaluations = {}
+        for job, partition in (("ingest", "second"), ("fit", PANEL_SECOND), ("expand", PANEL_SECOND)):
+            made = small.make(tables_of_job(job), partition)
+            new = evaluations(made)
+            assert set(new) == {(c.table, c.name) for c in CHECKS if c.table in tables_of_job(job)}
+            found |= new
+    assert {one.partition for one in found.values()} == {"second", "panel|second"}
+    assert [key for key, one in found.items() if not one.passed and one.severity is ERROR] == []
+    blocking = [key for key, one in found.items() if one.blocking]
+    assert blocking == [("lunguage_plus_plus", "conflict_free")]
+    resolved = found["lunguage_plus_plus", "conflict_free"]
+    assert "All guarantees hold" in str(resolved.metadata["report"].value)
+    of_suite = found["fitted_probabilities", "expectations"].metadata
+    assert of_suite["expectations"].value == 4
+    assert str(of_suite["file"].value).endswith("fitted_probabilities.yaml")
+    sentences = {one for one in frames(finished, "lunguage_plus_plus")["lunguage_plus_plus"]["sent"] if one}
+    shown = repr([one.metadata for one in found.values()])
+    assert sentences
+    assert not [sentence for sentence in sentences if sentence in shown]
+
+
+def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
+    small: SmallHome,
+) -> None:
+    own = small.home.root / "expectations" / "expansions.yaml"
+    own.parent.mkdir()
+    own.write_text("expectations:\n  - {type: expect_column_to_exist, column: p}\n")
+    path = partition_path(small.home.tables, "expansions", "panel", "second")
+    path.unlink()
+    found = evaluations(small.make(["pathway_matches", "expansions"], PANEL_SECOND))
+    failing = found["expansions", "expectations"]
+    assert (failing.passed, failing.severity) == (False, WARN)
+    assert "expansions.yaml" in str(failing.metadata["note"].value)
+    assert path.exists()
+
+
+def rejected(frame: pd.DataFrame) -> pd.DataFrame:
+    told = {
+        "file": "Lunguage.csv", "study_id": "", "column": "dx_status", "found": "planted words",
+        "expected": "positive or negative", "remedy": "Correct the status.", "reason": "dx-status",
+        "content": "planted words",
+    }  # fmt: skip
+    return TABLES["rejected"].frame([{**told, "line": line} for line in range(1, 40)])
+
+
+def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(finished: Finished) -> None:
+    tables = frames(finished, "rejected", "reports")
+    assert result(finished.home, "rejected", "intake_accepted", tables).passed
+    tables["rejected"] = rejected(tables["rejected"])
+    failing = result(finished.home, "rejected", "intake_accepted", tables)
+    assert (failing.passed, failing.severity) == (False, WARN)
+    assert "Correct the status." in repr(failing.metadata)
+    assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
+    assert "planted words" not in repr(failing.metadata)
+
+
+def test_p_of_a_batch_is_compared_with_earlier_batches(finished: Finished) -> None:
+    tables = frames(finished, "fitted_probabilities")
+    assert "note" not in result(finished.home, "fitted_probabilities", "p_drift", tables).metadata
+    fitted = tables["fitted_probabilities"]
+    many = pd.concat([fitted.assign(study_id=f"s{n}") for n in range(60)], ignore_index=True)
+    tables["fitted_probabilities"] = many.assign(p=0.95, p_high=np.nan)
+    failing = result(finished.home, "fitted_probabilities", "p_drift", tables)
+    assert (failing.passed, failing.severity) == (False, WARN)
+    assert failing.metadata["compared_with"].value == "first"
+    assert "remedy" in failing.metadata
+
+
+def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ranked() -> dg.AssetCheckEvaluation:
+        return evaluations(small.make(["reference_ranking"], "panel"))[
+            "reference_ranking", "equals_trueskill_package"
+        ]
+
+    assert ranked().passed
+    honest = explicit.rank_phrases
+
+    def moved(*given: Any) -> pd.DataFrame:
+        frame = honest(*given)
+        return frame.assign(mu=frame["mu"] + 1e-6)
+
+    monkeypatch.setattr(explicit, "rank_phrases", moved)
+    failing = ranked()
+    assert not failing.passed
+    assert failing.severity is ERROR
+    assert "remedy" in failing.metadata
+
+
+def test_about_a_dozen_checks_each_of_another_kind_and_one_of_them_blocking() -> None:
+    assert len({(check.table, check.name) for check in CHECKS}) == len(CHECKS) <= 15
+    assert [check.name for check in CHECKS if check.blocking] == ["conflict_free"]
+    assert {check.table for check in CHECKS} <= set(TABLES)
+    assert {check.table for check in CHECKS if check.name == "expectations"} == set(checks.WITH_SUITE)
