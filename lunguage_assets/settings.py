@@ -108,17 +108,6 @@ class ReleaseSettings(_Options):
 
     keep: int = Field(default=0, ge=0)
     folders: list[str] = []
-    small_cells: int = 5
-
-    @field_validator("small_cells")
-    @classmethod
-    def _hiding(cls, small_cells: int) -> int:
-        if small_cells != 1 and small_cells < 5:
-            raise ValueError(
-                f"found {small_cells}; expected 5 or more, because less "
-                "can be got back by subtraction, or 1 for exact counts"
-            )
-        return small_cells
 
 
 class CheckSettings(_Options):

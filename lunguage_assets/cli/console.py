@@ -21,7 +21,7 @@ from rich.table import Table as RichTable
 
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.progress import JudgeTotal, Meter, Progress, listening, spell
-from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.release.bundle.versions import current_version, report_of
 from lunguage_assets.tables import TABLES
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
     places = [
         ("Lunguage++", str(current / "restricted" / "Lunguage_plus_plus.csv")),
         ("labels of each study", str(current / "restricted" / "labels.csv")),
-        ("report, opens offline", str(current / "open" / "report.html")),
+        ("report, opens offline", str(report_of(current))),
         ("all files of the release", str(current)),
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),

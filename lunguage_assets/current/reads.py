@@ -38,7 +38,6 @@ OPTIONS: Mapping[str, tuple[str, frozenset[str]]] = {
         ),
     ),
     "merge settings": ("implicit", frozenset({"merge_threshold", "history", "mode"})),
-    "release settings": ("release", frozenset({"small_cells"})),
 }  # fmt: skip
 """Name -> group of settings, and the options of it that are read under this name."""
 

@@ -236,8 +236,8 @@ RECIPES: Mapping[str, Recipe] = {
                 optional=True,
             ),
         ),
-        ("release settings", "labels", "statements", "split"),
-        code="9",
+        ("labels", "statements", "split"),
+        code="10",
         by_query=True,
     ),
 }

@@ -84,13 +84,8 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
     return png(figure)
 
 
-def probability_heights(p: pd.Series) -> NDArray[np.int64]:
-    """How many values lie between `P_EDGES`."""
-    return np.histogram(p.to_numpy(dtype=np.float64), bins=P_EDGES)[0].astype(np.int64)
-
-
 def probability_bars(heights: NDArray[np.int64]) -> bytes:
-    """Distribution of p over tentative findings, from the heights of the bars (`probability_heights`)."""
+    """Distribution of p over tentative findings, from the heights of the bars between `P_EDGES`."""
     figure, axes = _figure(6.0, 3.2)
     axes.hist(P_EDGES[:-1] + 0.025, bins=P_EDGES, weights=heights, color=_BLUE, edgecolor="white")
     axes.set_xlabel("p that the finding is present")

@@ -19,41 +19,12 @@ from lunguage_assets.tables.columns import (
 from lunguage_assets.tables.schema import Column, Present, Table
 
 LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
-WITH_IMPLIED = "with_implied_"
-"""Prefix of the targets that count implied labels as present."""
-
-
-def _target(name: str, description: str) -> Column:
-    return integer(name, f"{description}; null when unmentioned or contradictory", nullable=True, maximum=1)
-
-
-def _policies(prefix: str, of_implied: str) -> tuple[Column, ...]:
-    return (
-        _target(f"{prefix}uncertain_as_one", f"Target: present or uncertain 1, denied 0{of_implied}"),
-        _target(f"{prefix}uncertain_as_zero", f"Target: present 1, denied or uncertain 0{of_implied}"),
-        _target(
-            f"{prefix}uncertain_ignored",
-            f"Target: present 1, denied 0, uncertain left out as null{of_implied}",
-        ),
-        probability(
-            f"{prefix}soft",
-            f"Target: p, whatever was claimed; null when unmentioned or contradictory, or when p has no "
-            f"ground (p_source none){of_implied}",
-            nullable=True,
-        ),
-    )
-
-
-_TARGETS = (
-    *_policies("", "; implied labels left out as null"),
-    *_policies(WITH_IMPLIED, "; implied labels count"),
-)
 
 LABELS = Table(
     "labels",
     "UNMENTIONED IS NOT ABSENT: a label that a report says nothing about has source `unmentioned` and null "
     "everywhere, never 0. One row per study and label: what the study says of it now (past findings do not "
-    "count), with targets for the usual training policies.",
+    "count).",
     (
         STUDY,
         ANY_SUBJECT,
@@ -70,7 +41,6 @@ LABELS = Table(
         flag("p_is_bound", "p follows from a pathway or from other labels: a bound, not an estimate"),
         code("status", "What is claimed of the label: dp, dn, tp, tn; the t's are uncertain; null when "
             "unmentioned", STATUSES, nullable=True),
-        *_TARGETS,
         flag("denied_at_place", "Denied only at a place: nothing is said of the rest of the chest"),
         flag("past", "The report names the finding as past; that alone does not make it mentioned"),
         text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),

@@ -286,9 +286,6 @@ ROWS = {
     "the mode": Row(
         setting("implicit", 'mode = "paper"'), below("merge settings changed", "merging"), (*EXPAND, *OUT)
     ),
-    "a setting of the release": Row(
-        setting("release", "small_cells = 10"), below("release settings changed", "release"), OUT
-    ),
     "options that change no result": Row(nothing_that_counts, {}, ()),
     "ratings of the anchors": Row(anchors, below("anchors changed", "fitting"), (*REFIT, *OUT)),
     "the blacklist": Row(blacklist, below("blacklist changed", "merging"), (*EXPAND, *OUT)),

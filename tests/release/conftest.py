@@ -42,12 +42,8 @@ def begun(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The second version of patients' reports, so that its README counts changed rows."""
-    folder = tmp_path_factory.mktemp("release") / "panel"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "report_sections", lambda _: [])
-        write_release(patients, folder, "first")
-    return write_release(patients, folder, **audits())
+    """A version of patients' reports with its report and analyses."""
+    return write_release(patients, tmp_path_factory.mktemp("release") / "panel", **audits())
 
 
 @pytest.fixture

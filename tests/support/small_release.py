@@ -35,7 +35,8 @@ from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, read_origin
-from lunguage_assets.release.report.paper_tables import PaperCounts, PaperTables
+from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
 from lunguage_assets.release.report.published_tables import PublishedTables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
@@ -161,13 +162,27 @@ def plant(delivery: Path) -> None:
         writer.writerows(rows)
 
 
+class InMemory:
+    """Frames by name, as the release reads stored tables."""
+
+    def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
+        self._connection = duckdb.connect()
+        for name, frame in tables.items():
+            table = TABLES_PER_BATCH[name]
+            self._connection.register(name, table.to_arrow(frame[table.names]))
+
+    def rows(self, name: str) -> str:
+        return name
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql).fetchall()
+
+
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
 ) -> PaperTables:
-    """The paper's tables of a corpus that is read at once."""
-    counts = PaperCounts()
-    counts.add(tables)
-    return counts.tables(statistics, published, tables["reports"]["subject_id"].nunique())
+    """The paper's tables of a corpus in memory."""
+    return counted_tables(InMemory(tables), statistics, published)
 
 
 def write_release(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:

@@ -33,9 +33,9 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
         calibration,
         label_outcomes,
         refitted_anchors,
+        write_calibration,
     )
     from lunguage_assets.release.outcomes.files import read_outcomes
-    from lunguage_assets.release.outcomes.pages import write_calibration
     from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels
 
     given = read_outcomes(outcomes, load_label_list())
@@ -46,9 +46,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
     table = calibration(found, Readers.of(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
-    written = write_calibration(
-        out, outcomes.name, (ranker, released.version), found, table, anchors, why_none
-    )
+    written = write_calibration(out, found, table, anchors)
     click.echo(
         f"{len(given)} outcomes: {len(found.cells)} with p, {found.unmentioned} unmentioned or "
         "contradictory, "
@@ -78,15 +76,14 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     """
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.comparing import compared
+    from lunguage_assets.release.outcomes.comparing import compared, write_comparison
     from lunguage_assets.release.outcomes.files import read_label_file
-    from lunguage_assets.release.outcomes.pages import write_comparison
     from lunguage_assets.release.outcomes.released_labels import released_labels
 
     given = read_label_file(others, load_label_list())
     released = released_labels(chosen.home, ranker)
     found = compared(released.labels, released.statements, given)
-    written = write_comparison(out, others.name, (ranker, released.version), given, found, released.labels)
+    written = write_comparison(out, found, given, released.labels)
     click.echo(
         f"{found.studies} studies in both; {found.only_theirs} only in {others.name}, {found.only_ours} only "
         f"in release {released.version}"

@@ -63,10 +63,10 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         metadata={"dagster/column_schema": column_schema(RELEASE)},
         code_version=RECIPES[STEP].code,
         deps=partitions.deps(STEP),
-        description="Lunguage++ over all batches as a numbered version (docs/reports.md): an open part with "
-        "rankings, pathways, aggregates and a report, and a restricted part with the rows. The same content "
-        "makes no new version. Of a study that came again, the newest delivery. Analyses of the ranker are "
-        "shown when they are there.",
+        description="Lunguage++ over all batches as a numbered version (docs/reports.md): a restricted part "
+        "with the rows, an open part with ranking and pathways, and the report. The same content makes no "
+        "new version. Of a study that came again, the newest delivery. Analyses of the ranker are shown when "
+        "they are there.",
     )
 
     @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP), config_schema=OPTIONS)
@@ -95,14 +95,16 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
                 "folder": dg.MetadataValue.path(str(folder)),
                 "version": written.version,
                 "is_new": written.is_new,
-                "report": dg.MetadataValue.path(str(written.folder / "open" / "report.html")),
+                "report": dg.MetadataValue.path(str(written.report)),
                 "versions_removed": ", ".join(written.removed) or "none",
                 "rows_out": summary["rows_out"],
                 "reports": summary["reports"],
                 "batches": ", ".join(summary["batches"]) or "none",
                 "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
                 "conflicts": counts(summary["conflicts"], "conflict"),
-                "probabilities": picture((written.folder / "open/figures/probabilities.png").read_bytes()),
+                "probabilities": picture(
+                    (written.report.parent / "figures" / "probabilities.png").read_bytes()
+                ),
                 "summary": dg.MetadataValue.json(summary),
             },
         )

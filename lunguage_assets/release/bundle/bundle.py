@@ -1,14 +1,13 @@
 """The release of a ranker: the newest delivery of every study over all its batches, as a version with an open
 and a restricted part.
 
-What is in a version is decided here; how versions lie beside each other is `versions.py`, what the open part
-may show `disclosure.py`, which rows there are `newest.py`.
+What is in a version, and in which part, is decided here; how versions lie beside each other is `versions.py`,
+which rows there are `newest.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,38 +16,36 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from lunguage_assets.errors import InvalidTable, MethodError
+from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
-from lunguage_assets.release.bundle.cards import croissant
-from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
-from lunguage_assets.release.bundle.newest import NewestStudies, quoted
+from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import notes
-from lunguage_assets.release.bundle.provenance import Origin, deciding, json_text, provenance
+from lunguage_assets.release.bundle.provenance import Origin, json_text, provenance
 from lunguage_assets.release.bundle.studies import read_split, studies_frame
-from lunguage_assets.release.bundle.totals import Totals
-from lunguage_assets.release.bundle.versions import content_digest, file_digest, writing
+from lunguage_assets.release.bundle.totals import totals_of
+from lunguage_assets.release.bundle.versions import report_of, writing
 from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
-from lunguage_assets.release.report.documents import write_paper_tables, writing_labels
-from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.release.report.documents import LabelFiles, write_paper_tables, writing_labels
+from lunguage_assets.release.report.paper_tables import paper_tables
 from lunguage_assets.release.report.published import published_frame, released_rows
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.report import figures_of, report_page, report_sections
 from lunguage_assets.release.report.report_figures import write_figures
-from lunguage_assets.tables import FITTED_PROBABILITIES, REFERENCE_RANKING, RELEASE
+from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.released import STUDIES
 
 SUMMARY = "restricted/summary.json"
-ROWS = "restricted/Lunguage_plus_plus.parquet"
 _PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected", "set_aside")
 """Tables that are written as they are stored."""
 
+_JUDGED = (*LabelFiles.TABLES, "fitted_probabilities")
 _LISTED = ("lunguage_plus_plus", "accounting", "reports", "set_aside")
 
 
@@ -109,6 +106,13 @@ class Written:
     def version(self) -> str:
         return self.folder.name
 
+    @property
+    def report(self) -> Path:
+        return report_of(self.folder)
+
+    def figure(self, name: str) -> Path:
+        return self.report.parent / "figures" / f"{name}.png"
+
 
 def write_bundle(
     release: Release,
@@ -117,8 +121,8 @@ def write_bundle(
     analyses: Mapping[str, pd.DataFrame],
     examples: pd.Series,
 ) -> Written:
-    """Write the release as a version below `folder`, unless one with this content is there, and let `LATEST`
-    name it.
+    """Write the release as a version below `folder`, unless one with the same files is there, and let
+    `LATEST` name it.
 
     Args:
         release: the newest deliveries over all batches.
@@ -130,46 +134,29 @@ def write_bundle(
     Raises:
         MethodError: the batches do not belong together.
         InvalidTable: a stored row breaks a rule, or the result a guarantee; no version is made.
-        ConfigurationError: a sealed version with this content has lost a file.
+        ConfigurationError: a sealed version with the same files has lost one.
     """
     release.require_one_ranking()
     REFERENCE_RANKING.require(release.ranking, "as it was read for the release")
     for name, frame in analyses.items():
         ANALYSES[name].require(frame, "as it was read for the release")
     with writing(folder) as versions, versions.staging() as staging:
-        totals = _write_restricted(release, origin, staging / "restricted")
-        statistics, patients = origin.dictionary.statistics(), release.studies.patients
-        counted = totals.paper.tables(statistics, load_published_tables(), patients)
-        write_paper_tables(counted, staging / "restricted")
-        material = _material(release, totals, counted, origin, analyses, examples)
+        _write_restricted(release, origin, staging / "restricted")
+        material = _material(release, origin, analyses, examples)
         replace_text(staging / SUMMARY, json_text(material.summary))
         _write_open(material, staging / "open")
-        content = _content(staging)
-        inputs = json_text(deciding(material.provenance)).encode("utf-8")
-        identity = content_digest(content | {"open/provenance.json": hashlib.sha256(inputs).hexdigest()})
-        version = versions.with_content(identity)
-        is_new = version is None
-        if version is None:
-            before, against = versions.current(), None
-            if before is not None:
-                changes = _row_changes(release.studies, before / ROWS, staging / ROWS)
-                against = {"version": before.name, "rows": changes}
-            replace_text(staging / SUMMARY, json_text(dict(material.summary) | {"against": against}))
-            del content[SUMMARY]
-            _write_documents(material, versions.next_name(), identity, against, staging, content)
-            version = versions.seal(staging, identity, content)
-        else:
-            sizes = {path: (staging / path).stat().st_size for path in content if path != SUMMARY}
-            versions.require_whole(version, sizes)
+        _write_counts(material, staging / material.part)
+        _write_documents(material, staging)
+        before = versions.versions()
+        version = versions.seal(staging)
         versions.make_current(version)
         removed = versions.retire(origin.settings.release.keep)
-    summary = json.loads((version / SUMMARY).read_text(encoding="utf-8"))
-    return Written(version, is_new, tuple(removed), summary)
+    return Written(version, version not in before, tuple(removed), material.summary)
 
 
-def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
+def _write_restricted(release: Release, origin: Origin, folder: Path) -> None:
     """Rows of single studies; what is written has passed its rules and guarantees."""
-    studies, totals, parts = release.studies, Totals(), read_split(origin.split)
+    studies, parts = release.studies, read_split(origin.split)
     studies.require_unique()
     with ExitStack() as stack:
         plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in _PLAIN}
@@ -177,10 +164,9 @@ def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
             for name, append in plain.items():  # a person mends what was rejected, in a spreadsheet
                 append(sheet_frame(tables[name]) if name == "rejected" else tables[name])
     with writing_labels(folder) as labels:
-        for tables in studies.parts("study", Totals.TABLES):
+        for tables in studies.parts("study", _JUDGED):
             refuse_broken_places(tables["fitted_probabilities"])
             refuse_broken_beliefs(tables["lunguage_plus_plus"])
-            totals.add(tables)
             labels.add(tables)
     with (
         growing_csv(folder / "Lunguage_plus_plus.csv") as csv,
@@ -201,7 +187,6 @@ def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
             studies_parquet(listed)
             names = zip(listed["subject_id"], listed["study_id"], strict=True)
             records.writelines(f"{subject}/{study}\n" for subject, study in names)
-    return totals
 
 
 def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
@@ -217,35 +202,29 @@ def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
 
 def _material(
     release: Release,
-    totals: Totals,
-    counted: PaperTables,
     origin: Origin,
     analyses: Mapping[str, pd.DataFrame],
     examples: pd.Series,
 ) -> Material:
-    disclosure = Disclosure(1 if origin.is_synthetic else origin.settings.release.small_cells)
-    shown, stale = shown_analyses(analyses, release.ranking, disclosure)
+    shown, stale = shown_analyses(analyses, release.ranking)
     files = {name: flat(frame).to_csv(index=False, lineterminator="\n") for name, frame in shown.items()}
     hashes = {name: hashlib.sha256(file.encode("utf-8")).hexdigest() for name, file in files.items()}
+    totals = totals_of(release)
     return Material(
         ranker=release.ranker,
-        summary=totals.summary(release),
+        summary=totals.summary,
         totals=totals,
-        counted=disclosure.tables(counted),
-        points=FITTED_PROBABILITIES.frame()
-        if disclosure.withholds
-        else _points(release.studies, totals.placed),
-        all_mu=np.empty(0) if disclosure.withholds else _places(release.studies),
+        counted=paper_tables(release.studies, origin.dictionary.statistics(), load_published_tables()),
+        points=_points(release.studies, totals.placed),
+        all_mu=_places(release.studies),
         ranking=release.ranking,
-        shown_ranking=disclosure.phrases(release.ranking, examples),
         examples=examples,
         analyses=shown,
         stale_analyses=stale,
         origin=origin,
         provenance=provenance(
-            origin, release.ranker, release.ranking, release.batches, hashes, sorted(totals.encoders)
+            origin, release.ranker, release.ranking, release.batches, hashes, totals.encoders
         ),
-        disclosure=disclosure,
     )
 
 
@@ -270,74 +249,37 @@ def _places(studies: NewestStudies) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _write_open(material: Material, folder: Path) -> None:
-    """Rankings, knowledge, aggregates: no row of any report."""
-    write_csv(flat(material.shown_ranking), folder / "ranking.csv")
-    write_csv(material.scale, folder / "phrase_scale.csv")
+    """Ranking, scale and knowledge: nothing that counts reports, and of patients' no phrase that is longer
+    than a hedge, because it may be a sentence.
+    """
+    for name, frame in (("ranking", material.ranking), ("phrase_scale", material.scale)):
+        shown = (
+            frame if material.origin.is_synthetic else frame.assign(phrase=frame["phrase"].map(shown_phrase))
+        )
+        write_csv(flat(shown), folder / f"{name}.csv")
     for name, file in (("pathways", material.origin.pathways), ("blacklist", material.origin.blacklist)):
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
-    told = material.disclosure
-    rounded = f"Counts are rounded to multiples of {told.threshold}." if told.withholds else ""
-    write_paper_tables(material.counted, folder, rounded)
+
+
+def _write_counts(material: Material, folder: Path) -> None:
+    """The paper's tables, the analyses, and the report with its figures."""
+    write_paper_tables(material.counted, folder)
     for name, frame in material.analyses.items():
         write_csv(flat(frame), folder / f"{name}.csv")
-
-
-def _content(staging: Path) -> dict[str, str]:
-    """SHA-256 of everything that makes the identity of a version: its data, and not what is written about
-    them.
-    """
-    files = (path for path in staging.rglob("*") if path.is_file() and path.suffix != ".md")
-    return {path.relative_to(staging).as_posix(): file_digest(path) for path in files}
-
-
-def _row_changes(studies: NewestStudies, before: Path, after: Path) -> dict[str, int] | None:
-    """Rows that were added, removed and changed between two released Parquets, by finding id; None when the
-    older one is gone.
-
-    A row that another batch delivered again without a difference has not changed. Columns that only one of
-    the files has are not compared. The easy version, a table of changed rows with the reason of each, cannot
-    know the reason when several inputs changed at once. Which inputs differ says `diff` of two
-    `provenance.json`.
-    """
-    if not before.exists():
-        return None
-    old, new = (pq.read_schema(path) for path in (before, after))
-    compared = ", ".join(
-        f'"{name}"'
-        for name in RELEASE.names
-        if name != "report_batch" and name in old.names and old.field(name).type == new.field(name).type
-    )
-    (counts,) = studies.query(
-        "SELECT count(*) FILTER (before IS NULL), count(*) FILTER (after IS NULL), "
-        "count(*) FILTER (before <> after) FROM "
-        f"(SELECT finding_id, hash({compared}) AS before FROM read_parquet({quoted(before)})) FULL JOIN "
-        f"(SELECT finding_id, hash({compared}) AS after FROM read_parquet({quoted(after)})) "
-        "USING (finding_id)"
-    )
-    return dict(zip(("added", "removed", "changed"), counts, strict=True))
-
-
-def _write_documents(
-    material: Material,
-    name: str,
-    identity: str,
-    against: Mapping[str, Any] | None,
-    staging: Path,
-    digests: Mapping[str, str],
-) -> None:
-    """What is written about the content: report, dictionary, provenance with costs, README, what each part
-    may be used for, and the form in which collections of data sets want it.
-    """
     sections = report_sections(material)
-    write_figures(figures_of(sections), staging / "open" / "figures")
+    write_figures(figures_of(sections), folder / "figures")
+    replace_text(folder / "report.html", report_page(material, sections))
+
+
+def _write_documents(material: Material, staging: Path) -> None:
+    """Provenance with costs, the dictionary of the files that are there, README, licence, and what each part
+    may be used for.
+    """
     present = {part: {path.name for path in (staging / part).iterdir()} for part in ("open", "restricted")}
-    software = " ".join(material.provenance["software"][key] for key in ("name", "version"))
     texts = {
-        "open/report.html": report_page(material, sections, name),
         "open/provenance.json": json_text(material.provenance),
         "open/data_dictionary.md": bundle_dictionary(present["open"], present["restricted"]),
-        "croissant.json": croissant(material.origin, name, software, digests),
-        **notes(f"{name} ({identity[:8]})", against, material),
+        **notes(material),
     }
     for path, text in texts.items():
         replace_text(staging / path, text)

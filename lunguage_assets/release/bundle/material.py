@@ -1,6 +1,4 @@
-"""What the open part of a release tells from: tables, analyses and origin, in the form in which they may be
-shown.
-"""
+"""What the report and the tables of a release tell from: counts, analyses and origin."""
 
 from __future__ import annotations
 
@@ -17,7 +15,6 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts.expert_views import FEWEST, OCCUPATION
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
@@ -49,12 +46,11 @@ ANALYSES = {
 
 @dataclass(frozen=True, repr=False)
 class Material:
-    """Everything that report and open tables are made from.
+    """Everything that the report and the tables of counts are made from.
 
-    `totals` and `summary` are exact; `counted` the paper's tables as they may be shown; `points` the fitted
-    findings that are drawn one by one and `all_mu` the places of all of them, of patients none; `ranking`
-    exact, `shown_ranking` with phrases as they may be shown; `examples` how often each phrase was
-    extracted, exact; `analyses` those of `ANALYSES` that belong to this ranking.
+    `counted` are the paper's tables; `points` the fitted findings that are drawn one by one and `all_mu` the
+    places of all of them; `examples` how often each phrase was extracted; `analyses` those of `ANALYSES` that
+    belong to this ranking.
     """
 
     ranker: str
@@ -64,13 +60,11 @@ class Material:
     points: pd.DataFrame
     all_mu: NDArray[np.float64]
     ranking: pd.DataFrame
-    shown_ranking: pd.DataFrame
     examples: pd.Series
     analyses: Mapping[str, pd.DataFrame]
     stale_analyses: bool
     origin: Origin
     provenance: Mapping[str, Any]
-    disclosure: Disclosure
 
     @property
     def dictionary(self) -> PathwayDictionary:
@@ -83,11 +77,15 @@ class Material:
     @cached_property
     def scale(self) -> pd.DataFrame:
         """The `PHRASE_SCALE` frame of this ranking; empty where the anchors give no line on it."""
-        shown = self.shown_ranking["phrase"].tolist()
         try:
-            return phrase_scale(self.ranking, self.origin.anchors, published_scales(), shown)
+            return phrase_scale(self.ranking, self.origin.anchors, published_scales())
         except MethodError:
             return PHRASE_SCALE.frame()
+
+    @property
+    def part(self) -> str:
+        """Where counts of reports may stand: in the open part of invented reports only."""
+        return "open" if self.origin.is_synthetic else "restricted"
 
     @property
     def has_own_ruler(self) -> bool:
@@ -95,9 +93,9 @@ class Material:
 
 
 def shown_analyses(
-    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame, disclosure: Disclosure
+    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], bool]:
-    """The analyses as they may be shown, and whether they were left out because they belong to another
+    """The analyses that are shown, and whether they were left out because they belong to another
     ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
@@ -106,7 +104,7 @@ def shown_analyses(
     named = [frame["ranking_version"] for frame in analyses.values() if "ranking_version" in frame.columns]
     if set().union(*named) - set(ranking["ranking_version"]):
         return {}, True
-    shown = disclosure.analyses(analyses)
+    shown = dict(analyses)
     if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
         shown[EXPERT_AGREEMENT.name] = experts[
             (experts["first"] == "")

@@ -138,10 +138,6 @@ class NewestStudies:
         again = "SELECT count(*) - count(DISTINCT study_id) FROM deliveries WHERE study_id <> ''"
         return int(self.query(again)[0][0])
 
-    @property
-    def patients(self) -> int:
-        return int(self.query(f"SELECT count(DISTINCT subject_id) FROM {self.rows('reports')}")[0][0])
-
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
         """Tables of some studies after those of others, with the column `report_batch`; at least one part.
 

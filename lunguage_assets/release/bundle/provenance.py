@@ -140,7 +140,7 @@ def provenance(
     members = [str(key) for key in ranking["judges"].iloc[0]]
     first = ranking.iloc[0]
     return {
-        "bundle": 2,
+        "bundle": 3,
         "software": {
             "name": DISTRIBUTION,
             "version": metadata.version(DISTRIBUTION),
@@ -205,11 +205,6 @@ def json_text(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
-def deciding(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Provenance without what is no input: costs are no part of a version's identity."""
-    return {name: value for name, value in values.items() if name != "costs"}
-
-
 def packages() -> dict[str, str]:
     """Versions of the packages that this one requires without extras."""
     required = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
@@ -254,9 +249,8 @@ def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """The options that decide rows or what is shown."""
-    dumped = settings.model_dump(mode="json", include={"corpus", "explicit", "implicit", "release"})
-    dumped["release"] = {"small_cells": settings.release.small_cells}
+    """The options that decide rows."""
+    dumped = settings.model_dump(mode="json", include={"corpus", "explicit", "implicit"})
     for group, name in _NOT_DECIDING:
         del dumped[group][name]
     return dumped

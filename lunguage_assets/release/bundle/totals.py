@@ -1,18 +1,17 @@
-"""The numbers of a release, added up over parts of its studies: what came in, what was judged, what was
-generated, what was resolved.
-"""
+"""The numbers of a release: what came in, what was judged, what was generated, what was resolved."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from lunguage_assets.pictures.plots import probability_heights
-from lunguage_assets.release.bundle.newest import NewestStudies, Tables
-from lunguage_assets.release.report.paper_tables import PaperCounts
+from lunguage_assets.pictures.plots import P_EDGES
+from lunguage_assets.release.report.paper_tables import counted
 from lunguage_assets.tables import ACCOUNTING
 
 if TYPE_CHECKING:
@@ -21,102 +20,74 @@ if TYPE_CHECKING:
 _ACCOUNTS = tuple(column.name for column in ACCOUNTING.columns if column.type == "int")
 
 
+@dataclass(frozen=True)
 class Totals:
-    """Counts of all parts that were added. Of every tentative finding only p is kept, eight bytes."""
+    """What the report shows of the whole: conflicts by type and source, encoders that the rows name,
+    tentative findings, those with a place, bars of p between `P_EDGES`; and `summary`, ready for JSON.
+    """
 
-    TABLES = (
-        "reports",
-        "pathway_matches",
-        "lunguage_plus_plus",
-        "resolution_log",
-        "conflicts",
-        "accounting",
-        "fitted_probabilities",
+    conflicts: Counter[tuple[str, str]]
+    encoders: list[str]
+    tentative: int
+    placed: int
+    p_heights: NDArray[np.int64]
+    summary: dict[str, Any]
+
+
+def totals_of(release: Release) -> Totals:
+    """Count a release; the same release gives the same numbers."""
+    studies, ranking = release.studies, release.ranking
+
+    def counts(columns: str, table: str) -> Counter[Any]:
+        found = counted(studies, f"SELECT {columns}, count(*) FROM {{{table}}} GROUP BY ALL ORDER BY ALL")
+        return Counter({tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found})
+
+    conflicts = counts("conflict_type, source", "conflicts")
+    sources, p_sources = counts("source", "lunguage_plus_plus"), counts("p_source", "fitted_probabilities")
+    reasons = counts("reason, generated", "pathway_matches")
+    aside = "SELECT rule, count(DISTINCT study_id) FROM {set_aside} GROUP BY rule ORDER BY rule"
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT" for name in _ACCOUNTS)
+    ((accounted, balanced, *accounts),) = counted(
+        studies, f"SELECT count(*), count(*) FILTER (balanced), {sums} FROM {{accounting}}"
     )
-
-    def __init__(self) -> None:
-        self.paper = PaperCounts()
-        self.sources: Counter[str] = Counter()
-        self.conflicts: Counter[tuple[str, str]] = Counter()
-        self.encoders: set[str] = set()
-        self.placed = 0
-        self.p_heights = probability_heights(pd.Series([], dtype="float64"))
-        self._accounts: Counter[str] = Counter()
-        self._reasons: Counter[tuple[str, bool]] = Counter()
-        self._p_sources: Counter[str] = Counter()
-        self._modes: set[str] = set()
-        self._fits: set[str] = set()
-        self._p: list[pd.Series] = []
-        self._balanced = self._accounted = 0
-
-    def add(self, tables: Tables) -> None:
-        """Add some studies, whole ones, with all their rows in the tables named in `TABLES`."""
-        self.paper.add(tables)
-        rows, fitted, accounts = (
-            tables[name] for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
-        )
-        matches, conflicts = tables["pathway_matches"], tables["conflicts"]
-        self.sources.update(rows["source"].tolist())
-        self.conflicts.update(zip(conflicts["conflict_type"], conflicts["source"], strict=True))
-        self.encoders |= set(rows["encoder"])
-        self.placed += int(fitted["mu"].notna().sum())
-        self.p_heights = self.p_heights + probability_heights(fitted["p"])
-        self._accounts.update({name: int(accounts[name].sum()) for name in _ACCOUNTS})
-        self._reasons.update(zip(matches["reason"], matches["generated"], strict=True))
-        self._p_sources.update(fitted["p_source"].tolist())
-        self._modes |= set(rows["mode"])
-        self._fits |= set(fitted["fit"])
-        self._p.append(fitted.loc[fitted["p_source"] == "fitted", "p"])
-        self._balanced += int(accounts["balanced"].sum())
-        self._accounted += len(accounts)
-
-    @property
-    def tentative(self) -> int:
-        return self._p_sources.total()
-
-    @staticmethod
-    def _set_aside(studies: NewestStudies) -> list[tuple[Any, ...]]:
-        """Rules that studies broke, which were set aside for it, and the number of these studies."""
-        return studies.query(
-            "SELECT rule, count(DISTINCT study_id) "
-            f"FROM {studies.rows('set_aside')} GROUP BY rule ORDER BY rule"
-        )
-
-    def summary(self, release: Release) -> dict[str, Any]:
-        """Counts and distributions, ready for JSON; the same release gives the same bytes."""
-        ranking = release.ranking
-        return {
-            "ranker": release.ranker,
-            "judges": list(ranking["judges"].iloc[0]),
-            "ruler": str(ranking["ruler"].iloc[0]),
-            "ruler_reason": str(ranking["ruler_reason"].iloc[0]),
-            "ranking_version": str(ranking["ranking_version"].iloc[0]),
-            "mode": ", ".join(sorted(self._modes)),
-            "fit": ", ".join(sorted(self._fits)),
-            "batches": list(release.batches),
-            "batches_not_included": list(release.missing_batches),
-            "studies_superseded": release.studies.superseded,
-            "reports": self.paper.studies,
-            "findings": self._accounts["rows_in"],
-            "tentative_pairs": self.tentative,
-            "matches": int(ranking["n_matches"].sum()) // 2,
-            "phrases_ranked": len(ranking),
-            "p": distribution(pd.concat(self._p, ignore_index=True)),
-            "p_source": dict(sorted(self._p_sources.items())),
-            "expanded": self._reasons["matched", False],
-            "expanded_generated": self._reasons["matched", True],
-            "match_reasons": {
-                reason: count for (reason, generated), count in sorted(self._reasons.items()) if not generated
-            },
-            "conflicts": dict(
-                sorted((f"{kind} ({source})", count) for (kind, source), count in self.conflicts.items())
-            ),
-            "rows": {name: self._accounts[name] for name in _ACCOUNTS},
-            "studies_set_aside": dict(self._set_aside(release.studies)),
-            "studies_balanced": self._balanced,
-            "studies_accounted": self._accounted,
-            "rows_out": self.sources.total(),
-        }
+    ((placed,),) = counted(studies, "SELECT count(mu) FROM {fitted_probabilities}")
+    ((reports,),) = counted(studies, "SELECT count(*) FROM {reports}")
+    fitted = studies.values(
+        f"SELECT p, p_source = 'fitted' AS own FROM {studies.rows('fitted_probabilities')} ORDER BY p"
+    )
+    rows = dict(zip(_ACCOUNTS, accounts, strict=True))
+    p = fitted["p"].astype(np.float64)
+    summary = {
+        "ranker": release.ranker,
+        "judges": list(ranking["judges"].iloc[0]),
+        "ruler": str(ranking["ruler"].iloc[0]),
+        "ruler_reason": str(ranking["ruler_reason"].iloc[0]),
+        "ranking_version": str(ranking["ranking_version"].iloc[0]),
+        "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
+        "fit": ", ".join(counts("fit", "fitted_probabilities")),
+        "batches": list(release.batches),
+        "batches_not_included": list(release.missing_batches),
+        "studies_superseded": studies.superseded,
+        "reports": reports,
+        "findings": rows["rows_in"],
+        "tentative_pairs": p_sources.total(),
+        "matches": int(ranking["n_matches"].sum()) // 2,
+        "phrases_ranked": len(ranking),
+        "p": distribution(pd.Series(p[fitted["own"].astype(bool)])),
+        "p_source": dict(p_sources),
+        "expanded": reasons["matched", False],
+        "expanded_generated": reasons["matched", True],
+        "match_reasons": {reason: n for (reason, generated), n in reasons.items() if not generated},
+        "conflicts": dict(sorted((f"{kind} ({source})", n) for (kind, source), n in conflicts.items())),
+        "rows": rows,
+        "studies_set_aside": dict(counted(studies, aside)),
+        "studies_balanced": balanced,
+        "studies_accounted": accounted,
+        "rows_out": sources.total(),
+    }
+    encoders = list(counts("encoder", "lunguage_plus_plus"))
+    heights = np.histogram(p, bins=P_EDGES)[0].astype(np.int64)
+    return Totals(conflicts, encoders, p_sources.total(), placed, heights, summary)
 
 
 def distribution(values: pd.Series) -> dict[str, float | int]:

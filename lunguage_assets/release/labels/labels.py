@@ -38,9 +38,9 @@ from lunguage_assets.implicit.statements.label_file import (
     is_borderline,
 )
 from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
-from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
+from lunguage_assets.implicit.statements.qualifiers import qualifying
 from lunguage_assets.release.labels.claims import Claim, Said
-from lunguage_assets.tables.labels import LABELS, WITH_IMPLIED
+from lunguage_assets.tables.labels import LABELS
 
 _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}
@@ -309,7 +309,6 @@ def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) ->
             "label": listed.names * len(studies),
             "chexpert": [label.chexpert for label in listed.labels] * len(studies),
             **columns,
-            **_targets(pd.DataFrame(columns, dtype=object)),
         }
     )
 
@@ -323,21 +322,3 @@ def _told(about: Said) -> tuple[Any, ...]:
     source = "denied" if not claim.present else "stated" if claim.stated else "implied"
     belief = claim.p_source, claim.status, claim.finding_id, claim.p, claim.p_low, claim.p_high
     return source, *belief, claim.is_bound, about.denied_at_place(claim), about.past
-
-
-def _targets(told: pd.DataFrame) -> dict[str, Any]:
-    """What a classifier is trained on, by policy, without the implied labels and with them."""
-    certain = told["status"].map({"dp": 1, "tp": 1, "tn": 0, "dn": 0}).astype("Int64")
-    is_doubtful, is_implied = told["status"].isin(["tp", "tn"]), told["source"] == "implied"
-    is_hedged = is_doubtful & (
-        told["p_source"] != QUALIFIER
-    )  # nobody calls a large effusion that is denied 1
-    policies: dict[str, pd.Series] = {
-        "uncertain_as_one": certain.mask(is_hedged, 1),
-        "uncertain_as_zero": certain.mask(is_doubtful, 0),
-        "uncertain_ignored": certain.mask(is_doubtful),
-        "soft": told["p"].astype("float64").mask(told["p_source"] == "none"),
-    }
-    return {name: values.mask(is_implied) for name, values in policies.items()} | {
-        f"{WITH_IMPLIED}{name}": values for name, values in policies.items()
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import ratings_of, reader_means
 from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.files import replace_file, write_csv
+from lunguage_assets.pictures.plots import reliability_diagram
 from lunguage_assets.release.outcomes.measures import (
     Floats,
     bins,
@@ -29,6 +32,7 @@ from lunguage_assets.release.outcomes.measures import (
 )
 from lunguage_assets.tables import CALIBRATION
 
+ANCHORS = "anchor_ratings.csv"
 LEAST_FOR_ANCHORS = 50
 """Hedged cells with an outcome below which no anchors are refitted."""
 
@@ -190,6 +194,30 @@ def as_ratings(anchors: Sequence[Anchor]) -> pd.DataFrame:
         for sentence, rating in enumerate((anchor.probability - error, anchor.probability + error), start=1):
             rows.append(("outcomes", anchor.phrase, sentence, round(100.0 * rating, 6)))
     return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "rating"])
+
+
+def write_calibration(
+    folder: Path, found: LabelOutcomes, table: pd.DataFrame, anchors: Sequence[Anchor]
+) -> list[Path]:
+    """Write `calibration.csv`, `reliability.csv`, `reliability.png`, and anchors where some were refitted.
+
+    Args:
+        folder: is made.
+        found: labels with an outcome.
+        table: CALIBRATION of them.
+        anchors: refitted ones, or none.
+    """
+    points = reliability(found.cells)
+    tables = {"calibration.csv": table, "reliability.csv": points}
+    if anchors:
+        tables[ANCHORS] = as_ratings(anchors)
+    else:
+        (folder / ANCHORS).unlink(missing_ok=True)
+    for name, frame in tables.items():
+        write_csv(frame, folder / name)
+    picture = reliability_diagram(points, f"{len(found.cells)} labels with an outcome")
+    replace_file(folder / "reliability.png", lambda stream: stream.write(picture))
+    return [folder / name for name in (*tables, "reliability.png")]
 
 
 def _values(cells: pd.DataFrame, name: str) -> Floats:

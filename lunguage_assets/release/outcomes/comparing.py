@@ -7,11 +7,14 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.files import replace_file, write_csv
+from lunguage_assets.pictures.plots import p_by_answer
 from lunguage_assets.release.outcomes.files import ANSWERS, OtherLabels
 from lunguage_assets.release.outcomes.measures import Floats, auroc, brier
 from lunguage_assets.tables.labels import LABEL_SOURCES
@@ -56,6 +59,20 @@ def compared(labels: pd.DataFrame, statements: pd.DataFrame, others: OtherLabels
         len(theirs - both),
         len(ours - both),
     )
+
+
+def write_comparison(
+    folder: Path, found: Comparison, others: OtherLabels, labels: pd.DataFrame
+) -> list[Path]:
+    """Write `crossed.csv`, `agreement.csv`, `p_against_positives.csv` and `p_by_answer.png`."""
+    tables = {"crossed": found.crossed, "agreement": found.agreement, "p_against_positives": found.ranked}
+    for name, frame in tables.items():
+        write_csv(frame, folder / f"{name}.csv")
+    met = others.cells.merge(labels[["study_id", "label", "p"]], on=["study_id", "label"])
+    met = met[met["p"].notna()]
+    picture = p_by_answer({said: met.loc[met["said"] == said, "p"].to_numpy(float) for said in ANSWERS})
+    replace_file(folder / "p_by_answer.png", lambda stream: stream.write(picture))
+    return [folder / name for name in (*(f"{name}.csv" for name in tables), "p_by_answer.png")]
 
 
 def _crossed(label: str, rows: pd.DataFrame) -> list[dict[str, Any]]:

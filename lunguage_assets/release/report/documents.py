@@ -73,16 +73,15 @@ class LabelFiles:
         return template.render(studies=self._studies, labels=len(used), counts=markdown_table(counts))
 
 
-def write_paper_tables(tables: PaperTables, folder: Path, note: str = "") -> None:
+def write_paper_tables(tables: PaperTables, folder: Path) -> None:
     """`table_certainty.csv`, `table_fit.csv`, `table_expansion.csv`, `table_conflicts.csv`,
-    `table_figures.csv`, and all of them, after a note, in `TABLES.md`.
+    `table_figures.csv`, and all of them in `TABLES.md`.
     """
     frames = vars(tables)
     for name, frame in frames.items():
         write_csv(frame, folder / f"table_{name}.csv")
     page = page_template("release", "TABLES.md.j2").render(
         is_published=bool(tables.conflicts["published"].notna().any()),
-        note=note,
         certainty=CERTAINTY_TABLE,
         fit=FIT_TABLE,
         expansion=EXPANSION_TABLE,

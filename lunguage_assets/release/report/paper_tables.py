@@ -1,34 +1,109 @@
-"""The paper's tables for any corpus, as tidy frames, CSV and Markdown (implicit.md sections 5 and 7).
+"""The paper's tables for any corpus, as tidy frames (implicit.md sections 5, 7, explicit.md sections 5, 6).
 
-Everything is counted from the stored tables; nothing is computed again. Each count says in its name what it
-counts, because the paper's own differ among themselves.
+Everything is counted from the stored tables by SQL; nothing is computed again. Each count says in its name
+what it counts, because the paper's own differ among themselves.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import pandas as pd
 
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
-from lunguage_assets.implicit.rows import column_values
-from lunguage_assets.release.report.published_tables import PublishedTables
-from lunguage_assets.release.report.stated_counts import FitFigures, StatedCounts, percent
+from lunguage_assets.release.report.published_tables import PublishedFit, PublishedTables
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 from lunguage_assets.tables.paper import (
     ALL_DIAGNOSES,
+    ALL_FINDINGS,
+    CERTAINTY_TABLE,
     CONFLICT_TABLE,
     CORPUS_FIGURES,
     EXPANSION_TABLE,
+    FIT_MEASURES,
+    FIT_TABLE,
 )
 
 _STRUCTURE = ("variants", "pathways", "depth", "width")
 _OF_ALL = {"variants": "variants", "pathways": "pathways", "depth": "highest depth", "width": "highest width"}
-_USE = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
-_FATE = ("conflicts", "suppressed", "merged", "removed")
-_ACCOUNTS = ("rows_in", "originals_out", "rows_out")
+_STATUSES = {
+    "dp": "definitive_positive",
+    "tp": "tentative_positive",
+    "tn": "tentative_negative",
+    "dn": "definitive_negative",
+}
+
+_GONE = "stage = 'resolve' AND event IN ('merged', 'removed', 'discarded')"
+"""Events of RESOLUTION_LOG in which resolution takes a row away."""
+
+_STATED = """
+    SELECT diagnosis, status, count(*), count(*) FILTER (tentative AND nothing),
+        list(p) FILTER (tentative AND NOT nothing)
+    FROM (
+        SELECT diagnosis, status, p, status IN ('tp', 'tn') AS tentative,
+            coalesce(p_source, 'none') = 'none' AS nothing
+        FROM (
+            SELECT finding_id, status, source, currency FROM {lunguage_plus_plus}
+            UNION ALL SELECT finding_id, status, source, currency FROM {resolution_log}
+            WHERE event IN ('merged', 'removed')
+        )
+        JOIN (SELECT finding_id, diagnosis FROM {pathway_matches}) USING (finding_id)
+        LEFT JOIN (SELECT finding_id, p, p_source FROM {fitted_probabilities}) USING (finding_id)
+        WHERE source = 'original' AND currency = 'current dx'
+    )
+    GROUP BY diagnosis, status
+"""
+"""Stated current findings, those that were merged or removed too."""
+
+_MATCHES = "SELECT finding_id AS own FROM {pathway_matches} WHERE "
+_USE = {
+    "stated": f"{_MATCHES} NOT generated",
+    "expanded": f"{_MATCHES} reason = 'matched' AND NOT generated",
+    "expanded_generated": f"{_MATCHES} reason = 'matched' AND generated",
+    "generated": "SELECT split_part(finding_id, '/', 1) AS own FROM {pathway_matches} WHERE generated",
+    "already_stated": "SELECT regexp_replace(finding_id, '/[^/]*$', '') AS own FROM {resolution_log} "
+    "WHERE event = 'already stated'",
+    "added": "SELECT split_part(finding_id, '/', 1) AS own FROM {lunguage_plus_plus} "
+    "WHERE source = 'expansion'",
+}
+"""Findings whose diagnosis is counted. A generated row counts for the stated diagnosis below which it was
+generated, at any depth; one that the report already states, for its immediate parent. Both are read from its
+id, which goes on from its parent's.
+"""
+
+_CONFLICTS = (
+    "SELECT conflict_type, source, count(*), count(*) FILTER (suppressed) FROM {conflicts} GROUP BY ALL"
+)
+_LOST = f"""
+    SELECT conflict_type, source, count(*) FILTER (event = 'merged'), count(*) FILTER (event <> 'merged')
+    FROM (
+        SELECT DISTINCT conflict_type, source, finding_id, event
+        FROM (SELECT conflict_type, source, unnest(finding_ids) AS finding_id FROM {{conflicts}})
+        JOIN (SELECT finding_id, conflict_type, event FROM {{resolution_log}} WHERE {_GONE})
+        USING (finding_id, conflict_type)
+    ) GROUP BY ALL
+"""
+"""A row that takes part in conflicts of one type with rows of both kinds is counted in both."""
+
+_SIZES = f"""
+    SELECT (SELECT count(*) FROM {{reports}}), (SELECT count(DISTINCT subject_id) FROM {{reports}}),
+        coalesce(sum(rows_in), 0)::BIGINT, coalesce(sum(originals_out), 0)::BIGINT,
+        coalesce(sum(rows_out), 0)::BIGINT, (SELECT count(*) FROM {{resolution_log}} WHERE {_GONE})
+    FROM {{accounting}}
+"""
+
+
+class Stored(Protocol):
+    """Stored tables of whole studies (`NewestStudies`)."""
+
+    def rows(self, name: str) -> str:
+        """SQL for the rows of a table."""
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
 
 
 @dataclass(frozen=True)
@@ -42,194 +117,162 @@ class PaperTables:
     figures: pd.DataFrame
 
 
-class PaperCounts:
-    """What the tables count, added up over parts of the studies. Of a tentative finding only p is kept."""
+def paper_tables(
+    stored: Stored, statistics: Sequence[DiagnosisStatistics], published: PublishedTables
+) -> PaperTables:
+    """All tables.
 
-    def __init__(self) -> None:
-        self.studies = 0
-        self._stated, self._fits = StatedCounts(), FitFigures()
-        self._pathways: dict[str, Counter[str]] = {name: Counter() for name in _USE}
-        self._conflicts: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in _FATE}
-        self._totals: Counter[str] = Counter()
-
-    def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
-        """Add some studies, whole ones.
-
-        Args:
-            tables: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts`,
-                `accounting` and `fitted_probabilities`, by name.
-        """
-        rows, matches, log, accounts = (
-            tables[name] for name in ("lunguage_plus_plus", "pathway_matches", "resolution_log", "accounting")
-        )
-        diagnosis = dict(zip(matches["finding_id"].tolist(), matches["diagnosis"].tolist(), strict=True))
-        self.studies += len(tables["reports"])
-        self._stated.add(tables, diagnosis)
-        self._fits.add(tables["fitted_probabilities"])
-        self._add_pathways(rows, matches, log, diagnosis)
-        self._add_conflicts(tables["conflicts"], log)
-        self._totals.update({name: int(accounts[name].sum()) for name in _ACCOUNTS})
-        self._totals["taken_away"] += int(_gone(log).sum())
-
-    def _add_pathways(
-        self, rows: pd.DataFrame, matches: pd.DataFrame, log: pd.DataFrame, diagnosis: Mapping[str, str]
-    ) -> None:
-        """A generated row counts for the stated diagnosis that it was generated below, at any depth; one that
-        the report already states, for its immediate parent. Both are read from its id, which goes on from its
-        parent's.
-        """
-        use = self._pathways
-        columns = ("finding_id", "diagnosis", "reason", "generated")
-        for own, name, reason, generated in zip(*(column_values(matches, c) for c in columns), strict=True):
-            if generated:
-                use["generated"][diagnosis[_root(own)]] += 1
-            else:
-                use["stated"][name] += 1
-            if reason == "matched":
-                use["expanded_generated" if generated else "expanded"][name] += 1
-        already = log.loc[log["event"] == "already stated", "finding_id"]
-        use["already_stated"].update(diagnosis[_parent(own)] for own in already)
-        added = rows.loc[rows["source"] == "expansion", "finding_id"]
-        use["added"].update(diagnosis[_root(own)] for own in added)
-
-    def _add_conflicts(self, conflicts: pd.DataFrame, log: pd.DataFrame) -> None:
-        """A row that takes part in conflicts of one type with rows of both kinds is counted in both."""
-        gone = log[_gone(log)]
-        columns = (column_values(gone, name) for name in ("finding_id", "conflict_type", "event"))
-        fate = {own: (kind, event) for own, kind, event in zip(*columns, strict=True)}
-        lost: dict[tuple[str, str], set[str]] = {}
-        names = ("conflict_type", "source", "suppressed", "finding_ids")
-        for kind, source, suppressed, ids in zip(*(column_values(conflicts, c) for c in names), strict=True):
-            self._conflicts["conflicts"][kind, source] += 1
-            self._conflicts["suppressed"][kind, source] += suppressed
-            of_kind = (own for own in ids if fate.get(own, ("", ""))[0] == kind)
-            lost.setdefault((kind, source), set()).update(of_kind)
-        for cell, ids in lost.items():
-            for own in ids:
-                self._conflicts["merged" if fate[own][1] == "merged" else "removed"][cell] += 1
-
-    def tables(
-        self, statistics: Sequence[DiagnosisStatistics], published: PublishedTables, patients: int
-    ) -> PaperTables:
-        """All tables.
-
-        Args:
-            statistics: the structure of the pathway dictionary in use (`PathwayDictionary.statistics`).
-            published: stands beside the counts when it describes this corpus.
-            patients: how many there are; parts may share patients.
-        """
-        is_published = published.describes(self._totals["rows_in"], self.studies, patients)
-        beside = published if is_published else None
-        conflicts = self._conflict_table(beside)
-        return PaperTables(
-            self._stated.table([line.diagnosis for line in statistics]),
-            self._fits.table(published.fit),
-            self._expansion_table(statistics, beside),
-            conflicts,
-            self._figures(statistics, conflicts, patients, beside),
-        )
-
-    def _expansion_table(
-        self, statistics: Sequence[DiagnosisStatistics], published: PublishedTables | None
-    ) -> pd.DataFrame:
-        """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
-        names = [line.diagnosis for line in statistics]
-        lines = []
-        for line in statistics:
-            beside = published.structure.get(line.diagnosis) if published is not None else None
-            lines.append(
-                {"diagnosis": line.diagnosis}
-                | {part: getattr(line, part) for part in _STRUCTURE}
-                | {f"published_{part}": getattr(beside, part, None) for part in _STRUCTURE}
-                | self._used([line.diagnosis], names)
-            )
-        own, figures = _structure(statistics), published.figures if published is not None else {}
-        lines.append(
-            {"diagnosis": ALL_DIAGNOSES}
-            | {part: own[measure] for part, measure in _OF_ALL.items()}
-            | {f"published_{part}": figures.get(measure) for part, measure in _OF_ALL.items()}
-            | self._used(names, names)
-        )
-        return EXPANSION_TABLE.frame(lines)
-
-    def _used(self, names: Sequence[str], everything: Sequence[str]) -> dict[str, float | None]:
-        """What the pathways of some diagnoses came to."""
-        used: dict[str, float | None] = {
-            use: sum(counted[name] for name in names) for use, counted in self._pathways.items()
-        }
-        every = sum(self._pathways["added"][name] for name in everything)
-        return used | {
-            "percent_expanded": percent(used["expanded"] or 0, used["stated"] or 0),
-            "percent_added": percent(used["added"] or 0, every),
-        }
-
-    def _conflict_table(self, published: PublishedTables | None) -> pd.DataFrame:
-        """All types and sources, those that do not occur with zeros (the paper's cross table)."""
-        lines = []
-        for kind in CONFLICT_TYPES:
-            beside = published.conflicts.get(kind) if published is not None else None
-            for number, source in enumerate(CONFLICT_SOURCES):
-                counted = {name: counts[kind, source] for name, counts in self._conflicts.items()}
-                printed = beside[number] if beside is not None else None
-                lines.append({"conflict_type": kind, "source": source, "published": printed, **counted})
-        return CONFLICT_TABLE.frame(lines)
-
-    def _figures(
-        self,
-        statistics: Sequence[DiagnosisStatistics],
-        conflicts: pd.DataFrame,
-        patients: int,
-        published: PublishedTables | None,
-    ) -> pd.DataFrame:
-        """CORPUS_FIGURES: the counts of the paper's text, each named for what it counts."""
-        beside = published.figures if published is not None else {}
-        notes = published.notes if published is not None else {}
-        figures = _structure(statistics) | self._counts(conflicts, patients)
-        return CORPUS_FIGURES.frame(
-            {"measure": name, "value": value, "published": beside.get(name), "note": notes.get(name, "")}
+    Args:
+        stored: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts`,
+            `accounting` and `fitted_probabilities`.
+        statistics: the structure of the pathway dictionary in use (`PathwayDictionary.statistics`).
+        published: stands beside the counts when it describes this corpus.
+    """
+    ((studies, patients, rows_in, originals, rows_out, taken_away),) = counted(stored, _SIZES)
+    beside = published if published.describes(rows_in, studies, patients) else None
+    used = {use: _by_diagnosis(stored, own) for use, own in _USE.items()}
+    conflicts = _conflict_table(stored, beside)
+    before, added, expanding = rows_out + taken_away, rows_out - originals, used["expanded"].total()
+    disagreeing = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
+    found, by_source = int(disagreeing["conflicts"].sum()), disagreeing.groupby("source")["conflicts"].sum()
+    figures: dict[str, float | None] = {
+        **_structure(statistics),
+        "studies": studies,
+        "patients": patients,
+        "delivered rows": rows_in,
+        "stated findings that expand": expanding,
+        "stated rows out": originals,
+        "share of the stated rows out that expand": _share(expanding, originals),
+        "generated rows out": added,
+        "generated rows out per stated row out": _share(added, originals),
+        "rows before resolution": before,
+        "rows that resolution took away": taken_away,
+        "rows out": rows_out,
+        "conflicts": found,
+        "conflicts per row before resolution": _share(found, before),
+        **{f"conflicts per row: {one}": _share(int(by_source[one]), before) for one in CONFLICT_SOURCES},
+    }
+    return PaperTables(
+        _certainty_table(stored, [line.diagnosis for line in statistics]),
+        _fit_table(stored, published.fit),
+        _expansion_table(used, statistics, beside),
+        conflicts,
+        CORPUS_FIGURES.frame(
+            {
+                "measure": name,
+                "value": value,
+                "published": beside.figures.get(name) if beside is not None else None,
+                "note": beside.notes.get(name, "") if beside is not None else "",
+            }
             for name, value in figures.items()
+        ),
+    )
+
+
+def counted(stored: Stored, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a query in which {name} stands for the rows of a table."""
+
+    class Tables(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            return stored.rows(name)
+
+    return stored.query(sql.format_map(Tables()))
+
+
+def _by_diagnosis(stored: Stored, own: str) -> Counter[str]:
+    sql = f"SELECT diagnosis, count(*) FROM ({own}) JOIN {{pathway_matches}} ON finding_id = own GROUP BY ALL"
+    return Counter(dict(counted(stored, sql)))
+
+
+def _certainty_table(stored: Stored, diagnoses: Sequence[str]) -> pd.DataFrame:
+    """Statuses and p by diagnosis, in the order given (the paper's Table 2)."""
+    statuses: Counter[tuple[str, str]] = Counter()
+    unknown: Counter[str] = Counter()
+    known: dict[str, list[float]] = defaultdict(list)
+    for name, status, count, nothing, p in counted(stored, _STATED):
+        statuses[name, status] += count
+        unknown[name] += nothing
+        known[name] += p or []
+    found = {name for name, _ in statuses}
+    lines = []
+    every = {ALL_DIAGNOSES: found - {""}, ALL_FINDINGS: found}
+    for title, names in {**{name: {name} for name in diagnoses}, **every}.items():
+        counts = {column: sum(statuses[name, one] for name in names) for one, column in _STATUSES.items()}
+        total = sum(counts.values())
+        spread = _spread([p for name in names for p in known.get(name, ())])
+        lines.append(
+            {"diagnosis": title, **counts, "total": total}
+            | {f"percent_{column}": percent(count, total) for column, count in counts.items()}
+            | {"no_information": sum(unknown[name] for name in names)}
+            | dict(zip(("p_mean", "p_sd", "p_min", "p_max"), spread, strict=True))
         )
-
-    def _counts(self, conflicts: pd.DataFrame, patients: int) -> dict[str, float | None]:
-        totals = self._totals
-        before = totals["rows_out"] + totals["taken_away"]
-        expanding = self._pathways["expanded"].total()
-        added = totals["rows_out"] - totals["originals_out"]
-        counted = conflicts[~conflicts["conflict_type"].isin(["repeat_dp", "repeat_dn"])]
-        found = int(counted["conflicts"].sum())
-        by_source = counted.groupby("source")["conflicts"].sum()
-        return {
-            "studies": self.studies,
-            "patients": patients,
-            "delivered rows": totals["rows_in"],
-            "stated findings that expand": expanding,
-            "stated rows out": totals["originals_out"],
-            "share of the stated rows out that expand": _share(expanding, totals["originals_out"]),
-            "generated rows out": added,
-            "generated rows out per stated row out": _share(added, totals["originals_out"]),
-            "rows before resolution": before,
-            "rows that resolution took away": totals["taken_away"],
-            "rows out": totals["rows_out"],
-            "conflicts": found,
-            "conflicts per row before resolution": _share(found, before),
-            **{
-                f"conflicts per row: {source}": _share(int(by_source[source]), before)
-                for source in CONFLICT_SOURCES
-            },
-        }
+    return CERTAINTY_TABLE.frame(lines)
 
 
-def _gone(log: pd.DataFrame) -> pd.Series:
-    """Which events of RESOLUTION_LOG are rows that resolution took away."""
-    return (log["stage"] == "resolve") & log["event"].isin(["merged", "removed", "discarded"])
+def _fit_table(stored: Stored, published: Mapping[str, PublishedFit]) -> pd.DataFrame:
+    """Steps, rank (from 1), mu and p of the findings with a place of their own; the published values stand
+    beside, whatever the corpus is.
+    """
+    names = ("mean", "sd", "minimum", "maximum")
+    fitted = "FROM {fitted_probabilities} WHERE p_source = 'fitted'"
+    (values,) = counted(stored, f"SELECT list(steps), list(rank + 1), list(mu), list(p) {fitted}")
+    return FIT_TABLE.frame(
+        {"measure": measure, "n": len(found or ())}
+        | dict(zip(names, _spread(found or ()), strict=True))
+        | {f"published_{name}": getattr(published.get(measure), name, None) for name in names}
+        for measure, found in zip(FIT_MEASURES, values, strict=True)
+    )
 
 
-def _parent(finding_id: str) -> str:
-    return finding_id.rpartition("/")[0]
+def _expansion_table(
+    used: Mapping[str, Counter[str]],
+    statistics: Sequence[DiagnosisStatistics],
+    published: PublishedTables | None,
+) -> pd.DataFrame:
+    """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
+    names = [line.diagnosis for line in statistics]
+    every = sum(used["added"][name] for name in names)
+
+    def use_of(counted: Sequence[str]) -> dict[str, float | None]:
+        uses: dict[str, Any] = {use: sum(count[name] for name in counted) for use, count in used.items()}
+        shares = percent(uses["expanded"], uses["stated"]), percent(uses["added"], every)
+        return uses | dict(zip(("percent_expanded", "percent_added"), shares, strict=True))
+
+    lines = []
+    for line in statistics:
+        beside = published.structure.get(line.diagnosis) if published is not None else None
+        lines.append(
+            {"diagnosis": line.diagnosis}
+            | {part: getattr(line, part) for part in _STRUCTURE}
+            | {f"published_{part}": getattr(beside, part, None) for part in _STRUCTURE}
+            | use_of([line.diagnosis])
+        )
+    own, figures = _structure(statistics), published.figures if published is not None else {}
+    lines.append(
+        {"diagnosis": ALL_DIAGNOSES}
+        | {part: own[measure] for part, measure in _OF_ALL.items()}
+        | {f"published_{part}": figures.get(measure) for part, measure in _OF_ALL.items()}
+        | use_of(names)
+    )
+    return EXPANSION_TABLE.frame(lines)
 
 
-def _root(finding_id: str) -> str:
-    return finding_id.partition("/")[0]
+def _conflict_table(stored: Stored, published: PublishedTables | None) -> pd.DataFrame:
+    """All types and sources, those that do not occur with zeros (the paper's cross table)."""
+    conflicts, lost = (
+        {(kind, source): counts for kind, source, *counts in counted(stored, sql)}
+        for sql in (_CONFLICTS, _LOST)
+    )
+    lines = []
+    for kind in CONFLICT_TYPES:
+        beside = published.conflicts.get(kind) if published is not None else None
+        for number, source in enumerate(CONFLICT_SOURCES):
+            counts = *conflicts.get((kind, source), (0, 0)), *lost.get((kind, source), (0, 0))
+            lines.append(
+                {"conflict_type": kind, "source": source, "published": beside[number] if beside else None}
+                | dict(zip(("conflicts", "suppressed", "merged", "removed"), counts, strict=True))
+            )
+    return CONFLICT_TABLE.frame(lines)
 
 
 def _structure(statistics: Sequence[DiagnosisStatistics]) -> dict[str, float | None]:
@@ -247,3 +290,14 @@ def _structure(statistics: Sequence[DiagnosisStatistics]) -> dict[str, float | N
 
 def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
+
+
+def percent(part: float, whole: float) -> float | None:
+    """A share in percent; None of nothing."""
+    return 100.0 * part / whole if whole else None
+
+
+def _spread(values: Iterable[float]) -> tuple[float | None, ...]:
+    """Mean, standard deviation (population), minimum and maximum, of nothing None; whatever the order."""
+    known = pd.Series(sorted(values), dtype="float64")
+    return (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4

@@ -131,10 +131,9 @@ def report_sections(material: Material) -> list[ReportSection]:
     ]
 
 
-def report_page(material: Material, sections: Sequence[ReportSection], version: str) -> str:
+def report_page(material: Material, sections: Sequence[ReportSection]) -> str:
     """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
     return page_template("release", "report.html.j2").render(
-        version=version,
         material=material,
         facts=_facts(material),
         sections=sections,
@@ -149,7 +148,7 @@ def figures_of(sections: Iterable[ReportSection]) -> list[Figure]:
 
 def _facts(material: Material) -> list[tuple[str, str]]:
     """What a reader has to know first, label and value."""
-    facts, told = material.provenance, material.disclosure
+    facts = material.provenance
     summary = material.summary
     software = facts["software"]
     batches = sum(batch["included"] for batch in facts["batches"].values())
@@ -157,14 +156,13 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         ("Corpus", f"{facts['corpus']['name']} ({facts['corpus']['data_class']})"),
         (
             "Reports",
-            f"{told.shown(summary['reports'])} in {batches} {'batch' if batches == 1 else 'batches'}",
+            f"{summary['reports']:,} in {batches} {'batch' if batches == 1 else 'batches'}",
         ),
         (
             "Findings",
-            f"{told.shown(summary['findings'])} delivered rows; {told.shown(summary['rows_out'])} "
-            "rows of Lunguage++",
+            f"{summary['findings']:,} delivered rows; {summary['rows_out']:,} rows of Lunguage++",
         ),
-        ("Tentative findings", told.shown(summary["tentative_pairs"])),
+        ("Tentative findings", f"{summary['tentative_pairs']:,}"),
         ("Judges", "; ".join(_judge(key, facts["judges"].get(key)) for key in facts["members"])),
         (
             "Hedging phrases",
@@ -197,7 +195,7 @@ def _judge(key: str, bound: Any) -> str:
 
 
 def _ranking(material: Material) -> ReportTable:
-    ranking = material.shown_ranking.sort_values("rank", kind="stable")
+    ranking = material.ranking.sort_values("rank", kind="stable")
     measured = ["mu_low", "mu_high", "n_matches", "win_rate"] if material.has_own_ruler else []
     beside = ["published_mu"] if material.has_own_ruler else []
     published = ranking["phrase"].map(published_places()).astype("float64")
@@ -257,45 +255,38 @@ _COUNTED = {
 
 
 def _counted(
-    material: Material,
     table: Table,
     frame: pd.DataFrame,
     told: str,
     decimals: Mapping[str, int] | None = None,
     bar: tuple[str, str, str] | None = None,
 ) -> ReportTable:
-    """A table of counts: what it holds, in which units, and whether it is rounded."""
+    """A table of counts: what it holds, and in which units."""
     title, source = _COUNTED[table]
-    caption = f"{table.description} {told}"
-    if material.disclosure.withholds:
-        caption += (
-            f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not "
-            "add up; statistics of fewer cases and values of single ones are left out."
-        )
-    return report_table(title, caption, source, frame, decimals, bar)
+    return report_table(title, f"{table.description} {told}", source, frame, decimals, bar)
 
 
 def _certainty(material: Material) -> ReportTable:
     frame = material.counted.certainty
     told = f"Rows; p from 0 to 1. n = {cell_text(frame['total'].iloc[-1])} stated current rows."
-    decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
-    return _counted(material, CERTAINTY_TABLE, frame, told, decimals | _percent_decimals(frame, material))
+    decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 3)
+    return _counted(CERTAINTY_TABLE, frame, told, decimals | _percent_decimals(frame))
 
 
 def _fit(material: Material) -> ReportTable:
-    return _counted(material, FIT_TABLE, material.counted.fit, "n: findings behind a line.")
+    return _counted(FIT_TABLE, material.counted.fit, "n: findings behind a line.")
 
 
 def _expansion(material: Material) -> ReportTable:
-    added = material.disclosure.shown(material.totals.sources["expansion"])
-    told = f"Rows, but for the first four counts. n = {added} generated rows in the result."
+    rows = material.summary["rows"]
+    added = rows["rows_out"] - rows["originals_out"]
+    told = f"Rows, but for the first four counts. n = {added:,} generated rows in the result."
     frame = without_empty_published(material.counted.expansion)
-    return _counted(material, EXPANSION_TABLE, frame, told, _percent_decimals(frame, material))
+    return _counted(EXPANSION_TABLE, frame, told, _percent_decimals(frame))
 
 
-def _percent_decimals(frame: pd.DataFrame, material: Material) -> dict[str, int]:
-    places = 0 if material.disclosure.withholds else 1
-    return {str(name): places for name in frame.columns if str(name).startswith("percent_")}
+def _percent_decimals(frame: pd.DataFrame) -> dict[str, int]:
+    return {str(name): 1 for name in frame.columns if str(name).startswith("percent_")}
 
 
 def _audit(material: Material) -> list[Item]:
@@ -309,23 +300,23 @@ def _audit(material: Material) -> list[Item]:
         f"Studies; shares from 0 to 1 with Wilson's 95% interval. n = {len(mentioned)} of {len(audit)} edges "
         "with a share."
     )
-    edges = _counted(material, PATHWAY_AUDIT, shares, told, bar=("share_low", "share", "share_high"))
+    edges = _counted(PATHWAY_AUDIT, shares, told, bar=("share_low", "share", "share_high"))
     used = labels[labels["p"].notna()]
     told = f"Studies; mean p. n = {len(used)} labels."
-    return [edges, _counted(material, AUDITED_LABELS, used, told)]
+    return [edges, _counted(AUDITED_LABELS, used, told)]
 
 
 def _conflicts(material: Material) -> ReportTable:
-    n = material.disclosure.shown(material.totals.conflicts.total())
-    told = f"Groups of rows; merged and removed: rows. n = {n} groups."
-    return _counted(material, CONFLICT_TABLE, without_empty_published(material.counted.conflicts), told)
+    n = material.totals.conflicts.total()
+    told = f"Groups of rows; merged and removed: rows. n = {n:,} groups."
+    return _counted(CONFLICT_TABLE, without_empty_published(material.counted.conflicts), told)
 
 
 def _figures(material: Material) -> ReportTable:
     frame = without_empty_published(material.counted.figures)
     frame = frame if (frame["note"] != "").any() else frame.drop(columns="note")
-    told = f"Shares from 0 to 1. n = {material.disclosure.shown(material.summary['reports'])} studies."
-    return _counted(material, CORPUS_FIGURES, frame, told)
+    told = f"Shares from 0 to 1. n = {material.summary['reports']:,} studies."
+    return _counted(CORPUS_FIGURES, frame, told)
 
 
 def _trees(material: Material) -> Iterable[Tree]:

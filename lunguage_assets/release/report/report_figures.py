@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
-from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
@@ -30,7 +29,6 @@ from lunguage_assets.pictures.plots import (
 from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.scales import published_scales, scale_marks
-from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 NOT_RUN = (
     "Not run for this version: `lunguage run` makes only what the result needs. `lunguage analyse` asks no "
@@ -95,14 +93,7 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
         "mu of every phrase (unit: TrueSkill points, prior 25), with an own ranking with its 95% "
         f"interval over sentence pairs, and beside it the phrase's mu in the published ranking. {n}",
         "reference_ranking",
-        ranking_plot(material.shown_ranking, published_places() if material.has_own_ruler else None),
-    )
-    placed = material.disclosure.shown(material.totals.placed)
-    anchors = [replace(anchor, phrase=shown_phrase(anchor.phrase)) for anchor in material.anchors]
-    drawn = (
-        "findings with their 95% intervals"
-        if not material.disclosure.withholds
-        else "single findings are not drawn, because they are patients'"
+        ranking_plot(material.ranking, published_places() if material.has_own_ruler else None),
     )
     try:
         yield Figure(
@@ -110,10 +101,14 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
             "From place to probability",
             "A rising curve through the anchors: mu against p",
             "p (probability that the finding is present, 0 to 1) against mu: the line through "
-            f"the anchors with its 95% band; {drawn}. n = {placed} findings with a place.",
+            "the anchors with its 95% band; findings with their 95% intervals. n = "
+            f"{material.totals.placed:,} findings with a place.",
             "fitted_probabilities, reference_ranking, anchors",
             calibration_plot(
-                material.points, material.all_mu, calibrate(material.ranking, material.anchors), anchors
+                material.points,
+                material.all_mu,
+                calibrate(material.ranking, material.anchors),
+                material.anchors,
             ),
         )
     except MethodError:
@@ -132,32 +127,30 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
             "phrase_scale",
             scale_plot(material.scale, scale_marks(published_scales())),
         )
-    rounded = _heights_rounded(material)
     published = load_published_tables().fit["p"]
     yield Figure(
         "probabilities.png",
         "Probabilities of tentative findings",
         "Histogram of p",
         f"p of all tentative findings, in steps of {P_EDGES[1]:g}. n = "
-        f"{material.disclosure.shown(material.totals.tentative)} tentative findings.{rounded} Published, of "
+        f"{material.totals.tentative:,} tentative findings. Published, of "
         f"2,066: mean {published.mean}, sd {published.sd}, {published.minimum} to {published.maximum}.",
         "fitted_probabilities",
-        probability_bars(material.disclosure.heights(material.totals.p_heights)),
+        probability_bars(material.totals.p_heights),
     )
 
 
 def _vocabulary_figure(material: Material) -> Figure | Missing:
     """How often each ranked phrase was extracted."""
     title = "How often hedging phrases occur"
-    shown = dict(zip(material.ranking["phrase"], material.shown_ranking["phrase"], strict=True))
     counts = material.examples[material.examples > 0]
     if counts.empty:
         return Missing(title, "Nothing to show: no hedging phrase was extracted, or the vocabulary is gone.")
     frame = pd.DataFrame(
         {
-            "phrase": [shown.get(phrase, "") for phrase in counts.index],
-            "n_examples": [material.disclosure.height(int(count)) for count in counts],
-            "retained": counts.index.isin(list(shown)),
+            "phrase": counts.index,
+            "n_examples": counts.to_numpy(),
+            "retained": counts.index.isin(material.ranking["phrase"]),
         }
     )
     published = load_published_tables().vocabulary
@@ -167,17 +160,11 @@ def _vocabulary_figure(material: Material) -> Figure | Missing:
         title,
         "Bars: tentative findings by hedging phrase, the most frequent at the top",
         "Tentative findings from which each ranked phrase was extracted. n = "
-        f"{int(frame['retained'].sum())} phrases.{_heights_rounded(material)} Published: {published.phrases} "
+        f"{int(frame['retained'].sum())} phrases. Published: {published.phrases} "
         f"phrases, the most frequent {often}.",
         "hedge_vocabulary",
         vocabulary_histogram(frame),
     )
-
-
-def _heights_rounded(material: Material) -> str:
-    if not material.disclosure.withholds:
-        return ""
-    return f" Heights are rounded to multiples of {material.disclosure.threshold}."
 
 
 def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
@@ -254,21 +241,14 @@ def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
 def conflict_figure(material: Material) -> Figure:
     """Conflicts before resolution by type and by which kinds of rows meet."""
     crossed = material.totals.conflicts
-    shown = {
-        (kind, source): material.disclosure.height(crossed[kind, source])
-        for kind in CONFLICT_TYPES
-        for source in CONFLICT_SOURCES
-    }
-    told = material.disclosure
-    rounded = f" Rounded to multiples of {told.threshold}." if told.withholds else ""
     return Figure(
         "conflicts.png",
         "Conflicts by type",
         "Bars: conflicts of each type, by the kinds of rows that meet",
         "Groups of rows that disagree about, or repeat, the same finding at the same place, "
-        f"before resolution. n = {material.disclosure.shown(crossed.total())} groups.{rounded}",
+        f"before resolution. n = {crossed.total():,} groups.",
         "conflicts",
-        conflict_bars(shown),
+        conflict_bars(crossed),
     )
 
 

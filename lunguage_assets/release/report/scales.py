@@ -60,16 +60,13 @@ def published_scales() -> tuple[PublishedScale, ...]:
     return tuple(read_as(resource("published_scales.toml"), _File).scales)
 
 
-def phrase_scale(
-    ranking: pd.DataFrame, chosen: AnchorSet, scales: Sequence[PublishedScale], shown: Sequence[str]
-) -> pd.DataFrame:
+def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet, scales: Sequence[PublishedScale]) -> pd.DataFrame:
     """A `PHRASE_SCALE` frame: the ranked phrases from the most certain, then published ones that are not.
 
     Args:
         ranking: a `REFERENCE_RANKING` frame.
         chosen: the anchors in use.
         scales: published ones.
-        shown: the ranking's phrases as they may be shown, in its order.
 
     Raises:
         MethodError: the anchors give no line on this ranking.
@@ -91,7 +88,7 @@ def phrase_scale(
     }
     rows = [
         {name: float(values[i]) for name, values in numbers.items()}
-        | {"phrase": shown[i], "is_anchor": phrases[i] in anchored, "published": said.get(phrases[i], "")}
+        | {"phrase": phrases[i], "is_anchor": phrases[i] in anchored, "published": said.get(phrases[i], "")}
         for i in np.argsort(-mu, kind="stable").tolist()
     ]
     rows += [

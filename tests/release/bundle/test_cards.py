@@ -1,10 +1,8 @@
-"""A release is a data set as Hugging Face, Croissant and PhysioNet know one; their own libraries read it."""
+"""A release is a data set as Hugging Face and PhysioNet know one; the former's own library reads it."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -41,29 +39,10 @@ def test_hugging_face_loads_the_folder(
     assert studies.features["study_number"].dtype == "int64"
 
 
-def test_croissant_is_valid_and_its_records_are_those_of_the_files(version: Path) -> None:
-    mlcroissant = pytest.importorskip("mlcroissant", reason="needs the extra dev (mlcroissant)")
-    dataset = mlcroissant.Dataset(jsonld=version / "croissant.json")
-    assert not dataset.metadata.issues.errors
-    for name, file in (("findings", "Lunguage_plus_plus"), ("labels", "labels"), ("studies", "studies")):
-        rows = pd.read_parquet(version / "restricted" / f"{file}.parquet")
-        records = list(dataset.records(record_set=name))
-        assert len(records) == len(rows)
-        assert set(records[0]) == {f"{name}/{column}" for column in rows.columns}
-        assert [record[f"{name}/study_id"].decode() for record in records] == rows["study_id"].tolist()
-
-
-def test_croissant_names_the_digest_of_every_file(version: Path) -> None:
-    told = json.loads((version / "croissant.json").read_text(encoding="utf-8"))
-    for file in told["distribution"]:
-        assert file["sha256"] == hashlib.sha256((version / file["contentUrl"]).read_bytes()).hexdigest()
-
-
 def test_only_invented_reports_are_given_a_licence(version: Path, of_patients: Path) -> None:
     assert header(version)["license"] == "mit"
     assert header(of_patients)["license"] == "other"
     assert "No licence is granted" in (of_patients / "LICENSE").read_text(encoding="utf-8")
-    assert json.loads((of_patients / "croissant.json").read_text(encoding="utf-8"))["license"] == "LICENSE"
 
 
 def test_every_study_is_recorded_once_with_its_identifiers_as_numbers(version: Path) -> None:

@@ -19,7 +19,6 @@ from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.provenance import (
     Origin,
-    deciding,
     json_text,
     language_models,
     packages,
@@ -109,10 +108,6 @@ def test_who_read_raw_reports_is_told_where_there_are_any(invented: Made) -> Non
         "model": None,
     }
     assert {batch["delivered"] for batch in values["batches"].values()} == {"text"}  # type: ignore[attr-defined]
-
-
-def test_costs_are_no_input() -> None:
-    assert deciding({"costs": {"answers": [1]}, "seeds": {}}) == {"seeds": {}}
 
 
 # --- costs

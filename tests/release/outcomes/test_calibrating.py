@@ -14,7 +14,6 @@ from scipy.special import expit, logit
 from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
-from lunguage_assets.release.outcomes import pages
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import (
     LabelOutcomes,
@@ -132,20 +131,6 @@ def test_what_is_in_no_group_is_counted() -> None:
 def test_no_outcome_gives_an_empty_table() -> None:
     labels, fitted, outcomes = hedged(size=3)
     assert calibration(label_outcomes(labels, fitted, outcomes.iloc[:0]), READERS).empty
-
-
-def test_a_page_that_speaks_of_files_is_written_after_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = label_outcomes(*hedged(size=30))
-
-    def full(*_: object) -> None:
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(pages, "write_csv", full)
-    with pytest.raises(OSError, match="disk is full"):
-        pages.write_calibration(tmp_path, "o.csv", ("panel", "v1"), found, pd.DataFrame(), ANCHORS, "")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:

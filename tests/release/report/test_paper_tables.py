@@ -20,12 +20,8 @@ from small_release import paper_tables
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.release.report.documents import write_paper_tables
-from lunguage_assets.release.report.paper_tables import (
-    PaperCounts,
-    PaperTables,
-)
+from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.published_tables import load_published_tables
-from lunguage_assets.release.report.stated_counts import FitFigures
 from lunguage_assets.tables import ACCOUNTING, REPORTS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
@@ -212,16 +208,17 @@ def test_findings_that_are_merged_or_removed_are_counted_as_the_report_states_th
 
 
 def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() -> None:
-    tables = [stored([said("pneumonia", "tp", p=p)])[1]["fitted_probabilities"] for p in (0.4, 0.6)]
-    counts = FitFigures()
-    for number, frame in enumerate(tables):
-        counts.add(frame.assign(p_source="fitted", steps=10 + number, rank=4, mu=20.0 + number))
-    table = counts.table(load_published_tables().fit)
+    _, tables = stored([said("pneumonia", "tp", p=0.4), said("edema", "tp", p=0.6)])
+    fits = tables["fitted_probabilities"].sort_values("p")
+    placed = {"steps": [10, 11], "rank": [4, 4], "mu": [20.0, 21.0], "mu_sd": [1.0, 1.0]}
+    fits = fits.assign(p_source="fitted", **placed).astype({"rank": "Int64"})
+    tables |= {"fitted_probabilities": fits}
+    table = paper_tables(tables, dictionary().statistics(), load_published_tables()).fit
     steps, rank = line(table, measure="steps"), line(table, measure="rank")
     assert [steps[name] for name in ("n", "mean", "sd", "minimum", "maximum")] == [2, 10.5, 0.5, 10, 11]
     assert (rank["mean"], rank["published_minimum"], rank["published_maximum"]) == (5, 1, 43)
     assert line(table, measure="mu")["published_mean"] == 22.62
-    assert FitFigures().table({})["mean"].isna().all()
+    assert tables_of(said("nodule")).fit["mean"].isna().all()
 
 
 # the published corpus
@@ -233,8 +230,8 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
     reports = REPORTS.frame(
         [
             {
-                "study_id": f"s{number}",
-                "subject_id": f"p{number % patients}",
+                "study_id": f"s{10_000_000 + number}",
+                "subject_id": f"p{10_000_000 + number % patients}",
                 "sequence": 1,
                 "report": "",
                 "view_information": "",
@@ -248,7 +245,7 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
         [
             {
                 **nothing,
-                "study_id": f"s{n}",
+                "study_id": f"s{10_000_000 + n}",
                 "rows_in": count,
                 "originals_out": count,
                 "rows_out": count,
@@ -300,27 +297,6 @@ def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path)
     assert "18,810" in (tmp_path / "here" / "TABLES.md").read_text()
     written = pd.read_csv(tmp_path / "here" / "table_figures.csv").set_index("measure")
     assert written.loc["rows that resolution took away", "published"] == 406
-
-
-def test_counted_study_by_study_the_tables_are_the_same() -> None:
-    rows = [
-        said("CHF", "tp", p=0.6, view="pa"),
-        said("nodule", "tp", p=0.4, measurement="5 mm"),
-        said("nodule", "tp", p=0.6, measurement="8 mm"),
-        said("pneumonia", "tp", p=0.3, study="s00000002"),
-        said("fever", "dn", study="s00000002"),
-        said("pneumonia", "tp", p=None, study="s00000003"),
-    ]
-    _, tables = stored(rows)
-    counts, studies = PaperCounts(), tables["accounting"]["study_id"].tolist()
-    for study in studies:
-        counts.add({name: frame[frame["study_id"] == study] for name, frame in tables.items()})
-    patients = tables["reports"]["subject_id"].nunique()
-    together = tables_of(*rows)
-    apart = counts.tables(dictionary().statistics(), load_published_tables(), patients)
-    assert len(studies) == 3
-    for name in ("certainty", "fit", "expansion", "conflicts", "figures"):
-        pd.testing.assert_frame_equal(getattr(apart, name), getattr(together, name))
 
 
 def test_the_published_figures_agree_with_each_other() -> None:

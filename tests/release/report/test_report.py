@@ -12,14 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hostile_words import HOSTILE, in_a_browser, require_harmless
 from small_release import Made, opened, stored
 
-from lunguage_assets.pictures.plots import probability_bars, probability_heights
+from lunguage_assets.pictures.plots import P_EDGES, probability_bars
 from lunguage_assets.release.bundle.bundle import write_bundle
-from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report import report_figures
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
@@ -160,7 +160,7 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """One dot instead of every picture, for tests that look at words only."""
-    dot = probability_bars(probability_heights(pd.Series([0.5])))
+    dot = probability_bars(np.histogram([0.5], bins=P_EDGES)[0])
     for name in ("ranking_plot", "calibration_plot", "probability_bars", "conflict_bars", "scale_plot"):
         monkeypatch.setattr(report_figures, name, lambda *_: dot)
 
@@ -307,7 +307,7 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
     assert page.text.count("it was made with another ranking") == 6
-    assert shown_analyses(analyses("v"), invented.ranking, Disclosure()) == ({}, True)
+    assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
 
 
 def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_are_kept() -> None:
