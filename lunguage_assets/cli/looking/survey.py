@@ -156,9 +156,7 @@ def import_(chosen: Chosen, ranker: str, responses: Path, experts: Path | None) 
     )
     nameless, unheard = undescribed(answered, described)
     for label, entries in {
-        "left out": (*answered.problems, *described.problems),
         "no answer in column": answered.silent,
-        "not taken for an expert: column": answered.ignored,
         "not described as writer or reader": nameless,
         "described, but no answers": unheard,
     }.items():

@@ -1,4 +1,6 @@
-"""Reads the small CSV files that a person edits: corrections of phrases, ratings of anchors."""
+"""Reads the small CSV files that a person edits: corrections of phrases, ratings of anchors, answers of
+experts.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple
         form: what a row should look like, for the message about one that does not.
 
     Raises:
-        InputError: an unreadable file, a missing column, a row with too few or too many values. No cell is
+        InputError: an unreadable file, a missing or repeated column, a row with too few or too many values. No cell is
             quoted.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
+            named = [name for name in reader.fieldnames or () if name]
+            if len(set(named)) < len(named):
+                raise InputError(path.name, "two columns of one name", "each name once", "Rename one of them.")
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(
@@ -34,7 +39,7 @@ def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple
             for number, row in enumerate(reader, start=1):
                 if None in row or None in row.values():
                     found = "too few or too many values"
-                    raise InputError(path.name, found, form, "Mend the commas and quotes.", row=number)
+                    raise InputError(path.name, found, form, "Fix the commas and quotes.", row=number)
                 yield number, {name: cell_of_sheet(cell) for name, cell in row.items()}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         found = f"an unreadable file ({type(error).__name__})"

@@ -108,7 +108,6 @@ def expert_agreement(
         responses, experts, *keys, reference_ranking, matches, home.settings.explicit
     )
     not_described, without_answers = undescribed(responses, experts)
-    problems = (*responses.problems, *experts.problems)
     yield dg.Output(
         frame,
         "expert_agreement",
@@ -119,7 +118,6 @@ def expert_agreement(
             "experts": len(responses.experts),
             "experts_without_description": len(not_described),
             "descriptions_without_answers": len(without_answers),
-            "left_out_of_the_files": "\n".join(map(str, problems)) or "nothing",
         },
     )
 

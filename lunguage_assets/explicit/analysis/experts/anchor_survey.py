@@ -6,7 +6,6 @@ Raters see the sentence, not which phrase it stands for; the files contain maske
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.analysis.experts.survey import write_survey_files
 from lunguage_assets.explicit.fit.readers import RATING_COLUMNS
-from lunguage_assets.files import cell_of_sheet, sheet
+from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.files import sheet
 
 _QUESTION_COLUMNS = ("number", "phrase", "sentence")
 
@@ -104,16 +104,13 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
         InputError: not a CSV of this form, an answer that is no number from 0 to 100, or no answer at all. No
             sentence is quoted.
     """
-    rows, raters = _filled_in(path)
+    rows = list(edited_rows(path, _QUESTION_COLUMNS, "one value per column"))
     ratings = [
-        [
-            rater,
-            *(cell_of_sheet(row[name]) for name in ("phrase", "sentence")),
-            _answer(path, number, rater, row),
-        ]
-        for rater in raters
+        [rater, row["phrase"], row["sentence"], _answer(path, number, rater, cell)]
+        for rater in (rows[0][1] if rows else ())
+        if rater not in _QUESTION_COLUMNS
         for number, row in rows
-        if row[rater].strip()
+        if (cell := row[rater].strip())
     ]
     if not ratings:
         raise InputError(path.name, "no rating", "at least one", "Fill in a column; nothing was imported.")
@@ -121,32 +118,12 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     return sheet([list(RATING_COLUMNS), *ratings]), len(heard), len(ratings)
 
 
-def _filled_in(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
+def _answer(path: Path, number: int, rater: str, cell: str) -> str:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True, restval="")
-            names = [name for name in reader.fieldnames or () if name]
-            rows = list(enumerate(reader, start=1))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        found = f"an unreadable file ({type(error).__name__})"
-        raise InputError(path.name, found, "a CSV in UTF-8", "Save it again as CSV.") from None
-    missing = [name for name in _QUESTION_COLUMNS if name not in names]
-    raters = [name for name in names if name not in _QUESTION_COLUMNS]
-    if missing or not raters:
-        expected = f"columns {list(_QUESTION_COLUMNS)} and one per rater"
-        remedy = "Take the file that `lunguage survey make-ratings` wrote."
-        raise InputError(path.name, f"no column {missing or 'of a rater'}", expected, remedy)
-    if len(set(names)) < len(names):
-        raise InputError(path.name, "two columns of one name", "a code per rater", "Rename one of them.")
-    return rows, raters
-
-
-def _answer(path: Path, number: int, rater: str, row: dict[str, str]) -> str:
-    try:
-        value = float(row[rater].strip().removesuffix("%"))
+        value = float(cell.removesuffix("%"))
     except ValueError:
         value = math.nan
     if not 0.0 <= value <= 100.0:
-        expected, remedy = "a number from 0 to 100, or nothing", "Mend the rating; nothing was imported."
+        expected, remedy = "a number from 0 to 100, or nothing", "Fix the rating; nothing was imported."
         raise InputError(path.name, "no such number", expected, remedy, row=number, column=rater)
     return f"{value:g}"

@@ -22,7 +22,7 @@ from lunguage_assets.explicit.analysis.agreement_rows import (
     coefficient_rows,
 )
 from lunguage_assets.explicit.analysis.experts.expert_views import OCCUPATION
-from lunguage_assets.explicit.analysis.experts.experts import MISSING, UNREADABLE, Experts, Responses
+from lunguage_assets.explicit.analysis.experts.experts import MISSING, Experts, Responses
 from lunguage_assets.explicit.analysis.reliability import (
     MeasuredValue,
     independent,
@@ -38,8 +38,7 @@ from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 NOT_RANKED, SAME_PLACE = "phrase not ranked", "same place in the ranking"
 NOT_COMPARED = "no valid comparison by that judge"
-MISSING_ANSWER, UNREADABLE_ANSWER = "missing answer", "unreadable answer"
-UNUSABLE_ROW, SILENT = "unusable row", "column without any answer"
+MISSING_ANSWER, SILENT = "missing answer", "column without any answer"
 """Why a case is left out."""
 
 
@@ -157,10 +156,7 @@ def _individual_rows(responses: Responses, reference: _Reference) -> Iterator[di
 
 def _reasons(chosen: Integers, reference: _Reference | None = None) -> dict[str, int]:
     """Cases without a comparison, by reason; `chosen` has shape (pairs, experts)."""
-    counted = {
-        MISSING_ANSWER: int((chosen == MISSING).sum()),
-        UNREADABLE_ANSWER: int((chosen == UNREADABLE).sum()),
-    }
+    counted = {MISSING_ANSWER: int((chosen == MISSING).sum())}
     if reference is not None:
         answered = (chosen >= 0).sum(axis=1)
         for reason in sorted(set(reference.reasons.tolist())):
@@ -228,10 +224,7 @@ def _among_experts(
 
 
 def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:
-    """Rows and columns of the responses that were left out before any comparison."""
-    unusable = {UNUSABLE_ROW: responses.left_out_rows}
-    if responses.left_out_rows:
-        yield agreement_row("not compared", NOT_DEFINED, left_out=unusable, group="all")
+    """Columns of the responses without any answer."""
     silent = {SILENT: len(responses)}
     for expert in responses.silent:
         yield agreement_row("not compared", NOT_DEFINED, first=expert, left_out=silent, group="all")
