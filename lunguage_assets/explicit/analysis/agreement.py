@@ -74,9 +74,9 @@ def judge_agreement(
         vocabulary_version: judges with matches of another vocabulary are left out and listed; None: all must
             have the same.
 
-    Intervals of agreement, kappa and alpha come from a bootstrap of sentence pairs. Fleiss' kappa takes the
-    questions with a valid answer of every judge, alpha those with two or more; pairwise agreement those with
-    valid answers of both.
+    Intervals of pairwise agreement come from a bootstrap of sentence pairs; kappa and alpha have none.
+    Fleiss' kappa takes the questions with a valid answer of every judge, alpha those with two or more;
+    pairwise agreement those with valid answers of both.
 
     Raises:
         MethodError: judges have matches of different vocabularies and no version is given.
@@ -89,9 +89,7 @@ def judge_agreement(
     resampling = Resampling(judged.cluster, settings.seed, settings.bootstrap)
     rows += _pairwise_rows(judged, resampling)
     incomplete, unpaired = "no valid answer of every judge", "fewer than two valid answers"
-    rows += coefficient_rows(
-        judged.position, judged.shown, resampling, incomplete, unpaired, first=ALL_JUDGES
-    )
+    rows += coefficient_rows(judged.position, judged.shown, incomplete, unpaired, first=ALL_JUDGES)
     rows += [
         _left_out(judge, frame, ALL_INVALID) for judge, frame in compared.items() if judge not in answering
     ]

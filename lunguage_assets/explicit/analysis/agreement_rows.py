@@ -10,7 +10,6 @@ import pandas as pd
 
 from lunguage_assets.explicit.analysis.reliability import (
     MeasuredValue,
-    Resampling,
     fleiss_kappa,
     krippendorff_alpha,
 )
@@ -48,7 +47,7 @@ def agreement_row(
 
 
 def coefficient_rows(
-    position: Integers, shown: Integers, resampling: Resampling, incomplete: str, unpaired: str, **more: Any
+    position: Integers, shown: Integers, incomplete: str, unpaired: str, **more: Any
 ) -> Iterator[dict[str, Any]]:
     """Fleiss' kappa and Krippendorff's alpha of raters in both codings.
 
@@ -60,7 +59,7 @@ def coefficient_rows(
     few = {incomplete: int((answers < position.shape[1]).sum())}
     single = {unpaired: int((answers < 2).sum())}
     for coding, ratings in (("phrase", phrase), ("position", position)):
-        kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
+        kappa, alpha = fleiss_kappa(ratings), krippendorff_alpha(ratings)
         yield agreement_row("fleiss kappa", kappa, coding=coding, left_out=few, **more)
         yield agreement_row("krippendorff alpha", alpha, coding=coding, left_out=single, **more)
 

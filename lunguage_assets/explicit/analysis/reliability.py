@@ -1,8 +1,7 @@
-"""Coefficients of agreement between raters, and their bootstrap intervals.
+"""Agreement between raters: shares with bootstrap intervals, and coefficients.
 
-Point values come from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's alpha). Both coefficients
-are functions of sums over units, so a resample of units is a weighted sum: all resamples are one matrix
-product, where calling the packages for each would take minutes.
+Coefficients are values without intervals, from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's
+alpha). A share is a quotient of sums over units: all resamples are one matrix product.
 
 Ratings are integers of shape (units, raters): a category from 0 on, any negative number for a missing rating.
 """
@@ -107,7 +106,7 @@ def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Measured
     return [_estimate(values[i], resampled[:, i], int(np.count_nonzero(cases[:, i]))) for i in range(width)]
 
 
-def fleiss_kappa(ratings: Integers, resampling: Resampling) -> MeasuredValue:
+def fleiss_kappa(ratings: Integers) -> MeasuredValue:
     """Fleiss' kappa (Fleiss 1971) over the units that every rater rated; `n` is their number.
 
     Not defined for fewer than two raters, no complete unit, or a single category in use (chance alone would
@@ -118,73 +117,29 @@ def fleiss_kappa(ratings: Integers, resampling: Resampling) -> MeasuredValue:
         return MeasuredValue(None, None, None, len(complete) if ratings.shape[1] > 1 else 0)
     from statsmodels.stats.inter_rater import fleiss_kappa as kappa
 
-    value = float(kappa(_counts(complete)))
-    return _estimate(value, fleiss_from_totals(resampling.totals(fleiss_terms(ratings))), len(complete))
+    return MeasuredValue(float(kappa(_counts(complete))), None, None, len(complete))
 
 
-def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> MeasuredValue:
+def krippendorff_alpha(ratings: Integers) -> MeasuredValue:
     """Krippendorff's alpha for nominal data; units with at least two ratings count, and `n` is their number.
 
     Not defined without such a unit or with a single category in use.
     """
     pairable = ratings[(ratings >= 0).sum(axis=1) > 1]
-    used = pairable[pairable >= 0]
-    if len(np.unique(used)) < 2:
+    if len(np.unique(pairable[pairable >= 0])) < 2:
         return MeasuredValue(None, None, None, len(pairable))
     counts = _counts(pairable)
     if len(counts) * counts.shape[1] ** 2 <= _PACKAGE_CELLS:
         from krippendorff import alpha
 
-        value = float(alpha(value_counts=counts, level_of_measurement="nominal"))
-    else:  # the package holds units x categories x categories numbers: gigabytes for a large vocabulary
-        value = float(alpha_from_totals(alpha_terms(ratings).sum(axis=0)[None, :])[0])
-    return _estimate(value, alpha_from_totals(resampling.totals(alpha_terms(ratings))), len(pairable))
-
-
-def fleiss_terms(ratings: Integers) -> Floats:
-    """The terms of Fleiss' kappa per unit, shape (units, 2 + categories).
-
-    Columns: complete or not, share of agreeing pairs of raters, ratings per category.
-    """
-    complete = np.asarray((ratings >= 0).all(axis=1))
-    counts = _counts(ratings) * complete[:, None]
-    raters = ratings.shape[1]
-    agreeing = ((counts**2).sum(axis=1) - raters * complete) / (raters * (raters - 1))
-    return np.concatenate([complete[:, None].astype(float), agreeing[:, None], counts], axis=1)
-
-
-def fleiss_from_totals(totals: Floats) -> Floats:
-    """Kappa from sums of `fleiss_terms`, shape (resamples,); NaN where it is not defined.
-
-    `totals` has shape (resamples, 2 + categories).
-    """
-    observed = ratio(totals[:, 1], totals[:, 0])
-    category = ratio(totals[:, 2:], totals[:, 2:].sum(axis=1, keepdims=True))
-    expected = (category**2).sum(axis=1)
-    return ratio(observed - expected, np.where(expected < 1.0 - 1e-12, 1.0 - expected, 0.0))
-
-
-def alpha_terms(ratings: Integers) -> Floats:
-    """The terms of nominal alpha per unit, shape (units, 1 + categories).
-
-    Columns: disagreeing pairs of ratings, the unit weighted by its ratings; ratings per category.
-    """
-    counts = _counts(ratings)
-    size = counts.sum(axis=1)
-    counts = counts * (size > 1)[:, None]
-    disagreeing = (size**2 - (counts**2).sum(axis=1)) * (size > 1) / np.maximum(size - 1, 1)
-    return np.concatenate([disagreeing[:, None], counts], axis=1)
-
-
-def alpha_from_totals(totals: Floats) -> Floats:
-    """Alpha from sums of `alpha_terms`, shape (resamples,); NaN where it is not defined.
-
-    `totals` has shape (resamples, 1 + categories).
-    """
-    category = totals[:, 1:]
-    size = category.sum(axis=1)
-    different = size**2 - (category**2).sum(axis=1)
-    return 1.0 - ratio((size - 1.0) * totals[:, 0], different)
+        return MeasuredValue(
+            float(alpha(value_counts=counts, level_of_measurement="nominal")), None, None, len(counts)
+        )
+    # the package holds units x categories x categories numbers: gigabytes for a large vocabulary
+    size, used = counts.sum(axis=1), counts.sum(axis=0)
+    disagreeing = ((size**2 - (counts**2).sum(axis=1)) / (size - 1)).sum()
+    value = 1.0 - (used.sum() - 1.0) * disagreeing / (used.sum() ** 2 - (used**2).sum())
+    return MeasuredValue(float(value), None, None, len(counts))
 
 
 def _counts(ratings: Integers) -> Floats:

@@ -22,15 +22,17 @@ def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple
         form: what a row should look like, for the message about one that does not.
 
     Raises:
-        InputError: an unreadable file, a missing or repeated column, a row with too few or too many values. No cell is
-            quoted.
+        InputError: an unreadable file, a missing or repeated column, a row with too few or too many values.
+            No cell is quoted.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             named = [name for name in reader.fieldnames or () if name]
             if len(set(named)) < len(named):
-                raise InputError(path.name, "two columns of one name", "each name once", "Rename one of them.")
+                raise InputError(
+                    path.name, "two columns of one name", "each name once", "Rename one of them."
+                )
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(

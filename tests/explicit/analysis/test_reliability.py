@@ -50,38 +50,23 @@ def alone(ratings: np.ndarray) -> Resampling:
 
 def test_kappa_of_the_worked_example_of_fleiss() -> None:
     ratings = np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE])
-    estimate = fleiss_kappa(ratings, alone(ratings))
+    estimate = fleiss_kappa(ratings)
     assert estimate.value == pytest.approx(0.20993, abs=1e-5)
     assert estimate.n == 10
 
 
 def test_alpha_of_the_worked_example_of_krippendorff() -> None:
-    estimate = krippendorff_alpha(KRIPPENDORFF_2011, alone(KRIPPENDORFF_2011))
+    estimate = krippendorff_alpha(KRIPPENDORFF_2011)
     assert estimate.value == pytest.approx(0.743, abs=5e-4)
     assert estimate.n == 11
 
 
 @given(ratings_tables)
-def test_both_coefficients_equal_plain_loops_and_the_sums_that_are_resampled(ratings: np.ndarray) -> None:
-    for estimate, plain, totals in (
-        (
-            fleiss_kappa,
-            plain_kappa,
-            lambda: reliability.fleiss_from_totals(reliability.fleiss_terms(ratings).sum(axis=0)[None, :]),
-        ),
-        (
-            krippendorff_alpha,
-            plain_alpha,
-            lambda: reliability.alpha_from_totals(reliability.alpha_terms(ratings).sum(axis=0)[None, :]),
-        ),
-    ):
-        expected = plain(ratings)
-        found = estimate(ratings, alone(ratings)).value
-        assert (found is None) == (expected is None)
-        if expected is not None:
-            assert found == pytest.approx(expected, abs=1e-12)
-            assert totals()[0] == pytest.approx(expected, abs=1e-12)
-            assert found <= 1.0 + 1e-12
+def test_both_coefficients_equal_plain_loops(ratings: np.ndarray) -> None:
+    for estimate, plain in ((fleiss_kappa, plain_kappa), (krippendorff_alpha, plain_alpha)):
+        expected, found = plain(ratings), estimate(ratings).value
+        assert found == (None if expected is None else pytest.approx(expected, abs=1e-12))
+        assert found is None or found <= 1.0 + 1e-12
 
 
 @given(ratings_tables, st.permutations(range(4)), st.randoms())
@@ -91,10 +76,7 @@ def test_names_of_categories_and_raters_do_not_matter(
     renamed = np.where(ratings >= 0, np.array(names)[np.maximum(ratings, 0)], ratings)
     reordered = renamed[:, random.sample(range(ratings.shape[1]), ratings.shape[1])]
     for coefficient in (fleiss_kappa, krippendorff_alpha):
-        before, after = (
-            coefficient(ratings, alone(ratings)).value,
-            coefficient(reordered, alone(ratings)).value,
-        )
+        before, after = coefficient(ratings).value, coefficient(reordered).value
         assert before == (None if after is None else pytest.approx(after, abs=1e-12))
 
 
@@ -116,15 +98,15 @@ def test_large_vocabularies_do_not_go_through_the_package_and_give_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ratings = np.random.default_rng(0).integers(-1, 30, (400, 4))
-    by_package = krippendorff_alpha(ratings, alone(ratings)).value
+    by_package = krippendorff_alpha(ratings).value
     monkeypatch.setattr(reliability, "_PACKAGE_CELLS", 0)
-    assert krippendorff_alpha(ratings, alone(ratings)).value == pytest.approx(by_package, abs=1e-12)
+    assert krippendorff_alpha(ratings).value == pytest.approx(by_package, abs=1e-12)
 
 
 def test_equal_answers_in_one_category_leave_both_coefficients_undefined() -> None:
     ratings = np.zeros((5, 3), dtype=np.int64)
-    assert fleiss_kappa(ratings, alone(ratings)).value is None
-    assert krippendorff_alpha(ratings, alone(ratings)).value is None
+    assert fleiss_kappa(ratings).value is None
+    assert krippendorff_alpha(ratings).value is None
     assert pairwise_agreement(ratings, alone(ratings)).of_pair(0).value == 1.0
 
 
@@ -138,8 +120,6 @@ def test_intervals_contain_the_value_and_repeats_in_a_cluster_narrow_none() -> N
     )
     assert (single.low, single.high) == pytest.approx((repeated.low, repeated.high))
     assert single.low < single.value < single.high
-    kappa = fleiss_kappa(ratings, once)
-    assert kappa.low <= kappa.value <= kappa.high
 
 
 def test_a_bootstrap_interval_has_the_width_of_the_binomial() -> None:

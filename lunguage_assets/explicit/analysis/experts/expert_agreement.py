@@ -74,9 +74,9 @@ def expert_agreement(
         settings: seed and number of bootstrap resamples.
 
     One expert's interval is Wilson's over pairs. The interval of an average resamples experts and pairs,
-    independently of each other; those of the experts' agreement, kappa and alpha resample pairs. Kappa takes
-    the pairs that every expert of the group answered. In the coding `position` first and second are phrase_1
-    and phrase_2 of the responses, the order in which the survey showed them.
+    independently of each other; those of the experts' agreement resample pairs. Kappa, without an interval,
+    takes the pairs that every expert of the group answered. In the coding `position` first and second are
+    phrase_1 and phrase_2 of the responses, the order in which the survey showed them.
     """
     references = [_ranking_choice(responses, ranker, ranking)]
     references += [
@@ -220,7 +220,7 @@ def _among_experts(
     sides = (responses.phrase_1, responses.phrase_2)
     shown = np.stack([numbers.get_indexer(pd.Index(side)) for side in sides], axis=1)
     incomplete, unpaired = "pair not answered by every expert", "pair with fewer than two answers"
-    yield from coefficient_rows(position, shown, resampling, incomplete, unpaired, group=group)
+    yield from coefficient_rows(position, shown, incomplete, unpaired, group=group)
 
 
 def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:

@@ -117,9 +117,7 @@ def _is_experts(name: str) -> bool:
     return name.strip() not in _NO_EXPERT and not name.startswith("example")
 
 
-def _phrases(
-    path: Path, number: int, row: Mapping[str, str], seen: set[frozenset[str]]
-) -> tuple[str, str]:
+def _phrases(path: Path, number: int, row: Mapping[str, str], seen: set[frozenset[str]]) -> tuple[str, str]:
     first, second = (normal_phrase(row[name]) for name in PHRASE_COLUMNS)
     pair = frozenset((first, second))
     if not first or not second or first == second or pair in seen:
