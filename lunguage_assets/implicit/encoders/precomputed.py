@@ -95,7 +95,7 @@ class PrecomputedEmbedder:
                 for piece in source.iter_batches(batch_size=_AT_ONCE, columns=["phrase", "vector"]):
                     if len(piece):
                         names = piece.column("phrase").cast(pa.large_string())
-                        yield file, names, _matrix(file, piece.column("vector"))
+                        yield file, names, matrix(file, piece.column("vector"))
 
     def _unit(self, file: Path, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
@@ -152,7 +152,7 @@ def _check_form(file: Path) -> None:
         raise _unusable(file, f"type {vector}", "lists of numbers", "vector")
 
 
-def _matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
+def matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
     """A column of lists as an n x d array."""
     lengths = pc.unique(pc.list_value_length(column)).to_pylist()
     values = column.flatten()
@@ -174,6 +174,6 @@ def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float3
 
     def write(stream: BinaryIO) -> None:
         os.fchmod(stream.fileno(), 0o600)
-        pq.write_table(table, stream, compression="zstd", row_group_size=_AT_ONCE)
+        pq.write_table(table, stream, compression="zstd", row_group_size=_AT_ONCE, write_page_checksum=True)
 
     replace_file(path, write)

@@ -117,7 +117,7 @@ def test_a_second_run_does_not_load_the_model(
     second = make_embedder(of_model(model), vocabulary(), tmp_path)
     np.testing.assert_array_equal(second.encode(PHRASES), vectors)
     assert encoding_counts(second) == {"phrases_known": len(PHRASES), "phrases_encoded": 0}
-    assert [path.parent.name for path in tmp_path.rglob("*.sqlite")] == ["encodings"]
+    assert [path.parent.name for path in tmp_path.rglob("*.parquet")] == ["encodings"]
 
 
 @needs_model
