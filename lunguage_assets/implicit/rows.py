@@ -6,9 +6,7 @@ rule of the method is.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import repeat
 from operator import attrgetter
@@ -156,22 +154,6 @@ def values_of(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
 def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
     """A typed frame of the table from objects that have its columns as attributes."""
     return table.frame({name: list(map(attrgetter(name), rows)) for name in table.names})
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector.
-
-    Rows make no cycles, and there are very many: the collector takes a quarter of the time looking for some.
-    It runs again when the stage ends, also by an error; an outer pause stays in force.
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def by_study(rows: Iterable[Row]) -> list[list[Row]]:

@@ -65,7 +65,8 @@ class CachedEmbedder:
         if not self.path.exists():
             return nothing
         try:
-            table = pq.read_table(self.path, page_checksum_verification=True).combine_chunks()
+            with pq.ParquetFile(self.path, pre_buffer=False, page_checksum_verification=True) as file:
+                table = file.read(use_threads=False)
             column = table.column("vector").combine_chunks()
             vectors = matrix(self.path, column).astype(np.float32)
             names = table.column("phrase").to_pylist()

@@ -24,7 +24,6 @@ from lunguage_assets.implicit.rows import (
     attribute_values,
     by_study,
     claim_preference,
-    collector_paused,
     read_rows,
     write_rows,
 )
@@ -59,7 +58,6 @@ class _Child(Row):
     depth: int = 1
 
 
-@collector_paused()
 def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
     """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 

@@ -6,12 +6,9 @@ and their phrases are the same. A report that repeats itself then costs no more 
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.blacklist import Blacklist, BlacklistMarks
@@ -26,8 +23,6 @@ _DECIDING = attribute_values(("ent", "name", "location", "location_parts", "plac
 Many rows say the same in the same words.
 """
 _PHRASED = attribute_values(("ent", "location", *CLINICAL_ATTRIBUTES))
-_HALF = 32
-"""Bits of the number of a phrase, of which a pair has two."""
 
 
 def linearise(finding: str, location: str, attributes: Iterable[str]) -> str:
@@ -82,94 +77,80 @@ def compared(
     Every distinct phrase is encoded once, and only if it is compared with another one; a phrase is like
     itself whatever the encoder. Raises `MethodError` when the encoder answers wrongly.
     """
-    asked = _asked(blocks, blacklist)
-    phrases, first, second, number = asked.questions()
-    cosines = np.append(pair_cosines(embedder, phrases, first, second), 1.0)[number]
-    similar = np.flatnonzero(cosines >= threshold)
-    pairs = list(
-        zip(
-            np.asarray(asked.first)[similar].tolist(),
-            np.asarray(asked.second)[similar].tolist(),
-            cosines[similar].tolist(),
-            strict=True,
-        )
-    )
-    ends = [0, *np.searchsorted(similar, asked.ends).tolist()]
+    said = _Said(blocks, blacklist)
+    pairs = sorted(said.asked())
+    number = {
+        phrase: place for place, phrase in enumerate(sorted({phrase for pair in pairs for phrase in pair}))
+    }
+    first, second = ([number[pair[side]] for pair in pairs] for side in (0, 1))
+    spelled = list(said.phrases)
+    cosines = pair_cosines(embedder, [spelled[phrase] for phrase in number], first, second).tolist()
+    similar = {pair: cosine for pair, cosine in zip(pairs, cosines, strict=True) if cosine >= threshold}
     return [
-        Compared(candidates, pairs[start:end])
-        for candidates, start, end in zip(asked.candidates, ends[:-1], ends[1:], strict=True)
+        Compared(candidates, list(_similar(wordings, similar, blacklist)))
+        for candidates, wordings in said.blocks
     ]
 
 
 def phrases_of(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> list[str]:
     """The distinct phrases that are compared with another phrase."""
-    return _asked(blocks, blacklist).questions()[0]
+    said = _Said(blocks, blacklist)
+    asked = {phrase for pair in said.asked() for phrase in pair}
+    return [phrase for number, phrase in enumerate(said.phrases) if number in asked]
 
 
-@dataclass(slots=True)
-class _Pairs:
-    """The pairs of candidates that nothing but their similarity keeps apart, of all blocks in turn.
-
-    `words` has both phrases of a pair in one number, -1 when both say the same phrase; `ends` is the count of
-    pairs up to the end of each block.
-    """
-
-    phrases: dict[str, int] = field(default_factory=dict)
-    candidates: list[list[list[int]]] = field(default_factory=list)
-    first: array[int] = field(default_factory=lambda: array("l"))
-    second: array[int] = field(default_factory=lambda: array("l"))
-    words: array[int] = field(default_factory=lambda: array("q"))
-    ends: list[int] = field(default_factory=list)
-
-    def add(self, candidates: list[list[int]], said: Sequence[_Wording], blacklist: Blacklist) -> None:
-        """Take in a block: its candidates and what each of them says."""
-        self.candidates.append(candidates)
-        for b, other in enumerate(said):
-            for a in range(b):
-                one = said[a]
-                if not one.separated(other, blacklist):
-                    x, y = one.phrase, other.phrase
-                    self.first.append(a)
-                    self.second.append(b)
-                    self.words.append(-1 if x == y else (min(x, y) << _HALF) | max(x, y))
-        self.ends.append(len(self.words))
-
-    def questions(self) -> tuple[list[str], list[int], list[int], NDArray[np.intp]]:
-        """The phrases, the pairs of them, each once, and of every pair of candidates the number of its pair
-        of phrases, -1 for the same phrase.
-        """
-        pairs, number = np.unique(np.asarray(self.words, dtype=np.int64), return_inverse=True)
-        alike = int(pairs.size > 0 and pairs[0] == -1)
-        pairs = pairs[alike:]
-        both = np.concatenate([pairs >> _HALF, pairs & ((1 << _HALF) - 1)])
-        wanted, place = np.unique(both, return_inverse=True)
-        spelled = list(self.phrases)
-        first, second = place[: len(pairs)].tolist(), place[len(pairs) :].tolist()
-        return [spelled[one] for one in wanted.tolist()], first, second, number - alike
+def _similar(
+    wordings: Sequence[_Wording], similar: Mapping[tuple[int, int], float], blacklist: Blacklist
+) -> Iterator[Pair]:
+    """Similar candidates of a block that nothing keeps apart."""
+    for b, other in enumerate(wordings):
+        for a in range(b):
+            one = wordings[a]
+            cosine = 1.0 if one.phrase == other.phrase else similar.get(_pair(one, other))
+            if cosine is not None and not one.separated(other, blacklist):
+                yield a, b, cosine
 
 
-def _asked(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Pairs:
-    """The comparisons within blocks."""
-    asked = _Pairs()
-    of_wording: dict[tuple[object, ...], _Wording] = {}
-    for block in blocks:
+def _pair(one: _Wording, other: _Wording) -> tuple[int, int]:
+    return (one.phrase, other.phrase) if one.phrase < other.phrase else (other.phrase, one.phrase)
+
+
+class _Said:
+    """Candidates and wordings of each block, and all phrases by number."""
+
+    def __init__(self, blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> None:
+        self.phrases: dict[str, int] = {}
+        self._blacklist = blacklist
+        self._known: dict[tuple[object, ...], _Wording] = {}
+        self.blocks = [self._candidates(block) for block in blocks]
+
+    def _candidates(self, block: Sequence[Row]) -> tuple[list[list[int]], list[_Wording]]:
         candidates: list[list[int]] = []
-        distinct: list[_Wording] = []
+        wordings: list[_Wording] = []
         at: dict[_Wording, list[int]] = {}
         for position, row in enumerate(block):
-            wording = _DECIDING(row)
-            if wording not in of_wording:
-                of_wording[wording] = _said(row, asked.phrases, blacklist)
-            said = of_wording[wording]
+            deciding = _DECIDING(row)
+            if deciding not in self._known:
+                self._known[deciding] = _said(row, self.phrases, self._blacklist)
+            wording = self._known[deciding]
             # "right and left" is kept apart from itself: each of its rows is a candidate of its own
-            if said in at and not said.separated(said, blacklist):
-                at[said].append(position)
+            if wording in at and not wording.separated(wording, self._blacklist):
+                at[wording].append(position)
                 continue
-            at[said] = [position]
-            candidates.append(at[said])
-            distinct.append(said)
-        asked.add(candidates, distinct, blacklist)
-    return asked
+            at[wording] = [position]
+            candidates.append(at[wording])
+            wordings.append(wording)
+        return candidates, wordings
+
+    def asked(self) -> set[tuple[int, int]]:
+        """The pairs of phrases of which two candidates of a block are kept apart by nothing else."""
+        found: set[tuple[int, int]] = set()
+        for _, wordings in self.blocks:
+            for one, other in combinations(wordings, 2):
+                pair = _pair(one, other)
+                if pair[0] != pair[1] and pair not in found and not one.separated(other, self._blacklist):
+                    found.add(pair)
+        return found
 
 
 def kept_apart(one: Row, other: Row, blacklist: Blacklist) -> bool:

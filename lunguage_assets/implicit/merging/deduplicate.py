@@ -26,7 +26,6 @@ from lunguage_assets.implicit.rows import (
     Row,
     by_study,
     claim_preference,
-    collector_paused,
     read_rows,
     write_rows,
 )
@@ -38,7 +37,6 @@ from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
 
 
-@collector_paused()
 def deduplicate(
     findings: pd.DataFrame,
     probabilities: pd.DataFrame,

@@ -27,7 +27,6 @@ from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     Row,
     by_study,
-    collector_paused,
     read_rows,
     values_of,
 )
@@ -66,7 +65,6 @@ class EdgeAudit:
             for pathway in dictionary.pathways_of(diagnosis)
         }
 
-    @collector_paused()
     def counts(self, rows: pd.DataFrame) -> Counts:
         """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up."""
         found: Counts = Counter()

@@ -22,7 +22,6 @@ from lunguage_assets.implicit.rows import (
     BARE,
     Row,
     by_study,
-    collector_paused,
     natural,
     read_rows,
     values_of,
@@ -52,7 +51,6 @@ class Resolution:
     conflicts: pd.DataFrame
 
 
-@collector_paused()
 def resolve(
     deduplicated: pd.DataFrame,
     expansion: Expansion,

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.implicit.rows import collector_paused, column_values, rounded
+from lunguage_assets.implicit.rows import column_values, rounded
 from lunguage_assets.implicit.statements.label_file import (
     REFINING,
     LabelList,
@@ -66,7 +66,6 @@ SaidOfLabels = dict[tuple[str, int], Said]
 """By study and number of the label; what is not in it is unmentioned."""
 
 
-@collector_paused()
 def study_labels(
     rows: pd.DataFrame,
     matches: pd.DataFrame,
@@ -82,7 +81,6 @@ def study_labels(
     return label_frame(what_is_said(rows, matches, listed, log), reports, listed)
 
 
-@collector_paused()
 def what_is_said(
     rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame
 ) -> SaidOfLabels:

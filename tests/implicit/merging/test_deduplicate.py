@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
 import pytest
 from invented_reports import (
@@ -19,7 +15,6 @@ from invented_reports import (
     said,
 )
 
-from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.deduplicate import complete_link
 from lunguage_assets.tables import ATTRIBUTES, DEDUPLICATED_FINDINGS, FINDINGS, FITTED_PROBABILITIES
@@ -273,18 +268,6 @@ def test_exact_pairs_of_a_user_count() -> None:
         groups(deduplicated([said("scar"), said("opacity")], embedder=AlikeEmbedder(), listed=listed))
         == set()
     )
-
-
-def test_a_stage_that_fails_leaves_the_garbage_collector_as_it_was() -> None:
-    class BrokenEmbedder(AlikeEmbedder):
-        def encode(self, phrases: Sequence[str]) -> np.ndarray:
-            assert not gc.isenabled()
-            raise MethodError("broken")
-
-    rows = [said("opacity"), said("opacity", location="left")]
-    with pytest.raises(MethodError, match="broken"):
-        deduplicated(rows, embedder=BrokenEmbedder())
-    assert gc.isenabled()
 
 
 def test_an_empty_batch_is_a_valid_batch() -> None:
