@@ -14,11 +14,11 @@ from lunguage_assets.annotation.frames import (
     left_out_frame,
     reports_frame,
     sentences_frame,
+    spans_frame,
 )
 from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids, given_text, given_views
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.annotation.reading import read_texts
-from lunguage_assets.annotation.spans import spans_frame
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 from lunguage_assets.tables.annotation import READ_LABELS, READ_SET_ASIDE
 

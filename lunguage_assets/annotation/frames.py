@@ -1,5 +1,5 @@
 """Tables of a run as the frames of an `Annotation`: the caller's own ids, plain column names, one place for
-every value. Nothing of the method is decided here.
+every value, and the characters in which it was read. Nothing of the method is decided here.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import pandas as pd
 from lunguage_assets.annotation.method import Results
 from lunguage_assets.annotation.reading import GIVEN, Read
 from lunguage_assets.implicit.rows import BARE, column_values
+from lunguage_assets.release.explain.marks import PHRASE, nearest
+from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables.annotation import (
     LEFT_OUT,
     READ_CONFLICTS,
     READ_FINDINGS,
     READ_REPORTS,
     READ_SENTENCES,
+    READ_SPANS,
 )
 from lunguage_assets.tables.schema import Table
 
@@ -141,3 +144,38 @@ def _sources(rows: pd.DataFrame) -> list[str]:
 
 def _values_by_row(frame: pd.DataFrame, name: str) -> dict[str, Any]:
     return dict(zip(frame["finding_id"].tolist(), column_values(frame, name), strict=True))
+
+
+_READ = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
+
+
+def spans_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
+    """READ_SPANS: the spans of the structured rows, and those of the hedging phrases of their sentences."""
+    texts = _by(found.read.report_texts, ("study_id",), "report")
+    spans = _by(found.structured.structured_findings, ("study_id", "section", "ent_idx"), "spans")
+    place = ("study_id", "section", "sent_idx")
+    begins, ends = (_by(found.read.report_sentences, place, name) for name in ("begin", "end"))
+    phrases = phrases_by_row(results)
+    rows: list[tuple[Any, ...]] = []
+    findings = found.intake.findings
+    for own, study, section, status, sent_idx, ent_idx in zip(
+        *(findings[name].tolist() for name in _READ), strict=True
+    ):
+        read = read_spans(spans[study, section, ent_idx])
+        values = [(column, span.begin, span.end) for column, parts in read.items() for span in parts]
+        where = study, section, sent_idx
+        for phrase in phrases.get(own, ()):
+            values += [
+                (PHRASE, *span)
+                for span in nearest(phrase, texts[study,], begins[where], ends[where], read["ent"][0].begin)
+            ]
+        rows += [
+            (study, own, section, status, column, begin, end, texts[study,][begin:end])
+            for column, begin, end in values
+        ]
+    return names.frame(READ_SPANS, pd.DataFrame(rows, columns=READ_SPANS.names))
+
+
+def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:
+    keys = zip(*(frame[name].tolist() for name in key), strict=True)
+    return dict(zip(keys, frame[value].tolist(), strict=True))

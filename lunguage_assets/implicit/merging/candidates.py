@@ -1,4 +1,4 @@
-"""What is compared in merging, and how similar it is (implicit.md section 2).
+"""Candidates of merging, how similar they are, and their groups: complete links (implicit.md section 2).
 
 Rows of equal wording are one candidate: whatever keeps one of them apart from a row keeps all of them apart,
 and their phrases are the same. A report that repeats itself then costs no more than one that does not.
@@ -13,7 +13,6 @@ from itertools import combinations
 from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.blacklist import Blacklist, BlacklistMarks
 from lunguage_assets.implicit.merging.distinctions import NO_COURSE, NO_MARKS, Course, Marks, course, marks
-from lunguage_assets.implicit.merging.linking import Pair
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, PAPER, Row, attribute_values
 from lunguage_assets.implicit.words import collapsed
 
@@ -168,3 +167,41 @@ def _said(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Wording:
     if row.mode == PAPER:
         values, changes = NO_MARKS, NO_COURSE
     return _Wording(phrases.setdefault(phrase, len(phrases)), listed, values, changes)
+
+
+Pair = tuple[int, int, float]
+"""Numbers of two items, the lower first, and their cosine."""
+
+
+def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
+    """Groups of two or more of `size` items, all compatible with each other, sorted.
+
+    Pairs are taken by cosine descending, then by position; two groups unite only when every cross pair is
+    listed.
+    """
+    if not pairs:
+        return []
+    compatible = [1 << number for number in range(size)]
+    """Of each item, and of the group that it leads: bits of what is compatible with all of its members."""
+    for a, b, _ in pairs:
+        compatible[a] |= 1 << b
+        compatible[b] |= 1 << a
+    bits = [1 << number for number in range(size)]
+    members = [[number] for number in range(size)]
+    leader = list(range(size))
+    for a, b, _ in sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])):
+        one, other = leader[a], leader[b]
+        if one == other or bits[other] & compatible[one] != bits[other]:
+            continue
+        if len(members[one]) < len(members[other]):
+            one, other = other, one
+        for member in members[other]:
+            leader[member] = one
+        members[one] += members[other]
+        bits[one] |= bits[other]
+        compatible[one] &= compatible[other]
+    return sorted(
+        sorted(members[number])
+        for number in range(size)
+        if leader[number] == number and len(members[number]) > 1
+    )

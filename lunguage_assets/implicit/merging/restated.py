@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from lunguage_assets.implicit.merging.blacklist import Blacklist
-from lunguage_assets.implicit.merging.candidates import kept_apart
-from lunguage_assets.implicit.merging.linking import complete_link
+from lunguage_assets.implicit.merging.candidates import complete_link, kept_apart
 from lunguage_assets.implicit.rows import Row, attribute_values
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList
 from lunguage_assets.implicit.statements.places import anatomy

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lunguage_assets.implicit.expansion.belief import derive_belief
+from lunguage_assets.implicit.expansion.expand import derive_belief
 from lunguage_assets.implicit.merging.attributes import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflict_rules import Rule, decide

@@ -10,8 +10,8 @@ from invented_reports import AlikeEmbedder, Said, blacklist, deduplicated, frame
 from plain_merging import plain_complete_link, plainly_deduplicated
 from profiles import examples
 
+from lunguage_assets.implicit.merging.candidates import complete_link
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.merging.linking import complete_link
 from lunguage_assets.settings import ImplicitSettings
 
 repeated = st.builds(

@@ -15,16 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import coins, mix, text_hash, text_hashes
-from lunguage_assets.explicit.analysis.agreement_rows import (
-    NOT_DEFINED,
-    agreement_frame,
-    agreement_row,
-    coefficient_rows,
-)
 from lunguage_assets.explicit.analysis.experts.expert_views import OCCUPATION
 from lunguage_assets.explicit.analysis.experts.experts import MISSING, Experts, Responses
 from lunguage_assets.explicit.analysis.reliability import (
+    NOT_DEFINED,
     MeasuredValue,
+    agreement_frame,
+    agreement_row,
+    coefficient_rows,
     independent,
     interval,
     mean_defined,

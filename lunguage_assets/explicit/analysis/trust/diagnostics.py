@@ -13,8 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
-from lunguage_assets.explicit.analysis.reliability import MeasuredValue, independent, shares
+from lunguage_assets.explicit.analysis.reliability import (
+    NOT_DEFINED,
+    MeasuredValue,
+    agreement_row,
+    independent,
+    shares,
+)
 from lunguage_assets.settings import ExplicitSettings
 
 Verdict = Literal["even", "biased", "positions fixed", "no valid answer", "no matches"]

@@ -15,7 +15,6 @@ from tentative_findings import ScriptedJudge
 
 from lunguage_assets.draws import text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.recorded import recorded_matches
 from lunguage_assets.explicit.analysis.trust import validation
 from lunguage_assets.explicit.analysis.trust.validation import (
     Configuration,
@@ -23,6 +22,7 @@ from lunguage_assets.explicit.analysis.trust.validation import (
     fit_back,
     fit_validation,
     grid,
+    recorded_matches,
 )
 from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.reference import Reference
