@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.implicit.encoders.contract import VectorEmbedder, checked_vectors, unit_rows
-from lunguage_assets.implicit.encoders.precomputed import matrix, write_vectors
+from lunguage_assets.implicit.encoders.precomputed import read_vectors, write_vectors
 
 KEPT_EVERY = 20_000
 """Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
@@ -65,11 +64,7 @@ class CachedEmbedder:
         if not self.path.exists():
             return nothing
         try:
-            with pq.ParquetFile(self.path, pre_buffer=False, page_checksum_verification=True) as file:
-                table = file.read(use_threads=False)
-            column = table.column("vector").combine_chunks()
-            vectors = matrix(self.path, column).astype(np.float32)
-            names = table.column("phrase").to_pylist()
+            names, vectors = read_vectors(self.path)
             if not unit_rows(vectors).all() or len(set(names)) < len(names):
                 raise ValueError
         except (OSError, pa.ArrowException, InputError, KeyError, ValueError) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -60,61 +60,63 @@ class PrecomputedEmbedder:
         return f"precomputed {encoders.pop() or self._path.stem}, sha256:{content.hexdigest()[:16]}"
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """n x d; the file is read in pieces, and only the wanted vectors are kept.
+        """n x d.
 
         Raises:
             InputError: phrases without a vector (how many, and what to do), or a vector that is missing,
                 double, of another length, or has no direction.
         """
-        wanted = pa.array(phrases, type=pa.large_string())
-        vectors: NDArray[np.float32] | None = None
-        found = np.zeros(len(phrases), dtype=bool)
-        for file, names, numbers in self._pieces():
-            rows = np.asarray(pc.fill_null(pc.index_in(names, value_set=wanted), -1), dtype=np.int64)
-            here = np.flatnonzero(rows >= 0)
-            taken = rows[here]
-            if len(np.unique(taken)) < len(taken) or found[taken].any():
-                remedy = "Remove the rows that repeat a phrase."
-                raise _unusable(file, "two vectors for one phrase", "one", "phrase", remedy)
-            if vectors is None:
-                vectors = np.empty((len(phrases), numbers.shape[1]), dtype=np.float32)
-            width = vectors.shape[1]
-            if numbers.shape[1] != width:
-                raise _unusable(
-                    file, f"vectors of {numbers.shape[1]} numbers", f"{width} as before", "vector"
-                )
-            vectors[taken] = self._unit(file, numbers[here])
-            found[taken] = True
-        self._require_all(found)
-        return vectors if vectors is not None else np.empty((0, 0), dtype=np.float32)
-
-    def _pieces(self) -> Iterator[tuple[Path, pa.Array, NDArray[np.float64]]]:
-        """Pieces of all files: the file, its phrases, and its vectors as an n x d array."""
-        for file in self._files:
-            with pq.ParquetFile(file) as source:
-                for piece in source.iter_batches(batch_size=_AT_ONCE, columns=["phrase", "vector"]):
-                    if len(piece):
-                        names = piece.column("phrase").cast(pa.large_string())
-                        yield file, names, matrix(file, piece.column("vector"))
-
-    def _unit(self, file: Path, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or (lengths < _SHORTEST).any():
-            found = "a vector of zeros, or with a number that is none"
-            raise _unusable(file, found, "finite vectors with a direction", "vector")
-        return np.asarray(numbers / lengths)
-
-    def _require_all(self, found: NDArray[np.bool_]) -> None:
-        missing = int((~found).sum())
+        number, vectors = self._known
+        missing = len(set(phrases) - number.keys())
         if missing:
             raise _unusable(
                 self._path,
-                f"no vector for {missing} of {len(found)} phrases",
+                f"no vector for {missing} of {len(phrases)} phrases",
                 "one for every phrase that is compared",
                 "phrase",
                 "Encode the phrases that have none (docs/models.md shows how), and put both files of vectors "
                 "into one folder, named as implicit.encoder_vectors.",
             )
+        return vectors[[number[phrase] for phrase in phrases]]
+
+    @cached_property
+    def _known(self) -> tuple[dict[str, int], NDArray[np.float32]]:
+        """Number of every phrase, and the vectors of all files by number."""
+        number: dict[str, int] = {}
+        parts: list[NDArray[np.float32]] = []
+        for file in self._files:
+            names, vectors = read_vectors(file)
+            lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+            if not np.isfinite(lengths).all() or (lengths < _SHORTEST).any():
+                found = "a vector of zeros, or with a number that is none"
+                raise _unusable(file, found, "finite vectors with a direction", "vector")
+            if parts and parts[0].shape[1] != vectors.shape[1]:
+                width = f"{parts[0].shape[1]} as before"
+                raise _unusable(file, f"vectors of {vectors.shape[1]} numbers", width, "vector")
+            before = len(number)
+            number |= {name: place for place, name in enumerate(names, before)}
+            if len(number) < before + len(names):
+                remedy = "Remove the rows that repeat a phrase."
+                raise _unusable(file, "two vectors for one phrase", "one", "phrase", remedy)
+            parts.append((vectors / lengths).astype(np.float32))
+        return number, np.concatenate(parts)
+
+
+def read_vectors(file: Path) -> tuple[list[str], NDArray[np.float32]]:
+    """The phrases of a file and their vectors, n x d, as they are.
+
+    Raises:
+        InputError: vectors that are missing, incomplete or of several lengths.
+    """
+    with pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True) as source:
+        table = source.read(["phrase", "vector"], use_threads=False)
+    column = table.column("vector").combine_chunks()
+    values, lengths = column.flatten(), pc.unique(pc.list_value_length(column)).to_pylist()
+    if len(lengths) != 1 or not lengths[0] or values.null_count:
+        found = "empty, incomplete or unequally long vectors"
+        raise _unusable(file, found, "vectors of one length", "vector")
+    numbers = np.asarray(values.cast(pa.float32(), safe=False)).reshape(len(column), lengths[0])
+    return table.column("phrase").to_pylist(), numbers
 
 
 def _unusable(
@@ -150,16 +152,6 @@ def _check_form(file: Path) -> None:
     lists = pa.types.is_list(vector) or pa.types.is_large_list(vector) or pa.types.is_fixed_size_list(vector)
     if not lists or not (pa.types.is_floating(vector.value_type) or pa.types.is_integer(vector.value_type)):
         raise _unusable(file, f"type {vector}", "lists of numbers", "vector")
-
-
-def matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
-    """A column of lists as an n x d array."""
-    lengths = pc.unique(pc.list_value_length(column)).to_pylist()
-    values = column.flatten()
-    if len(lengths) != 1 or not lengths[0] or values.null_count:
-        found = "empty, incomplete or unequally long vectors"
-        raise _unusable(file, found, "vectors of one length", "vector")
-    return np.asarray(values.cast(pa.float64())).reshape(len(column), lengths[0])
 
 
 def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float32], encoder: str) -> None:
