@@ -202,25 +202,16 @@ def test_a_fit_ends_at_the_width_that_was_asked_for(reference: Reference) -> Non
     )
 
 
-def test_a_fit_ends_after_the_last_round(reference: Reference) -> None:
+def test_a_fit_ends_after_the_last_round_at_the_step_limit_or_without_an_opponent(
+    reference: Reference,
+) -> None:
     assert ended(reference, PANEL[0], economy_rounds=1)[0] == "round limit"
-
-
-def test_a_fit_ends_when_no_opponent_is_left(reference: Reference) -> None:
-    one = Reference(
-        reference.mu[:1],
-        reference.variance[:1],
-        reference.sentences[:1],
-        reference.hashes[:1],
-        reference.phrases[:1],
-    )
-    stop, fits = ended(one, PANEL[0], economy_rounds=20)
-    assert (stop, fits.counts.tolist()) == ("no opponent left", [[5]])
-
-
-def test_a_fit_ends_at_the_step_limit(reference: Reference) -> None:
     stop, fits = ended(reference, PANEL[0], economy_sd=0.1, economy_rounds=50, step_limit=25)
     assert (stop, fits.steps[0]) == ("step limit", 25)
+    first = (values[:1] for values in (reference.mu, reference.variance, reference.sentences))
+    one = Reference(*first, reference.hashes[:1], reference.phrases[:1])
+    stop, fits = ended(one, PANEL[0], economy_rounds=20)
+    assert (stop, fits.counts.tolist()) == ("no opponent left", [[5]])
 
 
 @pytest.mark.parametrize("rounds", [1, 20])
@@ -228,12 +219,6 @@ def test_a_fit_without_a_valid_answer_is_given_up(reference: Reference, rounds: 
     stop, fits = ended(reference, ScriptedJudge(lambda question: "invalid"), economy_rounds=rounds)
     assert stop == "no valid answers"
     assert (fits.answers[0], fits.void[0]) == (0, 10)
-
-
-def test_a_judge_that_always_answers_sentence_1_leaves_findings_near_the_middle(reference: Reference) -> None:
-    sentences = [f"Possible <finding>, film {i}." for i in range(40)]
-    fits = fit_economically(sentences, reference, [ScriptedJudge()], ECONOMY)
-    assert fits.mu.mean() == pytest.approx(25.0, abs=2.5)
 
 
 def fitted(
