@@ -48,9 +48,8 @@ def ranking(places: dict[str, float]) -> pd.DataFrame:
 
 def _added_columns() -> dict[str, Any]:
     """Values for columns of the ranking that this study does not read."""
-    known = set(
-        "phrase rank mu sigma mu_sd mu_low mu_high rank_low rank_high n_matches win_rate judges ruler".split()
-    )
+    known = {"phrase", "rank", "mu", "sigma", "mu_sd", "mu_low", "mu_high", "rank_low", "rank_high"}
+    known |= {"n_matches", "win_rate", "judges", "ruler"}
     plain: dict[str, Any] = {"string": "", "int": 0, "float": 0.0, "bool": False, "strings": []}
     return {
         column.name: None if column.nullable else plain[column.type]
