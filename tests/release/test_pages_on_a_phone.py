@@ -11,8 +11,7 @@ import pytest
 from headless_chromium import CHROMIUM, Page, chromium
 
 from lunguage_assets.release.explain.marks import MarkedPiece
-from lunguage_assets.release.explain.showing import story_page
-from lunguage_assets.release.explain.story import IN_RESULT, Passage, RowStory, StudyStory
+from lunguage_assets.release.explain.story import IN_RESULT, Passage, RowStory, StudyStory, story_page
 
 pytestmark = [pytest.mark.ui, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 

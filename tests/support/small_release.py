@@ -32,9 +32,8 @@ from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
-from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.bundle.provenance import Origin, read_origin
+from lunguage_assets.release.bundle.provenance import ANSWER_COSTS, Origin, read_origin
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
 from lunguage_assets.release.report.published_tables import PublishedTables

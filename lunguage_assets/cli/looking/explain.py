@@ -32,7 +32,7 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: 
     from rich.console import Console
 
     from lunguage_assets.release.explain.explain import explain_study
-    from lunguage_assets.release.explain.showing import print_story
+    from lunguage_assets.release.explain.story import print_story
     from lunguage_assets.release.explain.study_record import read_study
 
     _keep_text_back(chosen, html)
@@ -42,7 +42,7 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: 
         print_story(story, Console(highlight=False))
         return
     from lunguage_assets.files import write_private
-    from lunguage_assets.release.explain.showing import story_page
+    from lunguage_assets.release.explain.story import story_page
 
     write_private(html, story_page(story).encode("utf-8"))
     click.echo(f"{html} holds report text of study {story.study_id}; it is readable by you only (mode 0600)")

@@ -31,8 +31,14 @@ from lunguage_assets.release.bundle.provenance import Origin, json_text, provena
 from lunguage_assets.release.bundle.studies import read_split, studies_frame
 from lunguage_assets.release.bundle.totals import totals_of
 from lunguage_assets.release.bundle.versions import report_of, writing
-from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
-from lunguage_assets.release.report.documents import LabelFiles, write_paper_tables, writing_labels
+from lunguage_assets.release.report.documents import (
+    LabelFiles,
+    flat,
+    growing_csv,
+    growing_parquet,
+    write_paper_tables,
+    writing_labels,
+)
 from lunguage_assets.release.report.paper_tables import paper_tables
 from lunguage_assets.release.report.published import published_frame, released_rows
 from lunguage_assets.release.report.published_tables import load_published_tables

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
@@ -33,6 +34,7 @@ from lunguage_assets.release.bundle.versions import file_digest
 from lunguage_assets.settings import Settings, departures
 from lunguage_assets.structuring.opening import structurer_identity
 from lunguage_assets.tables import TERMS
+from lunguage_assets.tables.schema import Column, Table
 
 DISTRIBUTION = "lunguage-assets"
 _NOT_DECIDING = (
@@ -42,6 +44,23 @@ _NOT_DECIDING = (
     ("implicit", "encoder_batch_size"),
 )
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
+
+ANSWER_COSTS = Table(
+    "answer_costs",
+    "The answers in use and what they cost. Calls that failed, could not be read, or were "
+    "asked twice come on top: `lunguage ledger stats`.",
+    (
+        Column("judge", "string", "Judge that asked"),
+        Column("stage", "string", "Asked: extract (phrases), compare (sentences), structure (reports)"),
+        Column("model", "string", "Model requested"),
+        Column("answers", "int", "Questions with a valid answer", minimum=0),
+        Column("input_tokens", "int", "Tokens of their prompts as billed", minimum=0),
+        Column("output_tokens", "int", "Tokens of these answers as billed, reasoning included", minimum=0),
+        Column("cost_usd", "float", "Their known cost in US dollars", minimum=0.0),
+        Column("unpriced", "int", "Answers of unknown cost", minimum=0),
+    ),
+    ("judge", "stage", "model"),
+)
 
 
 @dataclass(frozen=True)
@@ -275,3 +294,27 @@ def _costs(origin: Origin) -> dict[str, Any]:
         "once"
     )
     return {"basis": basis, "answers": origin.costs.to_dict("records")}
+
+
+def answer_costs(ledger: str, judges: Collection[str]) -> pd.DataFrame | None:
+    """ANSWER_COSTS of these judges over all that a ledger holds; None when there is no ledger yet.
+
+    Only the first valid answer of each question counts: it is the one in use, however often a run was
+    interrupted or a call failed.
+
+    Args:
+        ledger: a path, or a PostgreSQL URL.
+        judges: keys of language models; without any, no ledger is opened.
+
+    Raises:
+        LedgerError: the ledger is there and cannot be read.
+    """
+    if not judges:
+        return ANSWER_COSTS.frame()
+    from lunguage_assets.judges.ledger.reading import LedgerReader
+
+    reader = LedgerReader.at(ledger)
+    if reader is None:
+        return None
+    with closing(reader):
+        return ANSWER_COSTS.frame(reader.answer_costs(judges))

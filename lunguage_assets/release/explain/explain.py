@@ -3,7 +3,7 @@ tables.
 
 Nothing is computed again, so what is told is what happened. Rows that are not in the result have their story
 too: merged, removed, excluded, discarded, already stated, rejected on reading. How it looks is in
-`showing.py`.
+`story.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The story of a study: what became of each of its rows, in words."""
+"""The story of a study: what became of each of its rows, in words; on a terminal, and as one HTML page that
+needs nothing else (`resources/explain/study.html.j2`).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lunguage_assets.release.explain.marks import MarkedPiece
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from lunguage_assets.data_files import page_template
+from lunguage_assets.release.explain.marks import COLOURS, MarkedPiece
 
 IN_RESULT = "in the result"
+_INDENT = (0, 0, 1, 2)
 _IN_SHORT = ("hedges", "probability", "what became of it")
 
 
@@ -66,3 +75,38 @@ def counted(rows: Sequence[RowStory]) -> str:
     """`5 in the result, 2 merged, 1 rejected`"""
     fates = Counter(row.fate for row in rows)
     return ", ".join(f"{number} {fate}" for fate, number in fates.items()) or "no rows"
+
+
+def print_story(story: StudyStory, console: Console) -> None:
+    """Print a study; the width of the console decides where lines break. Nothing in the text is taken for
+    markup.
+    """
+    console.print(Text(f"study {story.study_id}: {counted(story.rows)}", style="bold"))
+    console.print(Padding(_grid(story.remarks), _INDENT))
+    for row in story.rows:
+        number = f"idx {row.idx}" if row.idx is not None else row.fate
+        colour = "bold green" if row.fate == IN_RESULT else "bold yellow"
+        parts = (number, colour), "  ", (row.title, "bold"), "  ", (row.finding_id, "dim")
+        console.print(Text.assemble(*parts))
+        console.print(Padding(_grid(row.passages), _INDENT))
+
+
+def _grid(passages: Sequence[Passage]) -> RenderableType:
+    grid = RichTable.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="cyan")
+    grid.add_column(ratio=1, overflow="fold")
+    for passage in passages:
+        grid.add_row(Text(passage.heading), Group(*(Text(line) for line in passage.lines)))
+    return grid
+
+
+def story_page(story: StudyStory) -> str:
+    """The page; whatever the report says is escaped. It loads nothing, and no browser may let it load
+    anything.
+    """
+    return page_template("explain", "study.html.j2").render(
+        story=story,
+        counted=counted(story.rows),
+        colours=COLOURS,
+        interval=lambda p: f"{p[1]:.2f} ({p[0]:.2f} to {p[2]:.2f})",
+    )

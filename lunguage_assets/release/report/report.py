@@ -16,8 +16,8 @@ import pandas as pd
 from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import cell_text
 from lunguage_assets.implicit.pathways.pathway_tree import Branch, pathway_tree
-from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.bundle.provenance import ANSWER_COSTS
 from lunguage_assets.release.report.agreement_tables import agreement_items
 from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.report_figures import (

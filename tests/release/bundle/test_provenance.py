@@ -16,9 +16,9 @@ from small_release import Made
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
-from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.provenance import (
     Origin,
+    answer_costs,
     json_text,
     language_models,
     packages,

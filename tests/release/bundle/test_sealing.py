@@ -44,8 +44,8 @@ from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.material import ANALYSES
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.growing import growing_parquet
 from lunguage_assets.release.report import documents
+from lunguage_assets.release.report.documents import growing_parquet
 from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.labels import LABELS
 from lunguage_assets.tables.released import STUDIES

@@ -29,8 +29,7 @@ from lunguage_assets.home.home import Corpus, DataClass, Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table
 from lunguage_assets.release.explain.explain import explain_study
 from lunguage_assets.release.explain.explain_wording import NO_PATHWAY, P_SOURCES, RULES, STATUSES
-from lunguage_assets.release.explain.showing import print_story, story_page
-from lunguage_assets.release.explain.story import StudyStory
+from lunguage_assets.release.explain.story import StudyStory, print_story, story_page
 from lunguage_assets.release.explain.study_record import TABLES_OF_A_STUDY, StudyRecord, read_study
 from lunguage_assets.tables import (
     FINDINGS,
