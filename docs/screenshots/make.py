@@ -208,7 +208,7 @@ def visit(page: Page, url: str) -> None:
     page.wait_for("mean_p")
     scroll_to(page, "Metadata")
     keep(page, "plots")
-    page.open(f"{url}/jobs", "everything", "release")
+    page.open(f"{url}/jobs", "expand", "release")
     keep(page, "jobs")
     page.size(1440, 560)
     page.open(f"{url}/automation", "carry_batches_on")

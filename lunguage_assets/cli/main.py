@@ -20,7 +20,6 @@ from lunguage_assets.cli.looking.explain import explain
 from lunguage_assets.cli.looking.read import read
 from lunguage_assets.cli.looking.status import status
 from lunguage_assets.cli.looking.survey import survey
-from lunguage_assets.cli.making.backfill import backfill
 from lunguage_assets.cli.making.land import land
 from lunguage_assets.cli.making.run import analyse, estimate, register, run
 from lunguage_assets.cli.making.sample import sample
@@ -131,7 +130,6 @@ def commands() -> None:
 
 for command in (
     analyse,
-    backfill,
     batches,
     calibrate,
     compare_labels,

@@ -116,21 +116,38 @@ class GivenDelivery:
 
 def takes_delivery(command: Command) -> Command:
     """The options of commands that take files; they become the argument `delivery`."""
+    return _given(command, required=True)
 
+
+def may_take_delivery(command: Command) -> Command:
+    """The same of a command that goes on with what is registered where it is given no files."""
+    return _given(command, required=False)
+
+
+def _given(command: Command, *, required: bool) -> Command:
     @click.option(
         "--data",
-        required=True,
+        required=required,
         type=click.Path(path_type=Path),
-        help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
+        help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md)."
+        + ("" if required else "  [default: what is registered]"),
     )
     @click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data.")
     @click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one.")
     @data_class_option("Whether the text is patient data; default: what corpus.toml says, else credentialed.")
     @wraps(command)
     def taking(
-        *, data: Path, batch: str | None, corpus: str | None, data_class: DataClass | None, **others: Any
+        *,
+        data: Path | None,
+        batch: str | None,
+        corpus: str | None,
+        data_class: DataClass | None,
+        **others: Any,
     ) -> None:
-        command(delivery=GivenDelivery(data, batch, corpus, data_class), **others)
+        if data is None and (batch or corpus or data_class):
+            raise click.UsageError("--batch, --corpus and --data-class are of the files that --data names.")
+        given = None if data is None else GivenDelivery(data, batch, corpus, data_class)
+        command(delivery=given, **others)
 
     return taking
 
@@ -269,7 +286,8 @@ class Chosen:
             known = ", ".join(judges.rankers)
             raise ConfigurationError(
                 f"ranker {ranker!r} (--ranker) is unknown; expected one of {known}."
-                f"{did_you_mean(ranker, judges.rankers)}"
+                f"{did_you_mean(ranker, judges.rankers)} A judge of the judges file takes part as a member "
+                f"of the panel, or as one of candidates = [...] of [presets.{judges.preset}]."
             )
         return judges
 

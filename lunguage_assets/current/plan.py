@@ -1,6 +1,6 @@
 """The plan of a run: which partitions have to be made, in an order in which each finds what it reads.
 
-`lunguage run`, the job `everything`, a backfill and the estimate share this plan. Nothing is executed here.
+`lunguage run` and the estimate share this plan. Nothing is executed here.
 """
 
 from __future__ import annotations
@@ -83,14 +83,12 @@ class Wanted:
         ranker: whose results and release; a judge that is no ranker ends with its comparisons.
         batches: registered batches; None: all.
         rebuild: make the measuring stick (vocabulary, comparisons, ranking) again although it is current.
-        own_phrases: the judge's own phrases and vocabulary too, which nothing else reads.
         release: folder of the release; None: the home's.
     """
 
     ranker: str
     batches: Collection[str] | None = None
     rebuild: bool = False
-    own_phrases: bool = False
     release: Path | None = None
 
 
@@ -130,10 +128,6 @@ class _Planning:
                 yield from self._if_needed("structure", (self._judges.structurer, batch))
             yield from self._if_needed("ingest", (batch,))
             yield from self._if_needed("extract_hedges", (extractor, batch))
-        if self._wanted.own_phrases and ranker != extractor and ranker in self._judges.active_judges:
-            for batch in self._batches:
-                yield from self._if_needed("extract_hedges", (ranker, batch), force=rebuild)
-            yield from self._if_needed("build_vocabulary", (ranker,), force=rebuild)
         yield from self._if_needed("build_vocabulary", (extractor,), force=rebuild)
         for judge in members:
             yield from self._if_needed("compare", (judge,), force=rebuild)

@@ -14,7 +14,6 @@ from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.orchestration.withheld import withhold_messages
 
 
@@ -32,7 +31,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     assets = [*step_assets(partitions), release_asset(partitions)]
     return dg.Definitions(
         assets=automated(assets, automation, chosen),
-        jobs=[*jobs, everything],
+        jobs=jobs,
         sensors=[
             automation_sensor(automation),
             landing_sensor(place, first_jobs),

@@ -14,10 +14,9 @@ from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.orchestration.runs.backfill import plan_backfill
 
 BATCHES = ["a", "b"]
 OWNERS = ["lexicon", "cues", "new", "panel"]
@@ -77,12 +76,11 @@ def made_by(stage: Stage) -> list[tuple[str, ...]]:
     ranker=st.sampled_from(OWNERS),
     chosen=st.none() | st.sets(st.sampled_from(BATCHES), min_size=1),
     rebuild=st.booleans(),
-    own=st.booleans(),
 )
 def test_every_stage_of_a_plan_finds_what_it_reads_current(
-    now: Supposed, ranker: str, chosen: set[str] | None, rebuild: bool, own: bool
+    now: Supposed, ranker: str, chosen: set[str] | None, rebuild: bool
 ) -> None:
-    stages = plan(now, Wanted(ranker, chosen, rebuild, own_phrases=own))
+    stages = plan(now, Wanted(ranker, chosen, rebuild))
     assert len(set(stages)) == len(stages)
     done: set[tuple[str, ...]] = set()
     for stage in stages:
@@ -95,21 +93,13 @@ def test_every_stage_of_a_plan_finds_what_it_reads_current(
             done.add((step, *keys))
 
 
-@given(now=supposed, chosen=st.sets(st.sampled_from(BATCHES)), rebuild=st.booleans(), phrases=st.booleans())
-def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share(
-    now: Supposed, chosen: set[str], rebuild: bool, phrases: bool
+@given(now=supposed, chosen=st.sets(st.sampled_from(BATCHES)), rebuild=st.booleans())
+def test_a_run_for_a_candidate_touches_no_other_judge_but_for_what_all_share(
+    now: Supposed, chosen: set[str], rebuild: bool
 ) -> None:
-    vocabulary = now.of("hedge_vocabulary", "lexicon").state
-    if vocabulary == "stale":
-        with pytest.raises(MethodError, match="--rebuild-ranking"):
-            plan_backfill(now, Wanted("new", chosen or None))
-        return
-    wanted = Wanted("new", chosen or None, rebuild, own_phrases=phrases)
-    for stage in plan_backfill(now, wanted):
-        taken_in = stage.job in ("read_reports", "structure", "ingest")
-        shared = taken_in or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
-        collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
-        assert "new" in stage.keys or shared or collected, stage
+    shared = ("read_reports", "structure", "ingest", "extract_hedges", "build_vocabulary")
+    for stage in plan(now, Wanted("new", chosen or None, rebuild)):
+        assert "new" in stage.keys or stage.job in shared, stage
 
 
 @given(now=supposed)
@@ -123,7 +113,7 @@ def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
 
 def test_everything_that_is_current_is_left_out() -> None:
     assert plan(Supposed({}), Wanted("panel")) == []
-    assert plan_backfill(Supposed({}), Wanted("new")) == []
+    assert plan(Supposed({}), Wanted("new")) == []
 
 
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
@@ -136,14 +126,9 @@ def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
     assert stages.index(("structure", ("rules", "b"))) < stages.index(("ingest", ("b",)))
 
 
-def test_an_unknown_judge_or_batch_is_refused_with_the_remedy() -> None:
-    now = Supposed({})
-    with pytest.raises(ConfigurationError, match=r"candidates = \[...\] of \[presets.offline\]"):
-        plan_backfill(now, Wanted("gpt-4o"))
-    with pytest.raises(ConfigurationError, match=r"Add \[judges.nobody\] to a copy"):
-        plan_backfill(now, Wanted("nobody"))
+def test_an_unknown_batch_is_refused_with_the_registered_ones() -> None:
     with pytest.raises(ConfigurationError, match="batch 'c' is not registered; registered: a, b"):
-        plan_backfill(now, Wanted("new", ["c"]))
+        plan(Supposed({}), Wanted("new", ["c"]))
 
 
 def test_a_table_and_its_step_have_the_same_partitions() -> None:

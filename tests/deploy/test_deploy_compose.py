@@ -191,14 +191,6 @@ def test_commands_for_the_tools_in_the_documentation_can_be_understood(
     assert {Path(script).name for script in scripts} == {"backup.sh", "restore.sh"}
 
 
-def test_the_worker_names_a_module_that_has_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("dagster_celery", reason="needs the extra 'scale'")
-    monkeypatch.setenv("LUNGUAGE_BROKER", services()["worker"]["environment"]["LUNGUAGE_BROKER"])
-    command = services()["worker"]["command"]
-    module = importlib.import_module(command[command.index("--app") + 1])
-    assert {"execute_job", "resume_job"} <= set(module.app.tasks)
-
-
 def test_entrypoint_turns_secrets_into_variables_of_its_process(tmp_path: Path) -> None:
     (tmp_path / "services_env").write_text(
         "# judges\nOPENAI_API_KEY=a b$(c)'d\n\nAWS_DEFAULT_REGION=eu-west-1"

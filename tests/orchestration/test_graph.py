@@ -55,10 +55,7 @@ def test_the_asset_graph_is_the_reviewed_one(definitions: dg.Definitions) -> Non
     assert found == GOLDEN.read_text(), "a deliberate change? LUNGUAGE_WRITE_GOLDEN=1 make test"
 
 
-@pytest.mark.parametrize(
-    ("job", "op", "option"),
-    [("release", "write_release", "out"), ("everything", "hand_over_everything", "ranker")],
-)
+@pytest.mark.parametrize(("job", "op", "option"), [("release", "write_release", "out")])
 def test_no_option_of_a_job_reads_a_variable_of_the_environment(
     definitions: dg.Definitions, job: str, op: str, option: str
 ) -> None:

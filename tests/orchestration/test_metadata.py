@@ -30,7 +30,6 @@ from lunguage_assets.orchestration.metadata import (
     table_options,
 )
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.pictures.plots import probability_bars, probability_heights
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, STATUSES
 from lunguage_assets.tables.columns import CATEGORIES, MEANINGS
@@ -84,7 +83,6 @@ def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estima
     told = {job.name: job.description or "" for job in asset_jobs()}
     asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
-    assert "`lunguage estimate`" in (everything.description or "")
     assert "`lunguage estimate`" in table_options("hedge_phrases", "explicit")["description"]
     assert "`lunguage estimate`" not in table_options("findings", "corpus")["description"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -57,11 +56,3 @@ def test_a_partition_that_is_no_batch_is_refused_with_what_takes_it_away(registe
     said = why(registered, "ingest", report_batch="frist")
     assert "batch 'frist' is not registered" in said
     assert "lunguage batches remove frist" in said
-
-
-def test_everything_on_an_empty_home_says_that_no_batch_is_registered(tmp_path: Path) -> None:
-    with SmallHome.opened(tmp_path / "home") as empty:
-        job = empty.definitions.resolve_job_def("everything")
-        said = reason(job.execute_in_process(instance=empty.instance, raise_on_error=False))
-    assert said.startswith("no batch is registered")
-    assert "lunguage register --data DIR" in said

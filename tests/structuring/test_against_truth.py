@@ -1,6 +1,6 @@
 """The offline structurer reads what invented reports say: floors a little below what it reaches.
 
-The whole measurement is benchmarks/structuring_truth.py; the prose and the structurer share no words.
+The prose and the structurer share no words.
 """
 
 from __future__ import annotations

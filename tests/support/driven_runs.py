@@ -17,10 +17,9 @@ from dagster._cli.job import execute_backfill_command
 from dagster._cli.workspace.cli_target import WorkspaceOpts, get_workspace_from_cli_opts
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from dagster._core.storage.tags import PARTITION_NAME_TAG
+from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 from scaled_out import eventually
-
-from lunguage_assets.orchestration.runs.celery_launcher import WatchedCeleryLauncher
 
 WORKSPACE = WorkspaceOpts(workspace=(str(DEPLOY / "workspace.yaml"),))
 
@@ -34,9 +33,9 @@ class Frozen:
     pid: int
 
 
-def launcher(instance: dg.DagsterInstance) -> WatchedCeleryLauncher:
+def launcher(instance: dg.DagsterInstance) -> CeleryRunLauncher:
     found = instance.run_launcher
-    assert isinstance(found, WatchedCeleryLauncher)
+    assert isinstance(found, CeleryRunLauncher)
     return found
 
 

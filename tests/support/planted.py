@@ -86,9 +86,6 @@ _CODED = (
 )
 SETTINGS = "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\nbootstrap = 5\n"
 TALKATIVE = """
-instance_class:
-  module: lunguage_assets.orchestration.runs.storage
-  class: HomeInstance
 telemetry:
   enabled: false
 run_coordinator:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import postgres_server
-from compose_file import DEPLOY, of_the_package
+from compose_file import DEPLOY, REPOSITORY, of_the_package
 
 ENTRYPOINT = DEPLOY / "entrypoint.sh"
 DEADLINE_S = 240.0
@@ -160,6 +160,7 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
             ),
             "LUNGUAGE_LEDGER": postgres_server.create_database(postgres, "ledger"),
             "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis}/0",
+            "PYTHONPATH": f"{DEPLOY}:{REPOSITORY}",
             "LUNGUAGE_CODE_HOST": "127.0.0.1",
             "LUNGUAGE_CODE_PORT": str(free_port()),
             "LUNGUAGE_TABLES": "s3://lunguage/tables",

@@ -20,6 +20,7 @@ from platform_support import environment
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import prepare_dagster_home
+from lunguage_assets.orchestration.ui import webserver as guarded
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {
@@ -75,9 +76,8 @@ class ServedHome:
         there = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
         self._start("daemon", [str(Path(__file__).with_name("quick_daemon.py")), "run", *there])
         if webserver:
-            self._start(
-                "web", ["-m", "dagster_webserver", "--host", "127.0.0.1", "--port", str(self._web), *there]
-            )
+            web = ["-m", guarded.__name__, "--host", "127.0.0.1", "--port", str(self._web)]
+            self._start("web", [*web, *there])
             wait_for(lambda: bool(self.ask("{ version }")), 120, "the webserver does not answer")
 
     def kill(self) -> None:
@@ -89,9 +89,9 @@ class ServedHome:
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
         body = json.dumps({"query": query, "variables": variables}).encode()
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._web}/graphql", data=body, headers={"Content-Type": "application/json"}
-        )
+        server = f"http://127.0.0.1:{self._web}"
+        headers = {"Content-Type": "application/json", "Origin": server}
+        request = urllib.request.Request(f"{server}/graphql", data=body, headers=headers)
         with urllib.request.urlopen(request, timeout=60) as response:
             answer = json.load(response)
         assert "errors" not in answer, answer["errors"]

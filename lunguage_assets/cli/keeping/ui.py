@@ -25,25 +25,28 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.runs.instance import environment_of_children
     from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
-    from lunguage_assets.orchestration.ui.processes import Serving, require_free
+    from lunguage_assets.orchestration.ui.processes import Serving, only_ui, require_free
 
     token = "" if no_token else new_token()
     door = Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
     require_free(host, port)
-    if place.corpus() is None:
-        click.echo(nothing_in(place), err=True)
-    environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
-    log = place.root / "logs" / "ui.log"
-    write_private(log, b"")
-    serving = Serving(log, environment)
-    click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
-    serving.start(host, port)
-    shown = "127.0.0.1" if host == "0.0.0.0" else host
-    click.echo(f"http://{shown}:{port}{door.prefix}/")
-    if no_token:
-        click.echo("without a token: every program of every account on this machine can drive it", err=True)
-    if environment.get(HOSTS_VARIABLE):
-        click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
-    click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
-    sys.stdout.flush()
-    sys.exit(serving.until_it_ends())
+    shown = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+    with only_ui(place.root, f"{shown}/ of process {os.getpid()}"):
+        if place.corpus() is None:
+            click.echo(nothing_in(place), err=True)
+        environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
+        log = place.root / "logs" / "ui.log"
+        write_private(log, b"")
+        serving = Serving(log, environment)
+        click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
+        serving.start(host, port)
+        click.echo(f"{shown}{door.prefix}/")
+        if no_token:
+            click.echo(
+                "without a token: every program of every account on this machine can drive it", err=True
+            )
+        if environment.get(HOSTS_VARIABLE):
+            click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
+        click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
+        sys.stdout.flush()
+        sys.exit(serving.until_it_ends())

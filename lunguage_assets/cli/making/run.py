@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,12 @@ from lunguage_assets.cli.options import (
     Chosen,
     GivenDelivery,
     chooses,
-    number,
+    existing_home,
+    may_take_delivery,
     takes_delivery,
 )
+
+PROCESSES_VARIABLE = "LUNGUAGE_PROCESSES"  # as in cores.py, whose import takes a second
 
 if TYPE_CHECKING:
     from lunguage_assets.orchestration.runs.runner import RunSummary
@@ -42,7 +46,7 @@ def register(delivery: GivenDelivery, chosen: Chosen) -> None:
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
-@takes_delivery
+@may_take_delivery
 @chooses(PRESET_OPTION, STRUCTURER_OPTION, BUDGET_OPTION, STRICT_OPTION)
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
@@ -56,19 +60,25 @@ def register(delivery: GivenDelivery, chosen: Chosen) -> None:
     is_flag=True,
     help="Take the paper's options (mode, encoder, order of the sentences...), and note so in settings.toml.",
 )
-@number("--processes", 1, "Batches at once; with offline judges only.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    envvar=PROCESSES_VARIABLE,
+    help="Processes that structure, merge, expand and resolve; default: the cores. Also $LUNGUAGE_PROCESSES.",
+)
 def run(
-    delivery: GivenDelivery,
+    delivery: GivenDelivery | None,
     chosen: Chosen,
     out: Path | None,
     ranker: str,
     rebuild_ranking: bool,
     as_published: bool,
-    processes: int,
+    processes: int | None,
 ) -> None:
     """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
 
-    What is current is left as it is. When everything is, nothing is done.
+    What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
+    registered is made for the ranker, such as a judge that was just added to the judges file.
     """
     from lunguage_assets.cli.console import print_release, print_run, run_display
     from lunguage_assets.cli.making.as_published import as_published_lines, take_published_options
@@ -76,12 +86,15 @@ def run(
     from lunguage_assets.current.plan import Wanted, plan
 
     place, judges = chosen.home, chosen.judges(ranker)
+    if delivery is None:
+        existing_home(place.root)
     require_place(out)
     if as_published:
         take_published_options(place)
     for line in as_published_lines(chosen.settings, judges.preset):
         click.echo(line)
-    delivery.register(place)
+    if delivery is not None:
+        delivery.register(place)
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Wanted(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
@@ -90,10 +103,12 @@ def run(
         print_release(folder, place)
         return
     require_judges(chosen, judges, stages)
-    from lunguage_assets.orchestration.runs.side_by_side import runner_of
+    from lunguage_assets.orchestration.runs.runner import Runner
 
+    if processes is not None:
+        os.environ[PROCESSES_VARIABLE] = str(processes)
     with chosen.instance() as instance, run_display() as display:
-        runner = runner_of(chosen.resource(out), instance, processes)
+        runner = Runner(chosen.resource(out), instance)
         summary = runner.run(wanted, progress=display.stage, stages=stages)
     spent = display.spent()
     ledger = chosen.paid_answers() if spent else None

@@ -3,25 +3,28 @@ resolved.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.encoders import encoding_counts, make_embedder
+from lunguage_assets.implicit.encoders import Embedder, encoding_counts, make_embedder
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
-from lunguage_assets.implicit.merging.blacklist import load_blacklist
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
-from lunguage_assets.implicit.resolution.resolve import resolve
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.orchestration.assets.step import Compute, Made
 from lunguage_assets.orchestration.metadata import account_of, counts
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, set_aside_frame, studies_of
+from lunguage_assets.settings import ImplicitSettings
 
 
 def merging(
@@ -32,10 +35,13 @@ def merging(
     fitted_probabilities: pd.DataFrame,
 ) -> Made:
     """Merge duplicate findings of a study."""
-    settings = home.settings.implicit
-    embedder = make_embedder(settings, Vocabulary.from_terms(terms), home.home.root)
-    blacklist = load_blacklist(home.home.blacklist_file)
-    frame = deduplicate(findings, fitted_probabilities, embedder, blacklist, settings)
+    settings, given = home.settings.implicit, (findings, fitted_probabilities)
+    made_of = (settings, terms, home.home.root, home.home.blacklist_file)
+    embedder, *_ = tools = _merging(*made_of)
+    if settings.encoder == "lexical":
+        frame = joined(by_studies(deduplicate, given, _merging, *made_of))
+    else:  # a model is loaded once, and has cores of its own
+        frame = deduplicate(*given, *tools)
     yield dg.Output(
         frame,
         "deduplicated_findings",
@@ -55,9 +61,9 @@ def expansion(
     deduplicated_findings: pd.DataFrame,
 ) -> Made:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
-    vocabulary = Vocabulary.from_terms(terms)
-    dictionary = load_dictionary(home.home.pathways_file, vocabulary)
-    expanded = expand(deduplicated_findings, dictionary, vocabulary)
+    dictionary, _ = _expanding(home.home.pathways_file, terms)
+    found = by_studies(expand, (deduplicated_findings,), _expanding, home.home.pathways_file, terms)
+    expanded = Expansion(joined([one.matches for one in found]), joined([one.expansions for one in found]))
     matched = expanded.matches[expanded.matches["reason"] == "matched"]
     yield dg.Output(
         expanded.matches,
@@ -97,10 +103,11 @@ def resolution(
     ranker, _ = keys
     version = _one_version(fitted_probabilities, reference_ranking)
     expanded = Expansion(pathway_matches, expansions)
-    dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
-    blacklist = load_blacklist(home.home.blacklist_file)
-    resolved = resolve(
-        deduplicated_findings, expanded, dictionary, ranking_version=version, blacklist=blacklist
+    given = (deduplicated_findings, pathway_matches, expansions)
+    files = home.home.pathways_file, home.home.blacklist_file
+    found = by_studies(_resolved, given, _resolving, terms, version, *files)
+    resolved = Resolution(
+        *(joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts"))
     )
     accounts = account(reports, rejected, deduplicated_findings, expanded, resolved, studies_of(set_aside))
     yield dg.Output(
@@ -137,6 +144,36 @@ def resolution(
         },
     )
     yield dg.Output(set_aside_frame(set_aside, reports), "set_aside")
+
+
+def _merging(
+    settings: ImplicitSettings, terms: pd.DataFrame, root: Path, file: Path | None
+) -> tuple[Embedder, Blacklist, ImplicitSettings]:
+    embedder = make_embedder(settings, Vocabulary.from_terms(terms), root)
+    return embedder, load_blacklist(file), settings
+
+
+def _expanding(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary, Vocabulary]:
+    vocabulary = Vocabulary.from_terms(terms)
+    return load_dictionary(file, vocabulary), vocabulary
+
+
+def _resolving(
+    terms: pd.DataFrame, version: str, pathways: Path | None, blacklist: Path | None
+) -> tuple[PathwayDictionary, str, Blacklist]:
+    return load_dictionary(pathways, Vocabulary.from_terms(terms)), version, load_blacklist(blacklist)
+
+
+def _resolved(
+    deduplicated: pd.DataFrame,
+    matches: pd.DataFrame,
+    expansions: pd.DataFrame,
+    dictionary: PathwayDictionary,
+    version: str,
+    blacklist: Blacklist,
+) -> Resolution:
+    expanded = Expansion(matches, expansions)
+    return resolve(deduplicated, expanded, dictionary, ranking_version=version, blacklist=blacklist)
 
 
 def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:

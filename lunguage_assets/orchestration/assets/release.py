@@ -141,9 +141,9 @@ def refuse_stale(ranker: str, batches: int, stale: Mapping[str, Sequence[str]]) 
         named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {batches} batches of ranker {ranker!r} are stale: {named}{more}. Launch the"
-            " job `everything`, or run `lunguage run`: both make such batches again. Ask `lunguage estimate`"
-            " first when language models judge; or undo the change."
+            f"{len(stale)} of {batches} batches of ranker {ranker!r} are stale: {named}{more}. `lunguage run`"
+            " makes such batches again. Ask `lunguage estimate` first when language models judge; or undo the"
+            " change."
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.cores import ALONE, joined, over_chunks
 from lunguage_assets.corpus.delivery import CorpusDeclaration, Delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.log import IntakeLog
@@ -21,13 +22,10 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
+from lunguage_assets.structuring.contract import SectionedReport, Structurer
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
 from lunguage_assets.structuring.rows import StructuredRows
-
-AT_ONCE = 500
-"""Reports that the offline structurer is given together. A language model gets all: its limits say how many
-are in flight.
-"""
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 _MEASURES = ("rows", "first", "second", "agreed", "precision", "recall", "f1", "kappa")
 
@@ -55,14 +53,14 @@ def structuring(
     key, batch = keys
     terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
     structurer = home.structurer(key, terms, spending.note)
-    reports, rows = list(sectioned_reports(report_texts, report_sentences)), StructuredRows()
-    at_once = AT_ONCE if key == RULES else max(1, len(reports))
-    for start in range(0, len(reports), at_once):
-        chosen = reports[start : start + at_once]
-        rows.add(chosen, structurer.structure(chosen))
-    made = rows.tables()
-    aside, accounts = studies_of(set_aside), made.sentence_accounts
-    found = without_studies({"structured_findings": made.structured_findings}, aside)["structured_findings"]
+    reports = list(sectioned_reports(report_texts, report_sentences))
+    if key == RULES and len(reports) >= ALONE:
+        made = list(over_chunks(_structured, reports, _rules, terms))
+    else:  # a language model gets all: its limits say how many are in flight
+        made = [_structured(reports, structurer)]
+    found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
+    aside = studies_of(set_aside)
+    found = without_studies({"structured_findings": found}, aside)["structured_findings"]
     unread = {"account": "unreadable", "reason": "set aside", "rows": 0}
     theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
     accounts = accounts.assign(**{name: accounts[name].mask(theirs, to) for name, to in unread.items()})
@@ -76,7 +74,18 @@ def structuring(
         },
     )
     yield dg.Output(accounts, "sentence_accounts")
-    yield dg.Output(made.refused_values, "refused_values")
+    yield dg.Output(refused, "refused_values")
+
+
+def _rules(terms: pd.DataFrame) -> tuple[Structurer]:
+    return (RuleStructurer(terms),)
+
+
+def _structured(reports: Sequence[SectionedReport], structurer: Structurer) -> tuple[pd.DataFrame, ...]:
+    rows = StructuredRows()
+    rows.add(reports, structurer.structure(reports))
+    made = rows.tables()
+    return made.structured_findings, made.sentence_accounts, made.refused_values
 
 
 def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: Frames) -> Made:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 import dagster as dg
+import psutil
 
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
-from lunguage_assets.orchestration.runs.workers import is_gone, worker_of
 from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE, redaction
 
 DAGSTER_VARIABLE = "DAGSTER_HOME"
@@ -133,16 +134,64 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
     """Report runs as failed whose process on this machine was killed, and free what they held; returns how
     many.
 
-    Where no daemon watches, nobody else does, and the UI would show them as running.
+    A code server reports the runs of its own dead processes. Nobody else notices its own death, or that of a
+    command, and the UI would show their runs as running.
     """
-    closed = 0
-    for run in instance.get_runs(dg.RunsFilter(statuses=list(_AT_WORK))):
-        process = worker_of(instance, run)
-        if process is not None and is_gone(process):
-            instance.report_run_failed(
-                run,
-                "The process was killed. What it had finished is stored; the same work goes on from there.",
-            )
-            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-            closed += 1
-    return closed
+    abandoned = [
+        run
+        for run in instance.get_runs(dg.RunsFilter(statuses=list(_AT_WORK)))
+        if _is_abandoned(instance, run)
+    ]
+    for run in abandoned:
+        instance.report_run_failed(
+            run, "The process was killed. What it had finished is stored; the same work goes on from there."
+        )
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return len(abandoned)
+
+
+PROCESS_TAG = ".dagster/lunguage_process"
+"""Run tag: the run, and machine, number and start of the command's process that executes it. A run that is
+tried again takes over the tags of the first. Dagster shows no tags that begin with `.dagster/`.
+"""
+
+_SAME_START_S = 2.0
+"""The start of the machine is known to the second, and its last digit may change between two looks."""
+
+
+def executed_here(run_id: str) -> dict[str, str]:
+    """Tags of a run that only the present process could execute again."""
+    here = psutil.Process()
+    process = f"{run_id}:{socket.gethostname()}:{here.pid}:{_start(here):.0f}"
+    return {PROCESS_TAG: process, "dagster/max_retries": "0"}
+
+
+def _start(process: psutil.Process) -> float:
+    """Seconds from the start of the machine to that of a process: the time of day may be set meanwhile."""
+    return process.create_time() - psutil.boot_time()
+
+
+def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether the process that executed a run has ended; False where it is elsewhere or not known."""
+    owner, *process = run.tags.get(PROCESS_TAG, "").split(":")
+    if owner == run.run_id:
+        host, pid, start = process
+        alive = _process(int(pid))
+        same = alive is not None and abs(_start(alive) - float(start)) <= _SAME_START_S
+        return host == socket.gethostname() and not same
+    server = run.tags.get(".dagster/grpc_info", "localhost")
+    if not isinstance(instance.run_launcher, dg.DefaultRunLauncher) or "localhost" not in server:
+        return False
+    for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
+        if noted := entry.get_dagster_event().engine_event_data.metadata.get("pid"):
+            alive = _process(int(noted.value))  # one that began later has only the same number
+            return alive is None or alive.create_time() > entry.timestamp + _SAME_START_S
+    return False
+
+
+def _process(pid: int) -> psutil.Process | None:
+    """The process with a number, unless it has ended."""
+    with suppress(psutil.Error):
+        found = psutil.Process(pid)
+        return found if found.status() != psutil.STATUS_ZOMBIE else None
+    return None

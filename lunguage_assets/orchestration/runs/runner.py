@@ -28,8 +28,7 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_remove
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.ahead import COMPARE, asking_ahead
 from lunguage_assets.orchestration.runs.command_lock import command_at_work
-from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
-from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
+from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, executed_here
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -57,12 +56,6 @@ class RunSummary:
     def checks(self, result: CheckResult) -> list[str]:
         """Checks with this result, with asset and partition, and why where they say so."""
         return [name + self.because.get(name, "") for name, found in self.results.items() if found == result]
-
-    def add(self, other: RunSummary) -> None:
-        """Take over what other runs reported."""
-        self.runs += other.runs
-        self.results.update(other.results)
-        self.because.update(other.because)
 
     def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
         """Take down a check's result on the partition of this label."""
@@ -196,7 +189,7 @@ class Runner:
                     instance=self._instance,
                     partition_key=partition_key(stage.dimensions, stage.keys),
                     raise_on_error=False,
-                    tags={**NO_RETRY, **executed_here(run_id)},
+                    tags=executed_here(run_id),
                     run_id=run_id,
                 )
         # before the run has begun, Dagster does not take an interruption down

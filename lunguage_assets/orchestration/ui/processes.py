@@ -6,6 +6,7 @@ without a UI when the port is taken.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import socket
 import subprocess
@@ -14,7 +15,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
@@ -45,6 +47,29 @@ def require_free(host: str, port: int) -> None:
             f"port {port} of {host} cannot be used ({error.strerror}). Is the UI open already? Else choose "
             "another one with --port."
         ) from None
+
+
+@contextmanager
+def only_ui(home: Path, address: str) -> Iterator[None]:
+    """Be the one UI of a home as long as this process lives: a second daemon would launch runs twice.
+
+    Raises:
+        ConfigurationError: one is open already; the message has its address, without the token.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / ".ui.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise ConfigurationError(
+                f"a UI of {home} is open already, at {lock.read()}: use it (the address with its token was "
+                "printed where it was started), or end it there with Ctrl-C."
+            ) from None
+        lock.truncate(0)
+        lock.write(address)
+        lock.flush()
+        yield
 
 
 def workspace_file(folder: Path, code: str) -> Path:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import sys
 
+import dagster as dg
 import dagster_webserver.app
 from dagster_webserver.cli import dagster_webserver as command
 from dagster_webserver.webserver import DagsterWebserver
 from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
 from lunguage_assets.orchestration.ui.guard import Door, Guard
 from lunguage_assets.rights import keep_private
 
@@ -38,6 +40,8 @@ def main(arguments: list[str]) -> None:
     keep_private()
     options = command.make_context("lunguage-webserver", list(arguments)).params
     door = Door.of(options["host"], options["port"] or 3000, os.environ)
+    with dg.DagsterInstance.get() as instance:  # a code server that was killed notices nothing itself
+        close_abandoned_runs(instance)
     dagster_webserver.app.DagsterWebserver = guarded(door)  # the command makes the server of this name
     # Other accounts see the arguments of a process, not these. Dagster's first message, of level info, shows
     # the address.

@@ -21,11 +21,11 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.sample import write_sample
 
 pytestmark = pytest.mark.lengthy
 
-ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 CLI = [sys.executable, "-m", "lunguage_assets.cli.main"]
 
 WRONG_CLOCK = '''
@@ -68,38 +68,15 @@ def served(finished_five: Path, tmp_path: Path) -> Iterator[ServedHome]:
         served.kill()
 
 
-def test_killed_while_everything_is_made_again_and_started_again_the_tables_end_the_same(
+def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
     served: ServedHome, finished_five: Path
 ) -> None:
-    for partitions in ("hedge_phrases/lexicon", "lunguage_plus_plus/panel"):
-        shutil.rmtree(served.home / "tables" / partitions)
+    tables = list(tables_of_job("refit"))
+    for table in tables:
+        shutil.rmtree(served.home / "tables" / table)
     with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
-
-        def ended(run_id: str) -> str:
-            return str(
-                wait_for(
-                    lambda: (found := served.status(run_id)) in ENDED and found,
-                    240,
-                    f"{run_id} does not end\n{served.logs()}",
-                )
-            )
-
-        def completed() -> str:
-            (newest,) = instance.get_backfills(limit=1)
-            return str(
-                wait_for(
-                    lambda: (
-                        (found := instance.get_backfill(newest.backfill_id).status.value) != "REQUESTED"
-                        and found
-                    ),
-                    300,
-                    served.logs(),
-                )
-            )
-
-        assert ended(served.launch("everything")) == "SUCCESS"
-        (backfill,) = instance.get_backfills(limit=1)
-        runs = dg.RunsFilter(tags={"dagster/backfill": backfill.backfill_id})
+        backfill = served.backfill(tables, ["panel|first"])
+        runs = dg.RunsFilter(tags={"dagster/backfill": backfill})
         wait_for(
             lambda: any(run.status.value == "STARTED" for run in instance.get_runs(runs)),
             120,
@@ -107,12 +84,14 @@ def test_killed_while_everything_is_made_again_and_started_again_the_tables_end_
         )
         served.kill()
         served.start()
-        completed()
-        assert ended(served.launch("everything")) == "SUCCESS", "it goes on from there"
-        assert completed() == "COMPLETED_SUCCESS"
+        ended = wait_for(
+            lambda: (found := instance.get_backfill(backfill).status.value) != "REQUESTED" and found,
+            300,
+            served.logs(),
+        )
+        assert ended == "COMPLETED_SUCCESS"
         assert all(run.is_finished for run in instance.get_runs(runs))
-    for part in ("tables", "release"):
-        assert contents(served.home / part) == contents(finished_five / part)
+    assert contents(served.home / "tables") == contents(finished_five / "tables")
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(

@@ -5,8 +5,14 @@ environment.
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import dagster as dg
+import psutil
 import pytest
 from click.testing import CliRunner
 from dagster._core.instance.config import PoolGranularity
@@ -16,14 +22,15 @@ from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.orchestration.assets.step import JUDGES_POOL
 from lunguage_assets.orchestration.runs.instance import (
+    PROCESS_TAG,
+    close_abandoned_runs,
     configuration_of,
     dagster_instance,
     environment_of_children,
     examination,
+    executed_here,
     prepare_dagster_home,
 )
-from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
-from lunguage_assets.orchestration.runs.storage import HomeInstance
 
 
 @pytest.fixture
@@ -99,9 +106,7 @@ def test_the_packaged_configuration_queues_watches_retries_what_was_killed_and_l
 ) -> None:
     before = dict(os.environ)
     with dagster_instance(home) as instance:
-        assert isinstance(instance, HomeInstance)
         assert instance.root_directory == str(home.dagster)
-        assert isinstance(instance.run_launcher, LocalRunLauncher)
         assert instance.run_monitoring_enabled
         assert instance.run_retries_enabled
         assert not instance.run_retries_retry_on_asset_or_op_failure
@@ -128,3 +133,67 @@ def test_doctor_says_how_the_instance_is_configured(home: Home) -> None:
     (home.dagster / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
     said = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)]).output
     assert f"warning  {home.dagster / 'dagster.yaml'} was edited" in said
+
+
+@dg.op
+def nothing() -> None: ...
+
+
+@dg.job
+def idle() -> None:
+    nothing()
+
+
+@pytest.fixture
+def another() -> Iterator[psutil.Popen]:
+    """A process that waits for a signal."""
+    waiting = psutil.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    yield waiting
+    waiting.kill()
+    waiting.wait()
+
+
+def status_after_a_look(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
+    close_abandoned_runs(instance)
+    found = instance.get_run_by_id(run_id)
+    assert found is not None
+    return found.status
+
+
+def test_a_run_of_a_command_is_closed_when_its_process_has_ended_and_not_before(home: Home) -> None:
+    def run_of(*process: object) -> str:
+        started = instance.create_run_for_job(idle, status=dg.DagsterRunStatus.STARTED).run_id
+        named = ":".join(map(str, process or (started, host, pid, start)))
+        instance.add_run_tags(started, {PROCESS_TAG: named.replace("SELF", started)})
+        return started
+
+    with dagster_instance(home) as instance:
+        _, host, pid, start = executed_here("r")[PROCESS_TAG].split(":")
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as ended:
+            pass
+        left = [
+            run_of("SELF", host, pid, start),
+            run_of("SELF", host, pid, int(start) + 1),
+            run_of("SELF", "elsewhere", ended.pid, start),
+            run_of("another run, tried again", host, ended.pid, start),
+        ]
+        closed = [run_of("SELF", host, ended.pid, start), run_of("SELF", host, pid, int(start) - 60)]
+        started, failed = dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.FAILURE
+        assert [status_after_a_look(instance, run) for run in closed] == [failed, failed]
+        assert {status_after_a_look(instance, run) for run in left} == {started}
+
+
+def test_a_run_of_a_killed_code_server_is_closed_by_what_its_log_says(
+    home: Home, another: psutil.Popen
+) -> None:
+    with dagster_instance(home) as instance:
+        done = idle.execute_in_process(instance=instance).run_id
+        (entry, *_) = instance.all_logs(done, of_type=dg.DagsterEventType.ENGINE_EVENT)
+        data = type(entry.get_dagster_event().engine_event_data).in_process(another.pid)
+        run = instance.create_run_for_job(idle, status=dg.DagsterRunStatus.STARTED)
+        instance.report_engine_event("Started process for run.", run, data)
+        assert status_after_a_look(instance, run.run_id) is dg.DagsterRunStatus.STARTED
+        another.send_signal(signal.SIGKILL)  # a zombie, until it is waited for
+        while another.status() != psutil.STATUS_ZOMBIE:
+            pass
+        assert status_after_a_look(instance, run.run_id) is dg.DagsterRunStatus.FAILURE

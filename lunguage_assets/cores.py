@@ -1,0 +1,137 @@
+"""Several cores for one batch: pure functions over chunks of studies, in processes of their own.
+
+Studies are independent of each other, a chunk is computed as it would be alone, and results come in the order
+of the chunks: the bytes are the same for any number of processes. Fewer studies than `ALONE` are computed in
+this process, because starting others costs seconds.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache, lru_cache
+from itertools import repeat
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from lunguage_assets.errors import LunguageError
+
+Result = TypeVar("Result")
+
+ALONE = 500
+CHUNK = 250
+"""Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
+
+PROCESSES_VARIABLE = "LUNGUAGE_PROCESSES"
+"""How many processes compute; unset: as many as this one may use cores."""
+
+
+class ProcessLost(LunguageError):
+    """A process of this one ended before it had computed its part."""
+
+
+def chunks(items: Sequence[Any]) -> list[Sequence[Any]]:
+    """Consecutive chunks of a list with one item per study."""
+    return [items[start : start + CHUNK] for start in range(0, len(items), CHUNK)]
+
+
+def over_chunks(
+    function: Callable[..., Result], items: Sequence[Any], tools: Callable[..., Any], *given: Any
+) -> Iterator[Result]:
+    """`function(chunk, *tools(*given))` of each chunk, in their order.
+
+    Functions are those of a module; items and `given` can be pickled. Each process makes its tools once.
+    """
+    if _processes(len(items)) < 2:
+        made = tools(*given)
+        return (function(chunk, *made) for chunk in chunks(items))
+    return _computed(function, [(chunk,) for chunk in chunks(items)], tools, given)
+
+
+def by_studies(
+    function: Callable[..., Result], frames: Sequence[pd.DataFrame], tools: Callable[..., Any], *given: Any
+) -> list[Result]:
+    """`function(*frames, *tools(*given))` for chunks of studies, sorted by their ids; else as `over_chunks`.
+
+    Frames have a column `study_id`. One result for all where there are few studies.
+    """
+    studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
+    if _processes(len(studies)) < 2:
+        return [function(*frames, *tools(*given))]
+    number = {study: at // CHUNK for at, study in enumerate(studies)}
+    parts = [dict(list(frame.groupby(frame["study_id"].map(number)))) for frame in frames]
+    of_chunks = [
+        tuple(part.get(at, frame.iloc[:0]) for part, frame in zip(parts, frames, strict=True))
+        for at in range(len(chunks(studies)))
+    ]
+    return list(_computed(function, of_chunks, tools, given))
+
+
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all frames; of one, the frame itself. A column `number` counts them from 0."""
+    if len(frames) == 1:
+        return frames[0]
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.assign(number=rows.index.astype(rows["number"].dtype)) if "number" in rows else rows
+
+
+def _processes(studies: int) -> int:
+    # a worker of Celery is a daemon, and may start no processes
+    if studies < ALONE or multiprocessing.current_process().daemon:
+        return 1
+    return int(os.environ.get(PROCESSES_VARIABLE) or len(os.sched_getaffinity(0)))
+
+
+def _computed(
+    function: Callable[..., Result],
+    of_chunks: Sequence[tuple[Any, ...]],
+    tools: Callable[..., Any],
+    given: tuple[Any, ...],
+) -> Iterator[Result]:
+    made = pickle.dumps((tools, given))
+    try:
+        yield from _pool(_processes(ALONE)).map(_call, repeat(function), of_chunks, repeat(made))
+    except BrokenProcessPool:
+        _pool.cache_clear()
+        raise ProcessLost(
+            "a process that computed a part of this batch was ended from outside, perhaps for want of "
+            f"memory. Run the same command again, with fewer of them (--processes, ${PROCESSES_VARIABLE}): "
+            "what is finished is kept."
+        ) from None
+
+
+@cache
+def _pool(processes: int) -> ProcessPoolExecutor:
+    """Processes that stay for what comes next; spawned, as threads and connections survive no fork."""
+    return ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin)
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the process that computes with this one, and end when it ends, however it does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+@lru_cache(maxsize=4)
+def _tools(made: bytes) -> tuple[Any, ...]:
+    tools, given = pickle.loads(made)  # of the process that started this one
+    found: tuple[Any, ...] = tools(*given)
+    return found
+
+
+def _call(function: Callable[..., Result], of_chunk: tuple[Any, ...], made: bytes) -> Result:
+    return function(*of_chunk, *_tools(made))

@@ -1,0 +1,104 @@
+"""Chunks of studies in several processes: the same bytes as all studies at once, and no process is left."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from platform_support import environment
+
+from lunguage_assets import cores
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.home.store import encode
+from lunguage_assets.implicit.expansion.expand import Expansion, expand
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.orchestration.assets import implicit, text
+from lunguage_assets.sample import write_raw_sample, write_sample
+from lunguage_assets.settings import load_settings
+from lunguage_assets.structuring.reading import read_reports, sectioned_reports
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+
+
+@pytest.fixture
+def in_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "CHUNK", 4)
+    monkeypatch.setattr(cores, "ALONE", 8)
+    monkeypatch.setenv(cores.PROCESSES_VARIABLE, "2")
+
+
+def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
+    return {name: encode(TABLES[name], frame).content for name, frame in frames.items()}
+
+
+def implicit_half(folder: Path) -> dict[str, bytes]:
+    settings, taken = load_settings(), take_in(find_delivery(folder), load_settings().corpus)
+    given = (taken.findings, FITTED_PROBABILITIES.frame())
+    merged = cores.joined(
+        cores.by_studies(deduplicate, given, implicit._merging, settings.implicit, taken.terms, folder, None)
+    )
+    found = cores.by_studies(expand, (merged,), implicit._expanding, None, taken.terms)
+    both = Expansion(*(cores.joined([getattr(one, of) for one in found]) for of in ("matches", "expansions")))
+    frames = (merged, both.matches, both.expansions)
+    resolved: Sequence[Resolution] = cores.by_studies(
+        implicit._resolved, frames, implicit._resolving, taken.terms, "", None, None
+    )
+    return stored(
+        {
+            "deduplicated_findings": merged,
+            "pathway_matches": both.matches,
+            "expansions": both.expansions,
+            "lunguage_plus_plus": cores.joined([one.rows for one in resolved]),
+            "resolution_log": cores.joined([one.log for one in resolved]),
+            "conflicts": cores.joined([one.conflicts for one in resolved]),
+        }
+    )
+
+
+def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studies_at_once(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    write_sample(tmp_path, reports=18, seed=3)
+    at_once = implicit_half(tmp_path)
+    request.getfixturevalue("in_two_processes")
+    assert implicit_half(tmp_path) == at_once
+
+
+def test_reports_are_structured_in_chunks_and_processes_to_the_same_rows(
+    tmp_path: Path, in_two_processes: None
+) -> None:
+    write_raw_sample(tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied")
+    read = read_reports(receive(find_delivery(tmp_path / "raw"), load_settings().corpus))
+    reports, structurer = list(sectioned_reports(read.report_texts, read.report_sentences)), RuleStructurer()
+    at_once = text._structured(reports, structurer)
+    in_chunks = zip(*cores.over_chunks(text._structured, reports, text._rules, None), strict=True)
+    for whole, parts in zip(at_once, in_chunks, strict=True):
+        pd.testing.assert_frame_equal(cores.joined(parts), whole)
+
+
+def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import time; from lunguage_assets import cores; cores.ALONE = 1\n"
+        "if __name__ == '__main__':\n"
+        "    next(iter(cores.over_chunks(len, [0] * 1000, tuple)))\n"
+        "    print('begun', flush=True); time.sleep(600)\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, str(tmp_path / "program.py")]
+    given = {**environment(tmp_path), cores.PROCESSES_VARIABLE: "2"}
+    with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "begun\n"
+        children = psutil.Process(started.pid).children(recursive=True)
+        assert children
+        started.send_signal(signal.SIGKILL)
+    assert psutil.wait_procs(children, timeout=60)[1] == []
