@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, did_you_mean
-from lunguage_assets.files import replace_text
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 DataClass = Literal["synthetic", "credentialed"]
@@ -133,11 +132,10 @@ class Settings(_Options):
     automation: AutomationSettings = AutomationSettings()
 
 
-def load_settings(home_file: Path | None = None, *, as_published: bool = False) -> Settings:
+def load_settings(home_file: Path | None = None) -> Settings:
     """The defaults, overridden by the home's own file when there is one.
 
-    Where that file says `as_published = true`, or as if it did, the paper's options override the defaults
-    before it.
+    Where that file says `as_published = true`, the paper's options override the defaults before it.
 
     Raises:
         ConfigurationError: an unreadable file or an unknown or wrong option, which is named.
@@ -145,8 +143,6 @@ def load_settings(home_file: Path | None = None, *, as_published: bool = False) 
     file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
     values = _read(resource("settings.toml"))
     own = _read(file) if file == home_file else {}
-    if as_published:
-        own["as_published"] = True
     if own.get("as_published") is True:
         _override(values, published_options())
     _override(values, own)
@@ -193,23 +189,6 @@ def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
         for name, value in options.items()
         if used[group][name] != value
     }
-
-
-def note_as_published(home_file: Path) -> None:
-    """Write `as_published = true` as the first line of the home's own file, and leave the rest as it is.
-
-    Raises:
-        ConfigurationError: the file is unreadable, or says something else of that option.
-    """
-    own = _read(home_file) if home_file.exists() else {}
-    if own.get("as_published", True) is not True:
-        raise ConfigurationError(
-            f"{home_file}, option as_published: found {own['as_published']!r}, expected true or no line. "
-            "Remove the line, or run without --as-published."
-        )
-    if "as_published" not in own:
-        text = home_file.read_text(encoding="utf-8-sig") if home_file.exists() else ""
-        replace_text(home_file, f"as_published = true\n{text}")
 
 
 def _override(values: dict[str, Any], own: dict[str, Any]) -> None:

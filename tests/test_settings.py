@@ -8,7 +8,7 @@ import pytest
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.settings import Settings, departures, load_settings, note_as_published
+from lunguage_assets.settings import Settings, departures, load_settings
 
 
 def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_every_option_of_the_paper_is_an_option_and_they_stand_between_defaults_
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "settings.toml"
-    note_as_published(file)
+    file.write_text("as_published = true\n")
     taken = load_settings(file)
     assert taken.as_published
     assert departures(taken) == {}
@@ -63,21 +63,3 @@ def test_every_option_of_the_paper_is_an_option_and_they_stand_between_defaults_
     assert (own.implicit.mode, own.implicit.encoder) == ("paper", "lexical")
     assert departures(own) == {"implicit.encoder": ("sentence", "lexical")}
     assert departures(load_settings()), "the defaults are not the paper's"
-
-
-def test_noting_keeps_what_the_file_says_and_is_done_once(tmp_path: Path) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text("[explicit]\nseed = 7\n")
-    note_as_published(file)
-    once = file.read_text()
-    note_as_published(file)
-    assert file.read_text() == once == "as_published = true\n[explicit]\nseed = 7\n"
-    assert load_settings(file).explicit.seed == 7
-
-
-def test_noting_against_what_the_file_says_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text("as_published = false\n")
-    with pytest.raises(ConfigurationError, match=r"as_published: found False, expected true.*Remove"):
-        note_as_published(file)
-    assert not load_settings(file).as_published

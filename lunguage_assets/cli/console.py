@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 _console = Console(highlight=False)
 
-PLAIN_LINE_EVERY_S = 30.0
-"""Without a terminal, judges that are being asked are shown so often."""
-
 FIRST_SIGN_S, LATER_SIGNS_S = 10.0, 300.0
 """Seconds to the first sign of life without a terminal; each further wait doubles, up to the second."""
 
@@ -46,7 +43,7 @@ class RunDisplay:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         self._progress = ProgressBar(*columns, TimeElapsedColumn(), console=_console)
         self._task = self._progress.add_task("starting", total=None)
-        self._last = self._began = time.monotonic()
+        self._began = time.monotonic()
         self._doing = "starting"
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
@@ -60,14 +57,12 @@ class RunDisplay:
         """A judge has got on; called from the judges' threads."""
         self._total.note(progress)
         self._stage.note(progress)
-        if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
-            self._last = time.monotonic()
-            for judge in self._stage.totals():
-                _tell(f"    {judge.line()}")
 
     def sign_of_life(self) -> None:
-        """A line about what is being done, where no terminal shows it."""
+        """What is being done and how far its judges are, where no terminal shows it."""
         _tell(f"    still at {self._doing}, for {spell(time.monotonic() - self._began)}")
+        for judge in self._stage.totals():
+            _tell(f"    {judge.line()}")
 
     def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""

@@ -138,11 +138,10 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
         def write(self, _: str) -> int:
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-    monkeypatch.setattr(console, "PLAIN_LINE_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "stdout", Gone())
     display = console.RunDisplay()
-    display.sign_of_life()
     display.note(Progress("gpt", "compare", 1, 4, 0, 1, 1, 0, 10, 1, 0.5))
+    display.sign_of_life()
     (told,) = display.spent()
     assert (told.judge, told.settled) == ("gpt", 1)
 

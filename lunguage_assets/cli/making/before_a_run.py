@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.settings import departures, published_options
 
 if TYPE_CHECKING:
     from lunguage_assets.cli.options import Chosen
     from lunguage_assets.current.plan import Stage
     from lunguage_assets.judges.configuration import JudgesConfiguration
+    from lunguage_assets.settings import Settings
 
 
 def require_place(out: Path | None) -> None:
@@ -64,3 +66,22 @@ def _asked(stages: Sequence[Stage], judges: JudgesConfiguration) -> Iterator[str
             yield stage.keys[0]
         elif stage.job in ("fit", "refit"):
             yield from judges.members(stage.keys[0])
+
+
+def as_published_lines(settings: Settings, preset: str) -> list[str]:
+    """What to tell of the options that are the paper's; nothing where the home does not ask for them."""
+    if not settings.as_published:
+        return []
+    other = departures(settings)
+    told = ", ".join(
+        f"{name} = {value}"
+        for group in published_options().values()
+        for name, value in group.items()
+        if not any(key.endswith(f".{name}") for key in other)
+        and not (name == "encoder_model" and "implicit.encoder" in other)
+    )
+    return [
+        f"as published (settings.toml): {told}",
+        *(f"not as published: {key} = {used} (published: {was})" for key, (was, used) in other.items()),
+        f"not options: the judges are those of preset {preset!r}, the prompts this package's own",
+    ]

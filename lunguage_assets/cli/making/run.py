@@ -56,11 +56,6 @@ def register(delivery: GivenDelivery, chosen: Chosen) -> None:
     help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
 )
 @click.option(
-    "--as-published",
-    is_flag=True,
-    help="Take the paper's options (mode, encoder, order of the sentences...), and note so in settings.toml.",
-)
-@click.option(
     "--processes",
     type=click.IntRange(min=1),
     envvar=PROCESSES_VARIABLE,
@@ -72,7 +67,6 @@ def run(
     out: Path | None,
     ranker: str,
     rebuild_ranking: bool,
-    as_published: bool,
     processes: int | None,
 ) -> None:
     """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
@@ -81,16 +75,13 @@ def run(
     registered is made for the ranker, such as a judge that was just added to the judges file.
     """
     from lunguage_assets.cli.console import print_release, print_run, run_display
-    from lunguage_assets.cli.making.as_published import as_published_lines, take_published_options
-    from lunguage_assets.cli.making.before_a_run import require_judges, require_place
+    from lunguage_assets.cli.making.before_a_run import as_published_lines, require_judges, require_place
     from lunguage_assets.current.plan import Wanted, plan
 
     place, judges = chosen.home, chosen.judges(ranker)
     if delivery is None:
         existing_home(place.root)
     require_place(out)
-    if as_published:
-        take_published_options(place)
     for line in as_published_lines(chosen.settings, judges.preset):
         click.echo(line)
     if delivery is not None:

@@ -238,11 +238,9 @@ def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path, five: Pat
     assert "Run `lunguage run` first" in refused(lunguage(tmp_path / "home", "analyse"))
 
 
-def test_as_published_is_noted_in_the_settings_shown_and_named_before_what_it_makes_again(
-    home: Path, five: Path
-) -> None:
-    (home / "settings.toml").write_text('[implicit]\nencoder = "lexical"\n')
-    done = lunguage(home, "run", "--data", five, "--batch", "first", "--as-published")
+def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, five: Path) -> None:
+    (home / "settings.toml").write_text('as_published = true\n[implicit]\nencoder = "lexical"\n')
+    done = lunguage(home, "run", "--data", five, "--batch", "first")
     assert done.returncode == 0, done.stderr
     begun = [line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")]
     assert [line.split(", ")[0] for line in begun][-2:] == ["refit (panel x first)", "release (panel)"]
@@ -251,7 +249,6 @@ def test_as_published_is_noted_in_the_settings_shown_and_named_before_what_it_ma
     assert "mode = paper" in done.stdout
     assert "not as published: implicit.encoder = lexical (published: sentence)" in done.stdout
     assert "the prompts this package's own" in done.stdout
-    assert (home / "settings.toml").read_text().startswith("as_published = true\n")
     assert set(pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]) == {"paper"}
     provenance = json.loads((rows_of(home).parent / "open" / "provenance.json").read_text())
     assert provenance["as_published"]["asked"]
@@ -259,15 +256,3 @@ def test_as_published_is_noted_in_the_settings_shown_and_named_before_what_it_ma
     again = lunguage(home, "run", "--data", five, "--batch", "first")
     assert "nothing to do" in again.stdout
     assert "mode = paper" in again.stdout
-
-
-def test_as_published_without_the_papers_encoder_says_so_and_changes_nothing(
-    home: Path, five: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lunguage_assets.implicit.encoders.model_folder.find_spec", lambda name: None)
-    before = contents(home)
-    refused = lunguage(home, "run", "--data", five, "--batch", "first", "--as-published")
-    assert refused.returncode != 0
-    for part in ("BioLORD-2023", "not installed", "lunguage-assets[models]", 'encoder = "lexical"'):
-        assert part in refused.stderr + refused.stdout, part
-    assert contents(home) == before

@@ -70,9 +70,10 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     assert text == json_text(told(invented, origin))
 
 
-def test_that_options_are_the_papers_and_which_are_not_is_told(invented: Made) -> None:
+def test_that_options_are_the_papers_and_which_are_not_is_told(invented: Made, tmp_path: Path) -> None:
     origin = invented.origin()
-    asked = load_settings(as_published=True)
+    (tmp_path / "settings.toml").write_text("as_published = true\n")
+    asked = load_settings(tmp_path / "settings.toml")
     published = told(invented, replace(origin, settings=asked))["as_published"]
     assert published == {"asked": True, "other": {}}
     lexical = asked.model_copy(update={"implicit": asked.implicit.model_copy(update={"encoder": "lexical"})})
