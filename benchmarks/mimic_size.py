@@ -1,44 +1,75 @@
 """A corpus of MIMIC-CXR's size from text to release: `python benchmarks/mimic_size.py [--studies 227835]
 [--batch 12000] [--processes 2] [--findings]`.
 
-Writes invented raw reports in varied prose, or with `--findings` Lunguage files; the clock leaves this out.
-Registers them as batches, and runs `lunguage run` with the offline judges in a process of its own. Prints
-wall and processor time, the highest memory of all processes together, and the time of each stage.
+Puts the sentences of the invented reports into new company, or with `--findings` draws Lunguage files; the
+clock leaves this out. Two sentences of five get a number of their own, so that they repeat about as often as
+in an archive. Registers them as batches, and runs `lunguage run` with the offline judges in a process of its
+own. Prints wall and processor time, the highest memory of all processes together, and the time of each stage.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import re
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import psutil
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.sample import write_raw_sample, write_sample
+from lunguage_assets.sample import ABOUT, ABOUT_FILE, FIRST, TABLE_FILE, sample_studies, write_sample
+from lunguage_assets.structuring.text.recombined import Pools, pools_of, recombined
 
 MIMIC_CXR = 227_835
-FIRST = 90_000_001
-"""The sample writer numbers studies, patients and images from here on, in every delivery."""
+STUDIES_OF_A_PATIENT = 3
+SENTENCES_WITH_A_NUMBER = 0.4
+_END = re.compile(r"(?<=[a-z])\.(?=\s|$)")
 _NUMBER = re.compile(r"(?<![0-9a-f])9[0-9]{7}(?![0-9a-f])")
 LOOK_EVERY_S = 0.5
 
 
 def deliver(folder: Path, number: int, reports: int, before: int, *, findings: bool) -> None:
     """An invented delivery whose studies and patients are no other delivery's."""
-    if findings:
-        write_sample(folder, reports=reports, seed=number)
-    else:
-        write_raw_sample(folder, folder.with_name(f"{folder.name}-truth"), reports, number)
+    if not findings:
+        write_texts(folder, number, reports, before)
+        return
+    write_sample(folder, reports=reports, seed=number)
     for file in folder.iterdir():
         text = file.read_text(encoding="utf-8")
         file.write_text(_NUMBER.sub(lambda found: str(int(found[0]) + before), text), encoding="utf-8")
+
+
+@cache
+def pools() -> Pools:
+    return pools_of(sample_studies(800, 0, "varied")["report"])
+
+
+def write_texts(folder: Path, number: int, reports: int, before: int) -> None:
+    """A table of raw reports, numbered from `before` on."""
+    draw = random.Random(number)
+
+    def numbered(end: re.Match[str]) -> str:
+        return f" on image {draw.randrange(10**9)}." if draw.random() < SENTENCES_WITH_A_NUMBER else end[0]
+
+    rows = []
+    for study, text in enumerate(recombined(pools(), reports, number), start=FIRST + before):
+        subject = FIRST + (study - FIRST) // STUDIES_OF_A_PATIENT
+        rows.append(
+            (f"s{study}", f"p{subject}", draw.choice(("AP", "PA, LATERAL")), _END.sub(numbered, text))
+        )
+    folder.mkdir(parents=True)
+    pd.DataFrame(rows, columns=["study_id", "subject_id", "view", "report"]).to_csv(
+        folder / TABLE_FILE, index=False
+    )
+    (folder / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
 
 
 def memory(process: psutil.Process) -> int:

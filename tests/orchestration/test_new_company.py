@@ -11,7 +11,7 @@ import pytest
 from commands import lunguage
 from hard_sentences import hard_sentences
 
-from lunguage_assets.sample.raw_delivery import write_raw_sample
+from lunguage_assets.sample import write_raw_sample
 from lunguage_assets.structuring.text.recombined import Pools, pools_of, recombined
 
 REPORTS = 20_000 if os.environ.get("CI") else 2_000

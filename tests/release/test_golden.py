@@ -14,8 +14,7 @@ import pytest
 from commands import lunguage
 from finished_homes import QUICK_STICK
 
-from lunguage_assets.sample import write_sample
-from lunguage_assets.sample.raw_delivery import write_raw_sample
+from lunguage_assets.sample import write_raw_sample, write_sample
 
 GOLDEN = Path(__file__).with_name("golden")
 REPORTS = 150

@@ -8,13 +8,12 @@ from __future__ import annotations
 import pytest
 from held_against_truth import Comparison, compare
 
-from lunguage_assets.sample import synthetic_studies
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    return compare(synthetic_studies(80, 13, "varied"), RuleStructurer())
+    return compare(RuleStructurer(), reports=80)
 
 
 def test_every_sentence_is_found_in_the_text(comparison: Comparison) -> None:

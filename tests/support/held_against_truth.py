@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
-from lunguage_assets.sample.records import Fact, PrintedSentence, Study
+from lunguage_assets.sample import sample_findings, sample_studies
 from lunguage_assets.structuring.contract import SectionedReport, Structurer
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES
@@ -25,7 +27,8 @@ _FUNCTION_WORDS = frozenset(
     ("the", "a", "an", "in", "at", "of", "on", "to", "its", "with", "and", "is", "are", "tip",
      "approximately", "below", "above")
 )  # fmt: skip
-_INTERNAL = {published: internal for internal, published in ATTRIBUTES.items()}
+Fact = Mapping[Any, str]
+"""A row of the truth, by the columns of Lunguage.csv."""
 
 
 @dataclass(frozen=True)
@@ -96,22 +99,17 @@ class Comparison:
             self.shown[kind].append(sentence)
 
 
-def compare(studies: Iterable[Study], structurer: Structurer, batch: int = 500) -> Comparison:
-    """Structure the studies' raw text and hold the answers against their rows."""
+def compare(structurer: Structurer, reports: int, seed: int = 0) -> Comparison:
+    """Structure the text of invented reports in varied prose and hold the answers against their rows."""
     result = Comparison()
-    waiting: list[Study] = []
-    for study in studies:
-        waiting.append(study)
-        if len(waiting) == batch:
-            _compare(waiting, structurer, result)
-            waiting = []
-    _compare(waiting, structurer, result)
-    return result
-
-
-def _compare(studies: Sequence[Study], structurer: Structurer, result: Comparison) -> None:
-    reports = [sectioned(f"s{study.study}", study.report) for study in studies]
-    for study, report, answer in zip(studies, reports, structurer.structure(reports), strict=True):
+    studies = sample_studies(reports, seed, "varied")
+    truth: dict[str, list[Fact]] = defaultdict(list)
+    for fact in sample_findings(studies, "varied").to_dict("records"):
+        truth[fact["study_id"]].append(fact)
+    texts = [
+        sectioned(study, text) for study, text in zip(studies["study_id"], studies["report"], strict=True)
+    ]
+    for report, answer in zip(texts, structurer.structure(texts), strict=True):
         read: dict[int, list[Row]] = defaultdict(list)
         for position, mention in answer.mentions:
             read[position].append(
@@ -124,30 +122,29 @@ def _compare(studies: Sequence[Study], structurer: Structurer, result: Compariso
                     },
                 )
             )  # fmt: skip
-        _compare_study(study, report, read, result)
+        _compare_study(truth[report.study_id], report, read, result)
+    return result
 
 
 def _compare_study(
-    study: Study, report: SectionedReport, read: dict[int, list[Row]], result: Comparison
+    truth: list[Fact], report: SectionedReport, read: dict[int, list[Row]], result: Comparison
 ) -> None:
     placed: set[int] = set()
-    for section, sentences in study.sections.items():
-        positions = [at for at, one in enumerate(report.sentences) if one.section == section]
-        for sentence in sentences:
-            true = [_row(fact, sentence) for fact in sentence.facts]
-            here = [
-                at
-                for at in positions
-                if at not in placed and _overlap(sentence.text, report.sentences[at].text)
-            ]
-            here = _together(sentence.text, here, report)
-            placed.update(here)
-            if sentence.facts:
-                result.sentences.add(sentence.text, sentence.text if here else "")
-            if sentence.facts and not here:
-                result.note(f"sentence of {section} not found", sentence.text)
-            found = [row for at in here for row in read.get(at, [])]
-            _compare_rows(section, sentence.text, true, found, result)
+    for (section, _), found_together in groupby(truth, lambda fact: (fact["section"], fact["sent_idx"])):
+        facts = list(found_together)
+        text = facts[0]["sent"]
+        here = [
+            at
+            for at, one in enumerate(report.sentences)
+            if one.section == section and at not in placed and _overlap(text, one.text)
+        ]
+        here = _together(text, here, report)
+        placed.update(here)
+        result.sentences.add(text, text if here else "")
+        if not here:
+            result.note(f"sentence of {section} not found", text)
+        found = [row for at in here for row in read.get(at, [])]
+        _compare_rows(section, text, [_row(fact, facts) for fact in facts], found, result)
     for at, rows in read.items():
         if at not in placed:
             one = report.sentences[at]
@@ -179,14 +176,16 @@ def _overlap(one: str, other: str) -> bool:
     return bool(second) and (first in second or second in first)
 
 
-def _row(fact: Fact, sentence: PrintedSentence) -> Row:
-    signs = [sign for sign in fact.evidence if sign in sentence.facts]
-    beside = [other for other in sentence.facts if other is not fact] if fact.inherited is not None else signs
-    own = {"", *(other.location for other in beside)}
-    open_place = fact.inherited is not None or any(sign.location == fact.location for sign in signs)
+def _row(fact: Fact, sentence: list[Fact]) -> Row:
+    evidence = re.findall(r"(?:^|, )([^,]+), idx(\d+)", fact["evidence"])
+    signs = [other for other in sentence if (other["ent"], other["ent_idx"]) in evidence]
+    beside = [other for other in sentence if other is not fact] if fact["place_open"] else signs
+    own = {"", *(other["location"] for other in beside)}
+    open_place = fact["place_open"] or any(sign["location"] == fact["location"] for sign in signs)
     return Row(
-        fact.words.lower(), fact.term.canonical, fact.term.cat, fact.status, _words([fact.location]),
-        {_INTERNAL[column]: _words([value]) for column, value in fact.attributes.items()},
+        fact["ent"].lower(), fact["normed_ent"], fact["cat"], fact["dx_certainty"][0] + fact["dx_status"][0],
+        _words([fact["location"]]),
+        {internal: _words([fact[column]]) for internal, column in ATTRIBUTES.items() if fact[column]},
         tuple(_words([place]) for place in sorted(own)) if open_place else (),
     )  # fmt: skip
 

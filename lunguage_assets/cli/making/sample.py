@@ -10,8 +10,7 @@ import click
 from lunguage_assets.cli.options import FOLDER, number
 
 if TYPE_CHECKING:
-    from lunguage_assets.sample.published.files import Prose
-    from lunguage_assets.sample.raw_delivery import RawFormat
+    from lunguage_assets.sample import Prose, RawFormat
 
 
 @click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
@@ -41,6 +40,5 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose:
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
         f"({written.tentative} tentative) and {written.history} history rows, {written.images} images, "
-        f"{written.phrases} hedging phrases, in {out}"
-        + (f"; what they say, in {truth}" if as_text is not None else "")
+        f"in {out}" + (f"; what they say, in {truth}" if as_text is not None else "")
     )

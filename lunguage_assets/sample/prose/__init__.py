@@ -1,1 +1,0 @@
-"""From a plan to a study's sentences: noun phrases, hedged and plain statements, history, the whole study."""

@@ -1,1 +1,0 @@
-"""The published files of a synthetic corpus: findings, vocabulary, image metadata."""

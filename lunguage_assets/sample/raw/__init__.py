@@ -1,1 +1,0 @@
-"""Varied prose of a synthetic corpus, whose rows quote the text, and the layouts of raw reports."""

@@ -1,0 +1,181 @@
+"""Samples: the published formats, the same for the same seed, true about their text, and never over a corpus
+of another kind.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from another_process import printed_here_and_elsewhere
+from click.testing import CliRunner
+
+from lunguage_assets.cli.making.sample import sample
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.sample import (
+    FILES,
+    RawFormat,
+    sample_findings,
+    sample_studies,
+    write_raw_sample,
+    write_sample,
+)
+from lunguage_assets.settings import CorpusSettings
+
+ATTRIBUTES = slice(17, None)
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(tmp_path: Path) -> None:
+    for seed, reports in ((0, 900), (7, 60)):
+        summary = write_sample(tmp_path / str(seed), reports, seed)
+        delivery = find_delivery(tmp_path / str(seed))
+        intake = take_in(delivery, CorpusSettings())
+        assert delivery.declared.data_class == "synthetic"
+        assert (len(intake.rejected), len(intake.reports)) == (0, summary.reports)
+        assert len(intake.findings) == summary.findings + summary.history
+        intended = {"bare-reference", "finding-not-located", "first-of-alternatives", "unknown-view"}
+        assert set(intake.intake_notes["reason"]) <= intended
+
+
+def test_a_sample_begins_with_the_packaged_studies_of_its_seed() -> None:
+    assert list(sample_studies(12, 9, "plain")["packaged"].iloc[:10]) == [f"9:{n}" for n in range(1, 11)]
+
+
+def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(tmp_path: Path) -> None:
+    summary = write_sample(tmp_path, 900, 3)
+    rows, images = read(tmp_path / "Lunguage.csv"), read(tmp_path / "mimic-cxr-2.0.0-metadata.csv")
+    assert list(rows.iloc[:, 0]) == [str(number) for number in range(len(rows))]
+    assert list(rows["study_id"].unique()) == [f"s{90_000_001 + number}" for number in range(900)]
+    assert list(rows["subject_id"].unique()) == [f"p{90_000_001 + n}" for n in range(summary.patients)]
+    assert images["dicom_id"].is_unique
+    for _, studies in rows.drop_duplicates("study_id").groupby("subject_id"):
+        assert list(studies["sequence"].astype(int)) == list(range(1, len(studies) + 1))
+
+
+def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(tmp_path: Path) -> None:
+    program = (
+        "import hashlib, tempfile\n"
+        "from pathlib import Path\n"
+        "from lunguage_assets.sample import write_raw_sample, write_sample\n"
+        f"folder = Path(tempfile.mkdtemp(dir={str(tmp_path)!r}))\n"
+        "write_sample(folder / 'sample', 60, 5)\n"
+        "write_raw_sample(folder / 'raw', folder / 'truth', 60, 5)\n"
+        "files = sorted(path for path in folder.rglob('*') if path.is_file())\n"
+        "print([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files])\n"
+    )
+    here, elsewhere = printed_here_and_elsewhere(program)
+    assert here == elsewhere
+    assert all(name in here for name in (*FILES, "reports.csv"))
+
+
+def test_a_smaller_sample_is_the_beginning_of_a_larger_one_and_seeds_differ() -> None:
+    for prose in ("plain", "varied"):
+        large = {seed: sample_studies(1700, seed, prose) for seed in (0, 20, 21)}
+        for seed, studies in large.items():
+            for few in (1, 799, 801):
+                assert sample_studies(few, seed, prose).equals(studies.iloc[:few])
+            assert studies["packaged"].iloc[:800].is_unique
+        assert not large[20]["packaged"].equals(large[21]["packaged"])
+        assert list(large[0]["packaged"].iloc[:800]) == [f"0:{number}" for number in range(1, 801)]
+
+
+@pytest.mark.parametrize("form", ["table", "mimic", "text"])
+def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tmp_path: Path) -> None:
+    out, truth = tmp_path / "raw", tmp_path / "truth"
+    summary = write_raw_sample(out, truth, 25, 4, form=form)
+    rows = read(truth / "Lunguage.csv")
+    reports = dict(zip(rows["study_id"], rows["report"], strict=True))
+    if form == "table":
+        table = read(out / "reports.csv")
+        written = dict(zip(table["study_id"], table["report"], strict=True))
+        assert list(table.columns) == ["study_id", "subject_id", "view", "study_date", "report"]
+    else:
+        paths = [path.relative_to(out).as_posix() for path in out.rglob("*.txt")]
+        place = r"files/p90/p900000\d\d/" if form == "mimic" else ""
+        assert all(re.fullmatch(rf"{place}s900000\d\d\.txt", path) for path in paths)
+        written = {path.stem: path.read_text() for path in out.rglob("s*.txt")}
+    assert (out / "mimic-cxr-2.0.0-metadata.csv").exists() == (form == "mimic")
+    assert len(written) == summary.reports == 25
+    assert written == reports
+    assert 'data_class = "synthetic"' in (out / "corpus.toml").read_text()
+    assert not list(out.rglob("Lunguage*.csv"))
+
+
+def test_every_row_of_the_truth_quotes_its_sentence_and_every_sentence_its_report() -> None:
+    rows = sample_findings(sample_studies(850, 0, "varied"), "varied").drop(columns="place_open")
+    for row in rows.itertuples(index=False):
+        sentence, values = (
+            str(row.sent).lower(),
+            [row.ent, *f"{row.location}, {', '.join(row[ATTRIBUTES])}".split(", ")],
+        )
+        assert flat(row.sent) in flat(row.report)
+        assert all(
+            re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", sentence) for value in values if value
+        )
+    assert set(rows["dx_status"]) == {"positive", "negative"}
+    assert set(rows["dx_certainty"]) == {"definitive", "tentative"}
+
+
+def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(tmp_path: Path) -> None:
+    write_sample(tmp_path / "out", 5)
+    write_sample(tmp_path / "out", 3)
+    assert read(tmp_path / "out" / "Lunguage.csv")["study_id"].nunique() == 3
+    (tmp_path / "out" / "corpus.toml").write_text('data_class = "credentialed"\n')
+    before = (tmp_path / "out" / "Lunguage.csv").read_bytes()
+    with pytest.raises(ConfigurationError, match="not declared synthetic"):
+        write_sample(tmp_path / "out", 5)
+    assert (tmp_path / "out" / "Lunguage.csv").read_bytes() == before
+
+
+def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="two folders"):
+        write_raw_sample(tmp_path / "raw", tmp_path / "raw", 3)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "reports.csv").write_text("study_id,report\n")
+    with pytest.raises(ConfigurationError, match="not declared synthetic"):
+        write_raw_sample(tmp_path / "raw", tmp_path / "truth", 3)
+    assert (tmp_path / "raw" / "reports.csv").read_text() == "study_id,report\n"
+
+
+def test_a_failure_half_way_leaves_the_earlier_sample_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_sample(tmp_path / "out", 5)
+    before = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
+
+    def fail(*_: object) -> bytes:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("lunguage_assets.sample.lzma.decompress", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_sample(tmp_path / "out", 50)
+    assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_no_sample_has_less_than_one_report(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="at least one"):
+        write_sample(tmp_path / "out", 0)
+
+
+def test_the_command_writes_raw_reports_and_says_where_the_truth_is(tmp_path: Path) -> None:
+    out = tmp_path / "archive"
+    run = CliRunner().invoke(sample, ["--reports", "4", "--out", str(out), "--as-text", "text"])
+    assert run.exit_code == 0
+    assert run.output.endswith(f"what they say, in {tmp_path / 'archive-truth'}\n")
+    assert len(list(out.glob("s*.txt"))) == 4
+    plain = CliRunner().invoke(sample, ["--reports", "4", "--out", str(tmp_path / "plain")])
+    assert plain.exit_code == 0
+    assert not (tmp_path / "plain-truth").exists()
