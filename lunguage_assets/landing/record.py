@@ -1,8 +1,4 @@
-"""The one file of state: last looks, batches from the landing folder, and unfinished moves to quarantine.
-
-Its loss does no harm: the home knows the content of its batches. A database is not needed, because one
-process at a time writes, and always the whole.
-"""
+"""The one file of state: deliveries that were dealt with, and batches from the landing folder."""
 
 from __future__ import annotations
 
@@ -23,16 +19,11 @@ class LandingBusy(LunguageError):
     """Another process makes a pass for this home."""
 
 
-class LastLook(BaseModel):
-    """A delivery since its last change: first look in seconds of uptime, batch key once it was dealt with.
-
-    `further`: keys of the batches behind the first, of raw reports that were too many for one.
-    """
+class Look(BaseModel):
+    """A delivery that was dealt with: its signature, and the batches that have its content."""
 
     signature: str
-    since: float
-    batch: str = ""
-    further: list[str] = []
+    batches: list[str] = []
 
 
 class LandedBatch(BaseModel):
@@ -45,40 +36,22 @@ class LandedBatch(BaseModel):
     sha256: str
     number: int
     studies: int
-    amended: int
     rows: int
     rejected: int
 
     @property
     def counts(self) -> str:
         """Its numbers in words."""
-        return (
-            f"{self.studies} studies ({self.amended} of them came in an earlier batch), {self.rows} rows "
-            f"({self.rejected} rejected)"
-        )
-
-
-class Move(BaseModel):
-    """A planned move to quarantine: (source, goal, stamp) of files below the landing folder.
-
-    A source is written as in an address (`%FF`), as its name may not be UTF-8.
-    """
-
-    signature: str
-    files: list[tuple[str, str, str]]
-    texts: dict[str, str]
-    """Path -> content of the files with the reason."""
-    reason: str
-    reason_without_names: str
+        return f"{self.studies} studies, {self.rows} rows ({self.rejected} rejected)"
 
 
 class LandingRecord(BaseModel):
-    """The state of one home's landing; looks and moves by name of the delivery."""
+    """The state of one home's landing: looks by name of the delivery, batches by key. Its loss does no harm:
+    the home knows the content of its batches.
+    """
 
-    machine: str = ""
-    looks: dict[str, LastLook] = {}
+    looks: dict[str, Look] = {}
     batches: dict[str, LandedBatch] = {}
-    moves: dict[str, Move] = {}
     last: int = 0
     """The highest number that a batch had, also a removed one."""
 

@@ -62,11 +62,11 @@ BOMBS = {
 @pytest.mark.usefixtures("few_bytes")
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_few_kilobytes_that_unpack_to_too_much_are_put_aside_with_the_limit(
-    on_disk: Landing, name: str
+    landing: Landing, name: str
 ) -> None:
-    on_disk.drop(name, BOMBS[name])
-    on_disk.drop("good.csv.gz", packed(csv(2)))
-    outcome = on_disk.settle()
+    landing.drop(name, BOMBS[name])
+    landing.drop("good.csv.gz", packed(csv(2)))
+    outcome = landing.settle()
     assert list(outcome.registered) == ["good.csv.gz"]
     reason = outcome.quarantined[name.split("/")[0]].reason
     assert "found more than 3 MiB when unpacked; expected at most 3 MiB" in reason
@@ -74,14 +74,14 @@ def test_a_few_kilobytes_that_unpack_to_too_much_are_put_aside_with_the_limit(
 
 
 @pytest.mark.usefixtures("few_bytes")
-def test_the_limit_is_of_all_packed_files_of_a_delivery_that_lands(on_disk: Landing) -> None:
+def test_the_limit_is_of_all_packed_files_of_a_delivery_that_lands(landing: Landing) -> None:
     for number in range(4):
-        on_disk.drop(f"texts/{number}.txt.gz", packed(b"x" * (1 << 20)))
-    assert "more than 3 MiB" in on_disk.settle().quarantined["texts"].reason
+        landing.drop(f"texts/{number}.txt.gz", packed(b"x" * (1 << 20)))
+    assert "more than 3 MiB" in landing.settle().quarantined["texts"].reason
 
 
 def test_the_limit_holds_in_a_home_too(
-    on_disk: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, content in BOMBS.items():
         place = tmp_path / "data" / Path(name).stem
@@ -100,11 +100,11 @@ def read(place: Path) -> set[str]:
     return set(receive(delivery, CorpusSettings()).report_texts["study_id"])
 
 
-def test_a_package_of_too_many_files_is_put_aside(on_disk: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_disk.drop("some.zip", zipped({f"{number}.txt": REPORT for number in range(4)}))
-    on_disk.drop("many.zip", zipped({f"1{number}.txt": REPORT for number in range(5)}))
+def test_a_package_of_too_many_files_is_put_aside(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing.drop("some.zip", zipped({f"{number}.txt": REPORT for number in range(4)}))
+    landing.drop("many.zip", zipped({f"1{number}.txt": REPORT for number in range(5)}))
     monkeypatch.setattr("lunguage_assets.corpus.texts.members.MOST_ENTRIES", 4)
-    outcome = on_disk.settle()
+    outcome = landing.settle()
     assert list(outcome.registered) == ["some.zip"]
     assert "found 5 files in one package; expected at most 4" in outcome.quarantined["many.zip"].reason
 
@@ -113,16 +113,16 @@ def test_a_package_of_too_many_files_is_put_aside(on_disk: Landing, monkeypatch:
     "name",
     ["/etc/1.txt", "../../../1.txt", "a/" * 300 + "1.txt", "C:\\files\\1.txt", "./1.txt", "a//1.txt"],
 )
-def test_names_in_a_package_are_names_and_no_places(on_disk: Landing, name: str) -> None:
-    before = set(Path(on_disk.url).parent.rglob("*"))
-    on_disk.drop("corpus.toml", DECLARED)
-    on_disk.drop("a.zip", zipped({name: REPORT, "2.txt": REPORT}))
-    assert on_disk.settle().registered["a.zip"].studies == 2
-    home = on_disk.home.root
-    made = set(Path(on_disk.url).parent.rglob("*")) - before
+def test_names_in_a_package_are_names_and_no_places(landing: Landing, name: str) -> None:
+    before = set(landing.root.parent.rglob("*"))
+    landing.drop("corpus.toml", DECLARED)
+    landing.drop("a.zip", zipped({name: REPORT, "2.txt": REPORT}))
+    assert landing.settle().registered["a.zip"].studies == 2
+    home = landing.home.root
+    made = set(landing.root.parent.rglob("*")) - before
     assert {path for path in made if not path.is_relative_to(home)} == {
-        Path(on_disk.url) / "corpus.toml",
-        Path(on_disk.url) / "a.zip",
+        landing.root / "corpus.toml",
+        landing.root / "a.zip",
     }
     assert not list(home.rglob("1.txt"))
 
@@ -135,17 +135,17 @@ def test_names_in_a_package_are_names_and_no_places(on_disk: Landing, name: str)
     ],
 )
 def test_members_that_cannot_be_read_are_rejected_one_by_one_and_the_package_is_put_aside(
-    on_disk: Landing, package: bytes
+    landing: Landing, package: bytes
 ) -> None:
-    on_disk.drop("a.zip", package)
-    reason = on_disk.settle().quarantined["a.zip"].reason
+    landing.drop("a.zip", package)
+    reason = landing.settle().quarantined["a.zip"].reason
     assert "2 reports of which none can be used" in reason
     assert "without password" in reason
 
 
-def test_a_package_that_was_cut_is_put_aside(on_disk: Landing) -> None:
-    on_disk.drop("a.zip", zipped({f"{number}.txt": REPORT for number in range(9)})[:-60])
-    assert "expected a whole .zip file" in on_disk.settle().quarantined["a.zip"].reason
+def test_a_package_that_was_cut_is_put_aside(landing: Landing) -> None:
+    landing.drop("a.zip", zipped({f"{number}.txt": REPORT for number in range(9)})[:-60])
+    assert "expected a whole .zip file" in landing.settle().quarantined["a.zip"].reason
 
 
 QUOTED = b'study_id,report\n1,No effusion.\n2,"FINDINGS: An effusion, small.\nDone."\n'
@@ -161,29 +161,29 @@ QUOTED = b'study_id,report\n1,No effusion.\n2,"FINDINGS: An effusion, small.\nDo
     ],
 )
 def test_a_delivery_that_was_cut_in_the_middle_is_not_registered(
-    on_disk: Landing, tmp_path: Path, name: str, cut: bytes
+    landing: Landing, tmp_path: Path, name: str, cut: bytes
 ) -> None:
-    on_disk.drop(name, packed(cut) if name.endswith(".gz") else cut)
-    (move,) = on_disk.settle().quarantined.values()
+    landing.drop(name, packed(cut) if name.endswith(".gz") else cut)
+    (move,) = landing.settle().quarantined.values()
     assert "row 2: found a last record that breaks off, without a line end behind it" in move.reason
-    assert on_disk.batches == {}
+    assert landing.batches == {}
     (tmp_path / "Lunguage.csv").write_bytes(cut)
     with pytest.raises(InputError, match="breaks off"):
-        on_disk.home.register(tmp_path / "Lunguage.csv", "by-hand")
+        landing.home.register(tmp_path / "Lunguage.csv", "by-hand")
 
 
 @pytest.mark.parametrize("length", [len(QUOTED) - 8, len(QUOTED) - 30])
-def test_a_table_of_raw_reports_that_was_cut_is_not_registered(on_disk: Landing, length: int) -> None:
-    on_disk.drop("a.csv", QUOTED[:length])
-    assert "breaks off" in on_disk.settle().quarantined["a.csv"].reason
+def test_a_table_of_raw_reports_that_was_cut_is_not_registered(landing: Landing, length: int) -> None:
+    landing.drop("a.csv", QUOTED[:length])
+    assert "breaks off" in landing.settle().quarantined["a.csv"].reason
 
 
 def test_a_whole_file_may_lack_its_last_line_end_and_a_broken_record_may_be_the_last(
-    on_disk: Landing,
+    landing: Landing,
 ) -> None:
-    on_disk.drop("whole.csv", csv(1).rstrip(b"\n"))
-    on_disk.drop("broken.csv", csv(2) + b"p1,s3,find\n")
-    outcome = on_disk.settle()
+    landing.drop("whole.csv", csv(1).rstrip(b"\n"))
+    landing.drop("broken.csv", csv(2) + b"p1,s3,find\n")
+    outcome = landing.settle()
     assert {name: batch.rejected for name, batch in outcome.registered.items()} == {
         "whole.csv": 0,
         "broken.csv": 1,

@@ -200,6 +200,7 @@ def test_a_new_vocabulary_for_all_must_have_settled_before_a_delivery_is_read_wi
     landing.drop("Lunguage_vocab.csv", VOCABULARY)
     landing.drop("bare.csv", csv(1))
     landing.drop("bare.csv.done", "")
+    landing.now += 1.0
     assert landing.land().waiting["bare.csv"] == "a file for all deliveries may still be written to"
     assert [batch.key for batch in landing.land(after_s=60.0).registered.values()] == ["bare"]
 

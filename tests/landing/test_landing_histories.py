@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import uuid
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -36,7 +35,7 @@ class Histories(RuleBasedStateMachine):
     @initialize()
     def empty(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
-        self.landing = Landing(f"memory://{uuid.uuid4().hex}/landing", Home(self.folder / "home"))
+        self.landing = Landing(self.folder / "landing", Home(self.folder / "home"))
         self.landing.root.mkdir(parents=True)
         self.lying: dict[str, str] = {}
         self.ever: set[str] = set()
@@ -52,7 +51,6 @@ class Histories(RuleBasedStateMachine):
         }
         assert {name for name, content in self.lying.items() if content in BAD} & self.landing.files == set()
         assert sorted(self.asked) == sorted(self.landing.batches)
-        self.landing.root.fs.rm(self.landing.root.parent.path, recursive=True)
         shutil.rmtree(self.folder)
 
     def calm(self) -> None:
@@ -100,10 +98,6 @@ class Histories(RuleBasedStateMachine):
     def killed_over_a_new_delivery(self, name: str, content: str, steps: int) -> None:
         self.drop(name, content, True)
         self.killed_tick(steps)
-
-    @rule(seconds=st.sampled_from([0.0, 10.0]))
-    def restart(self, seconds: float) -> None:
-        self.landing.clock.seconds = seconds
 
     @invariant()
     def no_content_is_two_batches_and_none_is_invented(self) -> None:

@@ -11,11 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-from fsspec.implementations.memory import MemoryFileSystem
-
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "shutil.copyfile"}
-_IN_MEMORY = ("pipe_file", "cp_file", "rm_file", "mkdir", "rmdir")
 
 
 class Killed(BaseException):
@@ -59,21 +55,3 @@ def killed_after(steps: int) -> Iterator[Steps]:
         yield _present[-1]
     finally:
         _present.pop()
-
-
-@contextmanager
-def killed_in_memory_after(steps: int) -> Iterator[Steps]:
-    """Within, the process ends when so many steps on the file system in memory are done."""
-    counter = Steps(steps)
-    with pytest.MonkeyPatch.context() as patch:
-        for method in _IN_MEMORY:
-            patch.setattr(MemoryFileSystem, method, _counted(getattr(MemoryFileSystem, method), counter))
-        yield counter
-
-
-def _counted(method: Any, counter: Steps) -> Any:
-    def call(*arguments: Any, **named: Any) -> Any:
-        counter.before()
-        return method(*arguments, **named)
-
-    return call

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
-from upath import UPath
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing.passes import PassReport, land
@@ -92,47 +94,33 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
 
 
 @dataclass
-class SetClock:
-    """A clock that the test sets."""
-
-    seconds: float = 1000.0
-    machine: str = "this"
-
-    def __call__(self) -> tuple[str, float]:
-        return self.machine, self.seconds
-
-
-@dataclass
 class Landing:
     """A landing folder and the home that takes from it."""
 
-    url: str
+    root: Path
     home: Home
-    clock: SetClock = field(default_factory=SetClock)
-
-    @property
-    def root(self) -> UPath:
-        return UPath(self.url)
+    now: float = field(default_factory=time.time)
 
     def drop(self, name: str, content: bytes | str) -> None:
+        """Write a file at the time that the test has set."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.utime(path, (self.now, self.now))
 
     def land(self, *, after_s: float = 0.0, seconds: float = 20.0) -> PassReport:
         """One pass, `after_s` later."""
-        self.clock.seconds += after_s
-        return land(self.home, self.url, seconds=seconds, clock=self.clock)
+        self.now += after_s
+        return land(self.home, self.root, seconds=seconds, clock=lambda: self.now)
 
     def settle(self) -> PassReport:
-        """Two looks, far enough apart; the outcome of the second."""
-        self.land()
+        """A pass when what lies there is old enough."""
         return self.land(after_s=60.0)
 
     @property
     def files(self) -> set[str]:
-        start = len(self.root.path.rstrip("/")) + 1
-        return {path[start:] for path in self.root.fs.find(self.root.path)}
+        found = (path for path in self.root.rglob("*") if not path.is_dir())
+        return {path.relative_to(self.root).as_posix() for path in found}
 
     @property
     def batches(self) -> dict[str, set[str]]:

@@ -6,14 +6,16 @@ has begun to launch: after a kill between registration and launch the next tick 
 run key. Names of files stay out of ticks, logs and tags, because they may name patients.
 """
 
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.entries import QUARANTINE, landing_url, shown
-from lunguage_assets.landing.passes import PassReport, land, uptime
+from lunguage_assets.landing.folder import QUARANTINE, landing_folder
+from lunguage_assets.landing.passes import PassReport, land
 from lunguage_assets.landing.record import LandedBatch, load_record
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -28,21 +30,23 @@ REQUESTS_PER_TICK = 100
 
 HOW_TO_CONFIGURE = (
     "No landing folder is configured. Write into settings.toml in the home: [landing] and below it "
-    'url = "/folder/or/fsspec-url" (or set LUNGUAGE_LANDING), and reload the code location.'
+    'url = "/folder" (or set LUNGUAGE_LANDING), and reload the code location.'
 )
 
 
 def landing_sensor(
     home: Home,
     jobs: "Sequence[dg.UnresolvedAssetJobDefinition]",
-    clock: Callable[[], tuple[str, float]] = uptime,
+    clock: Callable[[], float] = time.time,
 ) -> dg.SensorDefinition:
     """The sensor, with the jobs of `JOB_OF_KIND`; it runs from the start when a folder is configured."""
     try:
         settings = load_settings(home.settings_file).landing
     except LunguageError:  # the code location must load; every tick reports the error
         settings = LandingSettings()
-    status = dg.DefaultSensorStatus.RUNNING if landing_url(home, settings) else dg.DefaultSensorStatus.STOPPED
+    status = (
+        dg.DefaultSensorStatus.RUNNING if landing_folder(home, settings) else dg.DefaultSensorStatus.STOPPED
+    )
 
     @dg.sensor(
         jobs=jobs,
@@ -55,13 +59,13 @@ def landing_sensor(
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
             present = load_settings(home.settings_file).landing
-            if (url := landing_url(home, present)) is None:
+            if (folder := landing_folder(home, present)) is None:
                 return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
-            outcome = land(home, url, present.stable_s, SECONDS_PER_TICK, clock)
+            outcome = land(home, folder, present.stable_s, SECONDS_PER_TICK, clock)
         except LunguageError as error:  # says itself what to do; a failed tick would hide the message
             context.log.error(str(error))
             return _requests(home, context.cursor, str(error))
-        _tell(context, outcome, url)
+        _tell(context, outcome, folder)
         return _requests(home, context.cursor, outcome.summary)
 
     return landing
@@ -92,18 +96,17 @@ def run_request(batch: LandedBatch, job: str) -> dg.RunRequest:
         tags={
             "lunguage/batch_sha256": batch.sha256[:16],
             "lunguage/studies": str(batch.studies),
-            "lunguage/amended_studies": str(batch.amended),
             "lunguage/rows": str(batch.rows),
             "lunguage/rejected_rows": str(batch.rejected),
         },
     )
 
 
-def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, url: str) -> None:
+def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, folder: Path) -> None:
     for batch in outcome.registered.values():
         context.log.info(f"batch {batch.key}: {batch.counts}")
     for key in sorted(outcome.skipped.values()):
         context.log.info(f"skipped: same content as batch {key}")
-    for move in outcome.quarantined.values():
-        context.log.warning(f"quarantined in {shown(url)}/{QUARANTINE}: {move.reason_without_names}")
+    for refusal in outcome.quarantined.values():
+        context.log.warning(f"quarantined in {folder / QUARANTINE}: {refusal.reason_without_names}")
     context.log.info(outcome.summary)

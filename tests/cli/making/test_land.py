@@ -18,7 +18,7 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 @pytest.fixture
 def on_disk(tmp_path: Path) -> Landing:
     (tmp_path / "landing").mkdir()
-    return Landing(str(tmp_path / "landing"), Home(tmp_path / "home"))
+    return Landing(tmp_path / "landing", Home(tmp_path / "home"))
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
     on_disk.drop("bad.csv", b"x,y\n1,2\n")
     on_disk.drop("notes.txt", "for people")
     on_disk.drop("f/Lunguage_vocab.csv", "")
-    told = lunguage_land(on_disk, "--url", on_disk.url, "--now")
+    told = lunguage_land(on_disk, "--url", str(on_disk.root), "--now")
     lines = [line.split("  ")[0] for line in told.output.splitlines()]
     assert lines == [
         "registered",
@@ -60,11 +60,12 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
         assert instance.get_dynamic_partitions(REPORT_BATCH.name) == ["a"]
 
 
-def test_without_now_it_waits_until_a_later_call_finds_the_files_unchanged(on_disk: Landing) -> None:
+def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:
     on_disk.home.create()
-    on_disk.home.settings_file.write_text(f'[landing]\nurl = "{on_disk.url}"\nstable_s = 0\n')
+    on_disk.home.settings_file.write_text(f'[landing]\nurl = "{on_disk.root}"\nstable_s = 30\n')
     on_disk.drop("a.csv", csv(1))
     assert "waiting      a.csv: it may still be written to" in lunguage_land(on_disk).output
+    on_disk.drop("a.csv.done", "")
     assert "registered   a from a.csv: 1 studies" in lunguage_land(on_disk).output
     last = lunguage_land(on_disk)
     assert (last.exit_code, last.output) == (

@@ -35,9 +35,9 @@ class Daemon:
 
     def tick(self, after_s: float = 0.0) -> str:
         """Evaluate the sensor; what it says when it asks for nothing."""
-        self.landing.clock.seconds += after_s
+        self.landing.now += after_s
         data = evaluated(
-            landing_sensor(self.landing.home, self.definitions.jobs, self.landing.clock),
+            landing_sensor(self.landing.home, self.definitions.jobs, lambda: self.landing.now),
             self.instance,
             self.definitions,
             self.cursor,
@@ -93,7 +93,7 @@ def definitions() -> dg.Definitions:
 def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Landing:
     monkeypatch.setattr("os.fsync", lambda _: None)  # no test cuts the power
     (tmp_path / "landing").mkdir()
-    return Landing(str(tmp_path / "landing"), Home(tmp_path / "home"))
+    return Landing(tmp_path / "landing", Home(tmp_path / "home"))
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def daemon(
     definitions: dg.Definitions,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Daemon:
-    monkeypatch.setenv("LUNGUAGE_LANDING", on_disk.url)
+    monkeypatch.setenv("LUNGUAGE_LANDING", str(on_disk.root))
     return Daemon(on_disk, instance, definitions)
 
 
@@ -126,7 +126,7 @@ def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_sev
     assert len(daemon.cursor or "") < 30
 
 
-def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_amended_studies(
+def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_studies(
     daemon: Daemon,
 ) -> None:
     daemon.landing.drop("a.csv", csv(1, 2))
@@ -136,8 +136,7 @@ def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_am
     daemon.landing.drop("b.csv.done", "")
     daemon.tick()
     first, second = daemon.asked
-    assert (first.tags["lunguage/studies"], first.tags["lunguage/amended_studies"]) == ("2", "0")
-    assert (second.tags["lunguage/studies"], second.tags["lunguage/amended_studies"]) == ("2", "1")
+    assert (first.tags["lunguage/studies"], second.tags["lunguage/rows"]) == ("2", "2")
     for name, content in {"same.csv": csv(1, 2), "bad.csv": b"x,y\n1,2\n", "late.csv": csv(9)}.items():
         daemon.landing.drop(name, content)
         if name != "late.csv":
@@ -178,7 +177,7 @@ def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
 ) -> None:
     daemon.landing.drop("a.csv", csv(1))
     daemon.landing.settle()
-    monkeypatch.setenv("LUNGUAGE_LANDING", daemon.landing.url + "/nowhere")
+    monkeypatch.setenv("LUNGUAGE_LANDING", str(daemon.landing.root / "nowhere"))
     assert daemon.tick() == ""
     assert daemon.keys == ["a"]
     assert "there is no such folder. Make or mount it" in daemon.tick()
