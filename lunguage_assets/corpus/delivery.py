@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from lunguage_assets.corpus.records import require_whole
 from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts.reading import SourceParts, survey
 from lunguage_assets.corpus.texts.source import (
@@ -22,7 +23,6 @@ from lunguage_assets.corpus.texts.source import (
     text_source,
     text_sources,
 )
-from lunguage_assets.corpus.whole import require_whole
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"

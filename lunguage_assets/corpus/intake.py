@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
-from lunguage_assets.corpus.findings.delivered import DeliveredStudy
+from lunguage_assets.corpus.findings.references import DeliveredStudy
 from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage.rows import RowReader

@@ -1,4 +1,5 @@
-"""Reads `evidence` and `associate` cells and resolves them to rows of a study (implicit.md section 1).
+"""Rows of findings as they were delivered or structured, and the references between them: `evidence` and
+`associate` cells are read and resolved to rows of a study (implicit.md section 1).
 
 The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3
 of the impression for the finding 3 of the history.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.vocabulary import plain
@@ -138,3 +139,52 @@ def _bare(name: str, reason: str) -> Resolved:
     if _DIGITS.fullmatch(name):
         return Resolved("", "", "number-without-name")
     return Resolved(BARE + name, name, reason)
+
+
+@dataclass(slots=True)
+class DeliveredRow:
+    """A row that can be used; `attributes` are in the order of `tables.ATTRIBUTES`.
+
+    `evidence` and `associate` are cells whose references are still to be resolved, unless `references` has
+    the finding ids of both.
+    """
+
+    line: int
+    row: int
+    finding_id: str
+    section: str
+    sent_idx: int
+    sent: str
+    ent_idx: int
+    ent: str
+    normed_ent: str
+    cat: str
+    status: str
+    location: str
+    evidence: str
+    associate: str
+    attributes: tuple[str, ...]
+    references: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+
+
+@dataclass(slots=True)
+class DeliveredStudy:
+    """The findings file's rows of one study.
+
+    Rejected rows are included as counts and as targets of references.
+    """
+
+    study_id: str
+    subject_id: str = ""
+    first_line: int = 0
+    sequence: int | None = None
+    report: str = ""
+    written_report: str = ""
+    """The report's cell as delivered, to recognise its repetitions cheaply."""
+    rows: list[DeliveredRow] = field(default_factory=list)
+    refused: list[Target] = field(default_factory=list)
+    rows_delivered: int = 0
+    places: dict[str, tuple[int, str, int]] = field(default_factory=dict)
+    """Per section: sentences so far, the last one, findings so far."""
+    noted: set[str] = field(default_factory=set)
+    """Reasons that are noted once per study."""

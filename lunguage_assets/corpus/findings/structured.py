@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
-from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
+from lunguage_assets.corpus.findings.references import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.intake import Intake, report_row, views_or_default
 from lunguage_assets.corpus.log import IntakeLog

@@ -7,9 +7,14 @@ from functools import cache
 
 import pandas as pd
 
-from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.findings.masking import Masker, shows_mask
-from lunguage_assets.corpus.findings.references import StudyReferences, Target, parse_references
+from lunguage_assets.corpus.findings.references import (
+    DeliveredRow,
+    DeliveredStudy,
+    StudyReferences,
+    Target,
+    parse_references,
+)
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS

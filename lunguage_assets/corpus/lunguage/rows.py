@@ -14,8 +14,7 @@ from typing import TypeVar
 
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
-from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
-from lunguage_assets.corpus.findings.references import Target
+from lunguage_assets.corpus.findings.references import DeliveredRow, DeliveredStudy, Target
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.reasons import MOST_ROWS_OF_A_STUDY
 from lunguage_assets.corpus.records import ENCODING, Record, read_records

@@ -17,10 +17,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.texts import ids
 from lunguage_assets.corpus.texts.members import read_text_files
 from lunguage_assets.corpus.texts.openi import read_openi_table, read_openi_xml
-from lunguage_assets.corpus.texts.raw import RawReport
+from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
 from lunguage_assets.corpus.texts.source import Layout, TextSource
 from lunguage_assets.corpus.texts.tables import read_table
 from lunguage_assets.errors import InputError, damaged
@@ -81,8 +80,8 @@ def survey(
     for report in raw_reports(source):
         patient = report.patient
         if not patient and most is not None:
-            patient = patients().get(ids.study_of(report.study), "")
-        owner = ids.patient_of(patient) if patient else f"s{report.study}"
+            patient = patients().get(study_of(report.study), "")
+        owner = patient_of(patient) if patient else f"s{report.study}"
         if most is not None and counts[-1] >= most and owner not in part_of:
             counts.append(0)
             digests.append(hashlib.sha256())
@@ -114,7 +113,7 @@ def pack(source: TextSource, parts: SourceParts, places: Mapping[int, Path]) -> 
             if part not in places:
                 continue
             if report.study:
-                studies[part].add(ids.study_of(report.study))
+                studies[part].add(study_of(report.study))
             waiting[part].append(report)
             if len(waiting[part]) >= _TOGETHER:
                 _flush(writers[part], waiting[part])

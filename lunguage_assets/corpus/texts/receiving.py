@@ -21,9 +21,15 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
-from lunguage_assets.corpus.texts import ids
 from lunguage_assets.corpus.texts.mending import mended
-from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
+from lunguage_assets.corpus.texts.raw import (
+    LARGEST,
+    RawReport,
+    is_number,
+    own_patient_of,
+    patient_of,
+    study_of,
+)
 from lunguage_assets.corpus.texts.reading import raw_reports
 from lunguage_assets.corpus.views import image_views, study_views, written
 from lunguage_assets.errors import InputError
@@ -103,7 +109,7 @@ class _Reader:
     def read(self, raw: RawReport) -> None:
         """One delivered record."""
         self._file = self._file or raw.file
-        study_id = ids.study_of(raw.study) if raw.study else ""
+        study_id = study_of(raw.study) if raw.study else ""
         if raw.broken:
             self._reject(raw.broken, raw, study_id, "", _shown(raw.content))
             return
@@ -132,13 +138,13 @@ class _Reader:
             self._reject("report-repeated", raw, study_id, "report", text)
 
     def _take(self, raw: RawReport, study_id: str, text: str) -> None:
-        self._counts["id-numbered"] += not ids.is_number(raw.study)
+        self._counts["id-numbered"] += not is_number(raw.study)
         if not raw.patient:
             self._patient_unknown.append(study_id)
         views, source = self._views(raw, study_id)
         self.studies[study_id] = {
             "study_id": study_id,
-            "subject_id": ids.patient_of(raw.patient) if raw.patient else ids.own_patient_of(study_id),
+            "subject_id": patient_of(raw.patient) if raw.patient else own_patient_of(study_id),
             "source_id": raw.study,
             "file": raw.file,
             "line": raw.line,
@@ -181,7 +187,7 @@ class _Reader:
         for study_id in self._patient_unknown:
             known = metadata.get(study_id)
             if known is not None and known.patient:
-                self.studies[study_id]["subject_id"] = ids.patient_of(known.patient)
+                self.studies[study_id]["subject_id"] = patient_of(known.patient)
             else:
                 self._counts["patient-unknown"] += 1
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.texts.ids import is_number, own_patient_of, patient_of, study_of
+from lunguage_assets.corpus.texts.raw import is_number, own_patient_of, patient_of, study_of
 from lunguage_assets.tables.columns import A_PATIENT, A_STUDY
 
 
