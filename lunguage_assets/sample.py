@@ -88,13 +88,13 @@ def _patients(packaged: pd.DataFrame, seed: int) -> Iterator[list[int]]:
     """Positions of one patient's studies after another's: those packaged for this seed, then those of seed 0,
     all of them before any comes again, each time in another order.
     """
-    patients: dict[str, list[list[int]]] = {}
-    for (own, _), studies in packaged.groupby(["seed", "subject_id"], sort=False).indices.items():
-        patients.setdefault(own, []).append(list(studies))
-    yield from patients.get(str(seed), [])
-    draw = random.Random(seed)
+    patients: dict[str, dict[str, list[int]]] = {}
+    for position, (own, subject) in enumerate(zip(packaged["seed"], packaged["subject_id"], strict=True)):
+        patients.setdefault(own, {}).setdefault(subject, []).append(position)
+    yield from patients.get(str(seed), {}).values()
+    draw, everybody = random.Random(seed), list(patients["0"].values())
     while True:
-        yield from draw.sample(patients["0"], len(patients["0"]))
+        yield from draw.sample(everybody, len(everybody))
 
 
 def sample_findings(studies: pd.DataFrame, prose: Prose) -> pd.DataFrame:
