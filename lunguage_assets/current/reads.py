@@ -91,14 +91,10 @@ class Reads:
 
     def _read_identity(self, role: Literal["judge", "structurer"], key: str) -> str:
         from lunguage_assets.judges import opening as judging
-        from lunguage_assets.judges.binding_record import BindingRecord
         from lunguage_assets.structuring import opening as structuring
 
         of = judging.judge_identity if role == "judge" else structuring.structurer_identity
-        found = of(key, self._judges, self._prompts)
-        if key in self._judges.judges:  # the rules that structure are no judge
-            BindingRecord(self._home.binding_file).require(key, self._judges.judges[key])
-        return found
+        return of(key, self._judges, self._prompts)
 
     def _read_of_home(self, name: str) -> str:
         if name in OPTIONS:

@@ -93,8 +93,6 @@ class Home:
     release = _Place("release")
     """Where releases go unless a run names another folder."""
     settings_file = _Place("settings.toml")
-    binding_file = _Place("judges.json")
-    """The record of the model behind every judge that has answered here (`judges.binding_record`)."""
     anchor_ratings = _Place("anchor_ratings.csv")
     """Optional ratings of the anchor phrases (explicit.md section 6)."""
     corrections_file = _Place("corrections.csv")

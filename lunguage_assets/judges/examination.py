@@ -8,7 +8,6 @@ from typing import Literal
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.budget import output_limit
-from lunguage_assets.judges.binding_record import BindingRecord
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.providers import provider_of
@@ -26,22 +25,19 @@ def examination(
     data_class: DataClass,
     today: date,
     environ: Mapping[str, str],
-    record: BindingRecord | None = None,
     only: Collection[str] | None = None,
 ) -> list[Message]:
     """Severity and message, judge by judge of the active preset.
 
-    Looks at policy, retirement dates, prices, environment variables, installed SDKs and what the keys stand
-    for in a home (`record`); nothing is sent. `only` names the judges to look at; None: all.
+    Looks at policy, retirement dates, prices, environment variables and installed SDKs; nothing is sent.
+    `only` names the judges to look at; None: all.
     """
     lines: list[Message] = []
     for key in configuration.active_judges:
         if only is not None and key not in only:
             continue
         slot = configuration.judges[key]
-        if record is not None and (other := record.problem(key, slot)) is not None:
-            lines.append(("refusal", other))
-        elif isinstance(slot, ModelSlot):
+        if isinstance(slot, ModelSlot):
             lines += _of_model(key, slot, data_class, today, environ)
             if key == configuration.structurer:
                 lines += _of_structurer(key, slot)

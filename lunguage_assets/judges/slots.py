@@ -23,7 +23,8 @@ from pydantic import (
     model_validator,
 )
 
-from lunguage_assets.judges.requests import Mode, ModelBinding
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "lexicon"]
@@ -311,6 +312,21 @@ class ModelSlot(Part):
 
 
 JudgeSlot = Annotated[OfflineSlot | ModelSlot, Field(discriminator="provider")]
+
+
+def bound_to(slot: JudgeSlot) -> dict[str, Any]:
+    """What answers under a slot's key, readable, with the hash of everything in the ledger key that the slot
+    decides.
+    """
+    if not isinstance(slot, ModelSlot):
+        return {"provider": slot.provider}
+    return {
+        "provider": slot.provider,
+        "model": slot.model,
+        "mode": slot.mode,
+        "parameters": dict(slot.binding.parameters),
+        "sha256": request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode)),
+    }
 
 
 def _checked_generation(params: dict[str, Any]) -> None:

@@ -22,7 +22,6 @@ from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
@@ -137,12 +136,9 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """A judge of the active preset, ready to be asked about this home's corpus.
 
         Raises:
-            ConfigurationError: no such judge, or one whose key stands for another model in this home.
+            ConfigurationError: no such judge.
         """
-        judge = open_judge(key, self.judges, self._surroundings(progress))
-        record, slot = BindingRecord(self.home.binding_file), self.judges.judges[key]
-        record.require(key, slot)
-        return BoundJudge(judge, slot, record)
+        return open_judge(key, self.judges, self._surroundings(progress))
 
     def structurer(
         self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
@@ -151,12 +147,11 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         `terms`; `progress` is told after every recorded attempt of a language model.
 
         Raises:
-            ConfigurationError: no such structurer, or one whose key stands for another model in this home.
+            ConfigurationError: no such structurer.
         """
         from lunguage_assets.structuring.opening import open_structurer
 
-        record = BindingRecord(self.home.binding_file)
-        return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress), record)
+        return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress))
 
     def _surroundings(self, progress: Callable[[Progress], None] | None) -> Surroundings:
         corpus = self.home.corpus()

@@ -4,17 +4,16 @@ data policy of the judges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.binding_record import BindingRecord, Bound
 from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
 from lunguage_assets.judges.opening import Surroundings, open_asker
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.structuring.contract import SectionedReport, StructuredReport, Structurer
+from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.prompts import load_structuring_prompts
 from lunguage_assets.structuring.model.structurer import ModelStructurer
 from lunguage_assets.structuring.rules.building import content_hash
@@ -26,7 +25,6 @@ def open_structurer(
     configuration: JudgesConfiguration,
     terms: pd.DataFrame,
     surroundings: Callable[[], Surroundings],
-    record: BindingRecord,
 ) -> Structurer:
     """The structurer of a key, ready to be given reports; nothing is sent yet.
 
@@ -35,16 +33,13 @@ def open_structurer(
         configuration: the judges file.
         terms: the delivered vocabulary, `tables.TERMS`; the offline structurer knows its findings, too.
         surroundings: asked for where the structurer is a language model.
-        record: the home's record of the models behind keys.
 
     Raises:
         ConfigurationError: no such structurer, or unusable prompt templates.
     """
     if key == RULES:
         return RuleStructurer(terms)
-    model, slot = open_model(key, configuration, surroundings()), configuration.models[key]
-    record.require(key, slot)
-    return BoundStructurer(model, slot, record)
+    return open_model(key, configuration, surroundings())
 
 
 def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:
@@ -64,18 +59,6 @@ def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: P
         return identity_of(content_hash())
     slot = _model_slot(key, configuration)
     return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
-
-
-class BoundStructurer(Bound[ModelStructurer]):
-    """A structurer whose key is claimed in a home when its first answers come."""
-
-    def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
-        """As the structurer itself.
-
-        Raises:
-            ConfigurationError: the key stands for another model in this home; nothing was asked.
-        """
-        return self._answered(lambda: self.asked.structure(reports))
 
 
 def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:

@@ -32,14 +32,12 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
     from datetime import UTC, datetime
 
-    from lunguage_assets.judges.binding_record import BindingRecord
     from lunguage_assets.judges.configuration import RULES
     from lunguage_assets.judges.examination import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     place, configuration, given = chosen.home, chosen.judges(), data_class or chosen.data_class
-    record, today = BindingRecord(place.binding_file), datetime.now(UTC).date()
-    lines = examination(configuration, given, today, os.environ, record)
+    lines = examination(configuration, given, datetime.now(UTC).date(), os.environ)
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
     if configuration.structurer == RULES:

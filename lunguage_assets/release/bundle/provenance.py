@@ -26,10 +26,9 @@ from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.judges.binding_record import bound_to
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.slots import ModelSlot, bound_to
 from lunguage_assets.release.bundle.versions import file_digest
 from lunguage_assets.settings import Settings, departures
 from lunguage_assets.structuring.opening import structurer_identity
@@ -75,7 +74,6 @@ class Origin:
     corpus: Corpus
     settings: Settings
     configuration: JudgesConfiguration
-    bindings: Mapping[str, Any]
     files: Mapping[str, tuple[str, Path]]
     batches: Sequence[Batch]
     anchors: AnchorSet
@@ -114,7 +112,6 @@ def read_origin(
     home: Home, settings: Settings, configuration: JudgesConfiguration, prompts: Path | None = None
 ) -> Origin:
     """The origin of a home's releases, without costs; an undeclared corpus counts as credentialed."""
-    bindings = json.loads(home.binding_file.read_text(encoding="utf-8")) if home.binding_file.exists() else {}
     chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
     own = {
         "pathways": home.pathways_file,
@@ -135,7 +132,7 @@ def read_origin(
     files = {name: ("packaged", path) for name, path in packaged.items()}
     files |= {name: ("home", path) for name, path in own.items() if path is not None}
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
-    return Origin(corpus, settings, configuration, bindings, files, home.registered(), chosen, prompts)
+    return Origin(corpus, settings, configuration, files, home.registered(), chosen, prompts)
 
 
 def provenance(
@@ -237,11 +234,9 @@ def language_models(configuration: JudgesConfiguration, keys: Sequence[str]) -> 
 
 
 def _bound(origin: Origin, key: str) -> Any:
-    """What a judge's key stands for: as its first answers in the home fixed it, else as the judges file
-    says.
-    """
+    """What answers under a judge's key, as the judges file says; None: it is not there any more."""
     slot = origin.configuration.judges.get(key)
-    return _without_paths(origin.bindings.get(key) or (bound_to(slot) if slot is not None else None))
+    return _without_paths(bound_to(slot) if slot is not None else None)
 
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from small_release import Made
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.release.bundle.provenance import (
     Origin,
     answer_costs,
@@ -50,15 +51,13 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     implicit = origin.settings.implicit.model_copy(
         update={"encoder_model": "/home/someone/models/biolord", "encoder_vectors": "~/vectors.parquet"}
     )
-    bindings = {
-        "lexicon": {
-            "provider": "transformers",
-            "model": "/scratch/someone/medgemma",
-            "parameters": {"max_new_tokens": 5},
-        }
-    }
+    params = {"max_new_tokens": 5}
+    slot = ModelSlot(provider="transformers", model="/scratch/someone/medgemma", params=params)
+    judges = origin.configuration.judges | {"lexicon": slot}
     origin = replace(
-        origin, settings=origin.settings.model_copy(update={"implicit": implicit}), bindings=bindings
+        origin,
+        settings=origin.settings.model_copy(update={"implicit": implicit}),
+        configuration=origin.configuration.model_copy(update={"judges": judges}),
     )
     text = json_text(told(invented, origin))
     assert "someone" not in text
@@ -86,7 +85,7 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     configuration = load_judges(preset="models-2025")
     members = configuration.members("panel")
     ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
-    origin = replace(invented.origin(), configuration=configuration, bindings={})
+    origin = replace(invented.origin(), configuration=configuration)
     values = provenance(origin, "panel", ranking, ["first"], {}, [])
     assert language_models(configuration, members) == list(members)
     assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
