@@ -18,12 +18,13 @@ from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.home.store import encode
+from lunguage_assets.implicit import chunks as implicit
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.orchestration.assets import implicit, text
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
+from lunguage_assets.structuring import chunks as text
 from lunguage_assets.structuring.reading import read_reports, sectioned_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
@@ -44,13 +45,15 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     settings, taken = load_settings(), take_in(find_delivery(folder), load_settings().corpus)
     given = (taken.findings, FITTED_PROBABILITIES.frame())
     merged = cores.joined(
-        cores.by_studies(deduplicate, given, implicit._merging, settings.implicit, taken.terms, folder, None)
+        cores.by_studies(
+            deduplicate, given, implicit.merging_tools, settings.implicit, taken.terms, folder, None
+        )
     )
-    found = cores.by_studies(expand, (merged,), implicit._expanding, None, taken.terms)
+    found = cores.by_studies(expand, (merged,), implicit.expansion_tools, None, taken.terms)
     both = Expansion(*(cores.joined([getattr(one, of) for one in found]) for of in ("matches", "expansions")))
     frames = (merged, both.matches, both.expansions)
     resolved: Sequence[Resolution] = cores.by_studies(
-        implicit._resolved, frames, implicit._resolving, taken.terms, "", None, None
+        implicit.resolve_chunk, frames, implicit.resolution_tools, taken.terms, "", None, None
     )
     return stored(
         {
@@ -79,8 +82,8 @@ def test_reports_are_structured_in_chunks_and_processes_to_the_same_rows(
     write_raw_sample(tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied")
     read = read_reports(receive(find_delivery(tmp_path / "raw"), load_settings().corpus))
     reports, structurer = list(sectioned_reports(read.report_texts, read.report_sentences)), RuleStructurer()
-    at_once = text._structured(reports, structurer)
-    in_chunks = zip(*cores.over_chunks(text._structured, reports, text._rules, None), strict=True)
+    at_once = text.structured(reports, structurer)
+    in_chunks = zip(*cores.over_chunks(text.structured, reports, text.rules, None), strict=True)
     for whole, parts in zip(at_once, in_chunks, strict=True):
         pd.testing.assert_frame_equal(cores.joined(parts), whole)
 

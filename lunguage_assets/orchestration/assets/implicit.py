@@ -3,28 +3,25 @@ resolved.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.cores import by_studies, joined
-from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.encoders import Embedder, encoding_counts, make_embedder
+from lunguage_assets.implicit.chunks import expansion_tools, merging_tools, resolution_tools, resolve_chunk
+from lunguage_assets.implicit.encoders import encoding_counts
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
-from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.accounting import account
-from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
+from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets.step import Compute, Made
 from lunguage_assets.orchestration.metadata import account_of, counts
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, set_aside_frame, studies_of
-from lunguage_assets.settings import ImplicitSettings
 
 
 def merging(
@@ -37,9 +34,9 @@ def merging(
     """Merge duplicate findings of a study."""
     settings, given = home.settings.implicit, (findings, fitted_probabilities)
     made_of = (settings, terms, home.home.root, home.home.blacklist_file)
-    embedder, *_ = tools = _merging(*made_of)
+    embedder, *_ = tools = merging_tools(*made_of)
     if settings.encoder == "lexical":
-        frame = joined(by_studies(deduplicate, given, _merging, *made_of))
+        frame = joined(by_studies(deduplicate, given, merging_tools, *made_of))
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
     yield dg.Output(
@@ -61,8 +58,8 @@ def expansion(
     deduplicated_findings: pd.DataFrame,
 ) -> Made:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
-    dictionary, _ = _expanding(home.home.pathways_file, terms)
-    found = by_studies(expand, (deduplicated_findings,), _expanding, home.home.pathways_file, terms)
+    dictionary, _ = expansion_tools(home.home.pathways_file, terms)
+    found = by_studies(expand, (deduplicated_findings,), expansion_tools, home.home.pathways_file, terms)
     expanded = Expansion(joined([one.matches for one in found]), joined([one.expansions for one in found]))
     matched = expanded.matches[expanded.matches["reason"] == "matched"]
     yield dg.Output(
@@ -105,7 +102,7 @@ def resolution(
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
     files = home.home.pathways_file, home.home.blacklist_file
-    found = by_studies(_resolved, given, _resolving, terms, version, *files)
+    found = by_studies(resolve_chunk, given, resolution_tools, terms, version, *files)
     resolved = Resolution(
         *(joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts"))
     )
@@ -144,36 +141,6 @@ def resolution(
         },
     )
     yield dg.Output(set_aside_frame(set_aside, reports), "set_aside")
-
-
-def _merging(
-    settings: ImplicitSettings, terms: pd.DataFrame, root: Path, file: Path | None
-) -> tuple[Embedder, Blacklist, ImplicitSettings]:
-    embedder = make_embedder(settings, Vocabulary.from_terms(terms), root)
-    return embedder, load_blacklist(file), settings
-
-
-def _expanding(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary, Vocabulary]:
-    vocabulary = Vocabulary.from_terms(terms)
-    return load_dictionary(file, vocabulary), vocabulary
-
-
-def _resolving(
-    terms: pd.DataFrame, version: str, pathways: Path | None, blacklist: Path | None
-) -> tuple[PathwayDictionary, str, Blacklist]:
-    return load_dictionary(pathways, Vocabulary.from_terms(terms)), version, load_blacklist(blacklist)
-
-
-def _resolved(
-    deduplicated: pd.DataFrame,
-    matches: pd.DataFrame,
-    expansions: pd.DataFrame,
-    dictionary: PathwayDictionary,
-    version: str,
-    blacklist: Blacklist,
-) -> Resolution:
-    expanded = Expansion(matches, expansions)
-    return resolve(deduplicated, expanded, dictionary, ranking_version=version, blacklist=blacklist)
 
 
 def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:

@@ -22,10 +22,8 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
-from lunguage_assets.structuring.contract import SectionedReport, Structurer
+from lunguage_assets.structuring.chunks import rules, structured
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
-from lunguage_assets.structuring.rows import StructuredRows
-from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 _MEASURES = ("rows", "first", "second", "agreed", "precision", "recall", "f1", "kappa")
 
@@ -55,9 +53,9 @@ def structuring(
     structurer = home.structurer(key, terms, spending.note)
     reports = list(sectioned_reports(report_texts, report_sentences))
     if key == RULES and len(reports) >= ALONE:
-        made = list(over_chunks(_structured, reports, _rules, terms))
+        made = list(over_chunks(structured, reports, rules, terms))
     else:  # a language model gets all: its limits say how many are in flight
-        made = [_structured(reports, structurer)]
+        made = [structured(reports, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
     aside = studies_of(set_aside)
     found = without_studies({"structured_findings": found}, aside)["structured_findings"]
@@ -75,17 +73,6 @@ def structuring(
     )
     yield dg.Output(accounts, "sentence_accounts")
     yield dg.Output(refused, "refused_values")
-
-
-def _rules(terms: pd.DataFrame) -> tuple[Structurer]:
-    return (RuleStructurer(terms),)
-
-
-def _structured(reports: Sequence[SectionedReport], structurer: Structurer) -> tuple[pd.DataFrame, ...]:
-    rows = StructuredRows()
-    rows.add(reports, structurer.structure(reports))
-    made = rows.tables()
-    return made.structured_findings, made.sentence_accounts, made.refused_values
 
 
 def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: Frames) -> Made:
