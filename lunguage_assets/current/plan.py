@@ -11,25 +11,25 @@ from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
-from lunguage_assets.current.standing import Keys, Standings
+from lunguage_assets.current.standing import Keys, Standings, in_short
 from lunguage_assets.errors import ConfigurationError
 
-RESOLUTION = "resolution"
+RESULT = "lunguage_plus_plus"
 
 STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
-    "read_reports": ("reading",),
-    "structure": ("structuring",),
-    "ingest": ("intake",),
-    "extract_hedges": ("extraction",),
-    "build_vocabulary": ("collecting",),
-    "compare": ("comparing",),
-    "rank": ("ranking",),
-    "fit": ("fitting",),
-    "expand": ("merging", "expansion", RESOLUTION),
-    "refit": ("fitting", "merging", "expansion", RESOLUTION),
+    "read_reports": ("report_texts",),
+    "structure": ("structured_findings",),
+    "ingest": ("findings",),
+    "extract_hedges": ("hedge_phrases",),
+    "build_vocabulary": ("hedge_vocabulary",),
+    "compare": ("comparison_matches",),
+    "rank": ("reference_ranking",),
+    "fit": ("fitted_probabilities",),
+    "expand": ("deduplicated_findings", "expansions", RESULT),
+    "refit": ("fitted_probabilities", "deduplicated_findings", "expansions", RESULT),
     "analyse_structuring": ("structuring_agreement",),
     "analyse": (
-        "agreement_of_judges",
+        "judge_agreement",
         "ranking_robustness",
         "fit_validation",
         "expert_agreement",
@@ -38,7 +38,7 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     ),
     "release": (RELEASE,),
 }
-"""Job -> steps that it makes, upstream first; all of a job share their partitions."""
+"""Job -> assets that it makes, upstream first; all of a job share their partitions."""
 
 
 def first_job(table: str) -> str:
@@ -72,7 +72,7 @@ class Stage:
     @property
     def announced(self) -> str:
         """The line that a person sees when it begins."""
-        return f"{self.job} ({self.label})" + (f", {', '.join(self.because)}" if self.because else "")
+        return f"{self.job} ({self.label})" + (f", {in_short(self.because)}" if self.because else "")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class _Planning:
         ranks = ranker in self._judges.rankers
         members = self._judges.members(ranker) if ranks else (ranker,)
         # a missing vocabulary is collected from all batches, a kept one needs none of them
-        read = self._now.batches if self._needs("collecting", (extractor,), rebuild) else self._batches
+        read = self._now.batches if self._needs("hedge_vocabulary", (extractor,), rebuild) else self._batches
         for batch in read:
             if self._now.is_text(batch):
                 yield from self._if_needed("read_reports", (batch,))
@@ -135,7 +135,7 @@ class _Planning:
             return
         yield from self._if_needed("rank", (ranker,), force=rebuild)
         for batch in self._batches:
-            if self._needs("fitting", (ranker, batch)):
+            if self._needs("fitted_probabilities", (ranker, batch)):
                 yield from self._if_needed("refit", (ranker, batch))
             else:
                 yield from self._if_needed("expand", (ranker, batch))
@@ -150,7 +150,7 @@ class _Planning:
         if force or (step, keys) in self._to_make or not is_current(self._now, step, keys, self._wanted):
             return True
         # a batch that is not complete yet is no input of the release, but will be
-        if step == RELEASE and any(made == RESOLUTION and of[0] == keys[0] for made, of in self._to_make):
+        if step == RELEASE and any(made == RESULT and of[0] == keys[0] for made, of in self._to_make):
             return True
         return any(
             (STEP_OF[wanted.table], place) in self._to_make

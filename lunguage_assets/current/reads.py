@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.record import fingerprint
 from lunguage_assets.home.store import partition_path, read_table
@@ -55,6 +55,36 @@ _FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
 }
 
 NOTHING = "none"
+
+
+def broken_files(home: Home) -> list[str]:
+    """What is wrong with files that a person edits in a home, each with file, place and remedy; those that
+    are not there are not asked about. A broken judges file is refused before.
+    """
+    from lunguage_assets.corpus.vocabulary import Vocabulary
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+    from lunguage_assets.explicit.hedges.hedging import load_corrections
+    from lunguage_assets.implicit.merging.blacklist import load_blacklist
+    from lunguage_assets.implicit.pathways.pathways import load_dictionary
+    from lunguage_assets.tables import TERMS
+
+    def anchors() -> object:
+        choice = load_settings(home.settings_file).explicit.anchors
+        return chosen_anchors(choice, home.anchor_ratings, home.root)
+
+    problems: dict[str, None] = {}
+    for read in (
+        lambda: load_settings(home.settings_file),
+        anchors,
+        lambda: load_corrections(home.corrections_file),
+        lambda: load_blacklist(home.blacklist_file),
+        lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
+    ):
+        try:
+            read()
+        except LunguageError as error:
+            problems[str(error)] = None
+    return list(problems)
 
 
 class Reads:

@@ -29,10 +29,6 @@ class Input:
     `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the
     vocabulary by themselves: it is the measuring stick, collected again on request or on a slow schedule.
 
-    `side`: Dagster draws no line for it. Side tables hang on the step that makes them, and a table that
-        another input of the step follows from needs no second line. It is recorded and compared like any
-        other input.
-
     `optional`: read when it is there. The release shows analyses of its ranker, and does without them.
 
     `of_texts`: read only of batches that were delivered as raw reports; other batches have no such table.
@@ -42,17 +38,16 @@ class Input:
     table: str
     judge: Whose = "same"
     on_request: bool = False
-    side: bool = False
     optional: bool = False
     of_texts: bool = False
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One step: the tables that it makes together, for one partition.
+    """One asset: its table and the side tables that are made with it, for one partition.
 
     Args:
-        tables: made together, by the same partition keys.
+        tables: its own, named as the asset, and side tables, all by the same partition keys.
         inputs: tables that it reads.
         reads: what it reads besides, by the names that `reads.Reads` knows.
         code: raised by one whenever the code of the step gives another result for the same inputs.
@@ -75,88 +70,86 @@ class Recipe:
         return dimensions_of(self.tables[0])
 
 
-def _side(*tables: str, optional: bool = False) -> tuple[Input, ...]:
-    return tuple(Input(table, side=True, optional=optional) for table in tables)
+def _inputs(*tables: str, optional: bool = False) -> tuple[Input, ...]:
+    return tuple(Input(table, optional=optional) for table in tables)
 
 
 _RANKING_AND_MATCHES = (Input("reference_ranking"), Input("comparison_matches", "members"))
 
 RECIPES: Mapping[str, Recipe] = {
-    "reading": Recipe(
+    "report_texts": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
         reads=("delivery", "text rules"),
         code="3",
     ),
-    "structuring": Recipe(
+    "structured_findings": Recipe(
         ("structured_findings", "sentence_accounts", "refused_values"),
         (Input("report_texts"), Input("report_sentences")),
         ("delivery", "structurer"),
         code="2",
         asks_judges=True,
     ),
-    "intake": Recipe(
+    "findings": Recipe(
         ("findings", "reports", "rejected", "intake_notes", "terms"),
         (
             Input("report_texts", of_texts=True),
-            Input("rejected_reports", of_texts=True, side=True),
-            Input("reading_notes", of_texts=True, side=True),
+            Input("rejected_reports", of_texts=True),
+            Input("reading_notes", of_texts=True),
             Input("structured_findings", of_texts=True),
         ),
         reads=("delivery", "corpus settings", "terms"),
         code="3",
     ),
-    "extraction": Recipe(
+    "hedge_phrases": Recipe(
         ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), code="2", asks_judges=True
     ),
-    "collecting": Recipe(
+    "hedge_vocabulary": Recipe(
         ("hedge_vocabulary",),
         (Input("hedge_phrases", on_request=True),),
         ("vocabulary settings", "judge"),
         code="2",
     ),
-    "comparing": Recipe(
+    "comparison_matches": Recipe(
         ("comparison_matches",),
         (Input("hedge_vocabulary", "extractor"),),
         ("comparison settings", "judge"),
         asks_judges=True,
     ),
-    "ranking": Recipe(
+    "reference_ranking": Recipe(
         ("reference_ranking",),
-        (Input("hedge_vocabulary", "extractor", side=True), Input("comparison_matches", "members")),
+        (Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")),
         ("ranking settings", "readings"),
         code="5",
     ),
-    "fitting": Recipe(
+    "fitted_probabilities": Recipe(
         ("fitted_probabilities", "fit_log"),
         (
             Input("findings"),
             Input("hedge_phrases", "extractor"),
-            Input("hedge_vocabulary", "extractor", side=True),
+            Input("hedge_vocabulary", "extractor"),
             Input("reference_ranking"),
         ),
         ("fit settings", "anchors", "members"),
         code="2",
         asks_judges=True,
     ),
-    "merging": Recipe(
+    "deduplicated_findings": Recipe(
         ("deduplicated_findings",),
-        (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
+        (Input("findings"), Input("terms"), Input("fitted_probabilities")),
         ("merge settings", "encoder", "blacklist", "statements", "labels"),
         code="6",
     ),
-    "expansion": Recipe(
-        ("pathway_matches", "expansions"),
-        (Input("terms", side=True), Input("deduplicated_findings")),
+    "expansions": Recipe(
+        ("expansions", "pathway_matches"),
+        (Input("terms"), Input("deduplicated_findings")),
         ("pathways", "labels", "statements"),
         code="5",
     ),
-    "resolution": Recipe(
+    "lunguage_plus_plus": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside"),
         (
-            *_side("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
-            Input("deduplicated_findings"),
-            *_side("pathway_matches"),
-            Input("expansions"),
+            *_inputs("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
+            *_inputs("deduplicated_findings", "pathway_matches", "expansions"),
         ),
         ("pathways", "blacklist", "labels", "statements"),
         code="5",
@@ -167,7 +160,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("corpus settings", "gold findings"),
         on_request=True,
     ),
-    "agreement_of_judges": Recipe(
+    "judge_agreement": Recipe(
         ("judge_agreement", "ranking_correlations"),
         (
             Input("comparison_matches", "members"),
@@ -196,11 +189,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "pathway_audit": Recipe(
         ("pathway_audit", "audited_labels"),
-        (
-            *_side("terms", "reports", "pathway_matches"),
-            Input("lunguage_plus_plus"),
-            *_side("resolution_log"),
-        ),
+        _inputs("terms", "reports", "pathway_matches", "lunguage_plus_plus", "resolution_log"),
         ("pathways", "labels", "statements"),
         code="2",
         on_request=True,
@@ -208,11 +197,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "calibration": Recipe(
         ("calibration",),
-        (
-            *_side("reports", "fitted_probabilities", "pathway_matches"),
-            Input("lunguage_plus_plus"),
-            *_side("resolution_log"),
-        ),
+        _inputs("reports", "fitted_probabilities", "pathway_matches", "lunguage_plus_plus", "resolution_log"),
         ("labels", "statements", "outcomes", "anchors"),
         code="3",
         on_request=True,
@@ -221,11 +206,9 @@ RECIPES: Mapping[str, Recipe] = {
     RELEASE: Recipe(
         (RELEASE,),
         (
-            Input("reference_ranking"),
-            *_side("reports", "rejected", "fitted_probabilities", "pathway_matches"),
-            Input("lunguage_plus_plus"),
-            *_side("resolution_log", "conflicts", "accounting", "set_aside"),
-            *_side(
+            *_inputs("reference_ranking", "reports", "rejected", "fitted_probabilities", "pathway_matches"),
+            *_inputs("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside"),
+            *_inputs(
                 "judge_agreement",
                 "ranking_correlations",
                 "ranking_robustness",
@@ -241,10 +224,10 @@ RECIPES: Mapping[str, Recipe] = {
         by_query=True,
     ),
 }
-"""Step -> recipe, upstream first."""
+"""Step, named as the asset that it makes -> recipe, upstream first."""
 
 STEP_OF: Mapping[str, str] = {table: step for step, recipe in RECIPES.items() for table in recipe.tables}
-"""Table -> the step that makes it."""
+"""Table -> the asset that it is, or is made with."""
 
 
 def dimensions_of(table: str) -> tuple[str, ...]:

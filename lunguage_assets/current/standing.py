@@ -52,6 +52,12 @@ class Standing:
         return f"stale: {', '.join(self.because)}" if self.state == "stale" else self.state
 
 
+def in_short(because: Sequence[str]) -> str:
+    """The first reason, and how many more there are."""
+    more = f" and {len(because) - 1} more" if len(because) > 1 else ""
+    return because[0] + more if because else ""
+
+
 CURRENT, MISSING = Standing("current"), Standing("missing")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from lunguage_assets.orchestration.assets.groups import step_assets
+from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
@@ -28,7 +28,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     automation = chosen.settings.automation
     jobs = asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
-    assets = [*step_assets(partitions), release_asset(partitions)]
+    assets = [*(one.definition(partitions) for one in TABLE_ASSETS.values()), release_asset(partitions)]
     return dg.Definitions(
         assets=automated(assets, automation, chosen),
         jobs=jobs,

@@ -9,6 +9,7 @@ else; so no asset computes with rows that the store would have refused. A check 
 
 from __future__ import annotations
 
+import io
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,14 +29,15 @@ from lunguage_assets.home.store import (
     publish_table,
     read_sound_table,
 )
-from lunguage_assets.home.table_place import is_local, open_place
+from lunguage_assets.home.table_place import is_local, open_place, publish
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
 class ParquetTables(dg.IOManager):
-    """Stores a frame under `<root>/<table>/<keys>.parquet`, as its record names table and keys.
+    """Stores tables under `<root>/<table>/<keys>.parquet`, as their records name table and keys. A plain
+    frame, which an asset of somebody else returns, is stored likewise: under the name of its asset.
 
     Why a table is not stored, or not read, is said in plain words, and such a step is not tried again.
     """
@@ -43,27 +45,47 @@ class ParquetTables(dg.IOManager):
     def __init__(self, root: UPath, database: Path) -> None:
         self._root, self._database = root, database
 
-    def handle_output(self, context: dg.OutputContext, obj: Encoded) -> None:
-        path = partition_path(self._root, obj.record.table, *obj.record.keys)
+    def handle_output(self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame) -> None:
         with plain_failures("nothing stored: "):
-            publish_table(obj, path)
+            path = self._store_plain(context, obj) if isinstance(obj, pd.DataFrame) else self._store(obj)
         if not self._database.exists():
             build_catalog(self._root, self._database)
-        context.add_output_metadata(
-            {"path": dg.MetadataValue.path(str(path)), "dagster/row_count": len(obj.frame)}
-        )
+        rows = len(obj if isinstance(obj, pd.DataFrame) else obj[0].frame)
+        context.add_output_metadata({"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows})
+
+    def _store(self, tables: Sequence[Encoded]) -> UPath:
+        """Side tables first: where an asset's own table is, all of them are."""
+        for table in reversed(tables):
+            path = partition_path(self._root, table.record.table, *table.record.keys)
+            publish_table(table, path)
+        return path
+
+    def _store_plain(self, context: dg.OutputContext, frame: pd.DataFrame) -> UPath:
+        path = self._plain_path(context, context.asset_partition_key if context.has_asset_partitions else "")
+        publish(frame.to_parquet(), path)
+        return path
+
+    def _plain_path(self, context: dg.InputContext | dg.OutputContext, key: str) -> UPath:
+        """Several dimensions are folders, in Dagster's order of them."""
+        return partition_path(self._root, "/".join(context.asset_key.path), *(key or "all").split("|"))
 
     def load_input(self, context: dg.InputContext) -> pd.DataFrame | dict[str, pd.DataFrame]:
-        """A stored partition, or several by their keys, for assets and notebooks of other people: own steps
+        """A stored partition, or several by their keys, for assets and notebooks of other people: own assets
         read for themselves.
         """
-        table, partitions = context.asset_key.path[-1], list(context.asset_partition_keys)
+        keys = list(context.asset_partition_keys) if context.has_asset_partitions else [""]
         with plain_failures():
-            frames = {
-                key: stored_table(self._root, table, store_keys(key, PARTITIONED_BY[table]))
-                for key in partitions
-            }
-        return frames[partitions[0]] if len(partitions) == 1 else frames
+            frames = {key: self._read(context, key) for key in keys}
+        return frames[keys[0]] if len(keys) == 1 else frames
+
+    def _read(self, context: dg.InputContext, key: str) -> pd.DataFrame:
+        table = context.asset_key.path[-1]
+        if table in TABLES:
+            return stored_table(self._root, table, store_keys(key, PARTITIONED_BY[table]))
+        try:
+            return pd.read_parquet(io.BytesIO(self._plain_path(context, key).read_bytes()))
+        except FileNotFoundError:
+            raise MethodError(f"{table} ({key or 'all'}) is not there. Materialise it first.") from None
 
 
 def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.DataFrame:

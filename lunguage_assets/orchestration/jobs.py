@@ -6,7 +6,7 @@ import dagster as dg
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.orchestration.metadata import ASKS_JUDGES, COSTS
+from lunguage_assets.orchestration.metadata import COSTS
 
 DESCRIPTIONS = {
     "read_reports": "Read the raw reports of a batch, and cut them into sentences.",
@@ -26,20 +26,15 @@ DESCRIPTIONS = {
 }
 
 
-def tables_of_job(job: str) -> tuple[str, ...]:
-    """Tables that a job makes."""
-    return tuple(table for step in STEPS_OF_JOB[job] for table in RECIPES[step].tables)
-
-
 def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
     """One job per entry of `STEPS_OF_JOB`."""
     return [
         dg.define_asset_job(
             job,
-            selection=dg.AssetSelection.assets(*tables_of_job(job)),
+            selection=dg.AssetSelection.assets(*steps),
             description=" ".join(
-                [DESCRIPTIONS[job], *([COSTS] if ASKS_JUDGES.intersection(tables_of_job(job)) else [])]
+                [DESCRIPTIONS[job], *([COSTS] if any(RECIPES[step].asks_judges for step in steps) else [])]
             ),
         )
-        for job in STEPS_OF_JOB
+        for job, steps in STEPS_OF_JOB.items()
     ]

@@ -27,9 +27,6 @@ from lunguage_assets.tables.schema import Column, Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
-ASKS_JUDGES = frozenset(table for recipe in RECIPES.values() if recipe.asks_judges for table in recipe.tables)
-"""Tables whose making asks judges: paid for where these are language models."""
-
 COSTS = (
     "Asks judges: paid for where these are language models. `lunguage estimate` says before what it would "
     "cost and how long it takes; answers that are in the ledger are not asked again."
@@ -109,23 +106,27 @@ def as_written(text: str) -> str:
     return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
 
 
-def table_options(name: str, group: str) -> dict[str, Any]:
-    """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags to
+def asset_options(name: str, group: str) -> dict[str, Any]:
+    """What the UI shows of an asset that is a table: description, columns, owner, group, kinds, tags to
     search for (report text inside, half of the method, judges asked).
     """
-    table = TABLES[name]
-    costs = f"\n\n{COSTS}" if name in ASKS_JUDGES else ""
+    recipe, table = RECIPES[name], TABLES[name]
+    side = [f"- `{one}`: {TABLES[one].description}" for one in recipe.tables[1:]]
+    told = [table.description, *([COSTS] if recipe.asks_judges else [])]
+    if side:
+        told.append("Side tables, made and stored with it:\n\n" + "\n".join(side))
+    columns = [column for one in recipe.tables for column in TABLES[one].columns]
     return {
         "key": dg.AssetKey(name),
-        "description": as_written(table.description + costs),
+        "description": as_written("\n\n".join(told)),
         "metadata": {"dagster/column_schema": column_schema(table), "dagster/table_name": name},
         "group_name": group,
         "owners": OWNERS,
         "kinds": {"pandas", "parquet"} | KINDS.get(name, set()),
         "tags": {
-            **({"contains": "report-text"} if any(column.restricted for column in table.columns) else {}),
+            **({"contains": "report-text"} if any(column.restricted for column in columns) else {}),
             **({"half": group} if group in HALVES else {}),
-            **({"paid": "llm"} if name in ASKS_JUDGES else {}),
+            **({"paid": "llm"} if recipe.asks_judges else {}),
         },
     }
 

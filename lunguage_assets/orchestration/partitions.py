@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from lunguage_assets.current.recipes import BATCH, RECIPES, STRUCTURER, Input, dimensions_of
+from lunguage_assets.current.recipes import BATCH, RECIPES, STEP_OF, STRUCTURER, Input, dimensions_of
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration
 
@@ -53,12 +53,9 @@ class Partitions:
         return dg.AllPartitionMapping()
 
     def deps(self, step: str) -> list[dg.AssetDep]:
-        """The lines that Dagster draws to what a step reads."""
-        return [
-            dg.AssetDep(wanted.table, partition_mapping=self.mapping(step, wanted))
-            for wanted in RECIPES[step].inputs
-            if not wanted.side
-        ]
+        """The lines that Dagster draws to the assets that a step reads, or of which it reads a side table."""
+        mappings = {STEP_OF[wanted.table]: self.mapping(step, wanted) for wanted in RECIPES[step].inputs}
+        return [dg.AssetDep(asset, partition_mapping=mapping) for asset, mapping in mappings.items()]
 
     def _rankers_of_members(self) -> dict[str, list[str]]:
         """Judge -> itself and the panels that it is a member of."""

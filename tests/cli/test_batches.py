@@ -71,6 +71,37 @@ def test_status_says_what_is_stale_and_why(home: Path) -> None:
     assert "to make: expand (panel x first), merge settings changed" in lunguage(home, "status").stdout
 
 
+def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
+    changed = "[implicit]\nmode = 'paper'\n[explicit]\nstep_limit = 17\nseed = 8\n"
+    kept = (home / "settings.toml").read_text().replace("[explicit]\n", "")
+    (home / "settings.toml").write_text(changed + kept.strip() + "\n")
+    lines = lunguage(home, "status").stdout.splitlines()
+    to_make = [line for line in lines if "release (panel)" in line]
+    assert len(to_make) == 1
+    assert to_make[0].endswith(" more")
+    assert to_make[0].count(" changed") == 1
+    assert max(map(len, lines)) < 150
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("settings.toml", "[implicit]\nmerge_threshold = 'high'\n", "merge_threshold"),
+        ("pathways.yaml", "diagnoses:\n  - {name: oedema, spelings: {}}\n", "diagnoses.0.spellings"),
+    ],
+)
+def test_status_and_doctor_name_a_file_that_was_edited_wrongly_and_the_place(
+    name: str, content: str, place: str, home: Path
+) -> None:
+    (home / name).write_text(content)
+    shown, examined = lunguage(home, "status"), lunguage(home, "doctor")
+    assert (shown.returncode, examined.returncode) == (0, 1)
+    for said, word in ((shown.stdout, "broken"), (examined.stdout, "refusal")):
+        (line,) = [line for line in said.splitlines() if line.startswith(word)]
+        assert name in line
+        assert place in line
+
+
 def test_what_would_go_is_listed_and_nothing_goes_without_yes(home: Path) -> None:
     before = contents(home)
     done = lunguage(home, "batches", "remove", "second")

@@ -30,31 +30,37 @@ from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
 OVER_ALL = ("pathway_audit", "calibration", "release")
-RESULT = ("merging", "expansion", "resolution", *OVER_ALL)
-ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
+RESULT = ("deduplicated_findings", "expansions", "lunguage_plus_plus", *OVER_ALL)
+ANALYSES = ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
 AUDITS = ("pathway_audit", "calibration")
 FOLLOWS = {
     # of raw reports, which are not in this home
-    **dict.fromkeys(("reading", "structuring", "structuring_agreement"), ()),
-    "intake": ("extraction", "fitting", *RESULT),
-    "extraction": ("fitting", *RESULT),  # a vocabulary is collected again on request only
-    "collecting": ("comparing", "ranking", "fitting", *RESULT, *ANALYSES),
-    "comparing": ("ranking", "fitting", *RESULT, *ANALYSES),
-    "ranking": ("fitting", *RESULT, *ANALYSES),
-    "fitting": RESULT,
-    "merging": RESULT[1:],
-    "expansion": RESULT[2:],
-    "resolution": RESULT[3:],
+    **dict.fromkeys(("report_texts", "structured_findings", "structuring_agreement"), ()),
+    "findings": ("hedge_phrases", "fitted_probabilities", *RESULT),
+    "hedge_phrases": ("fitted_probabilities", *RESULT),  # a vocabulary is collected again on request only
+    "hedge_vocabulary": (
+        "comparison_matches",
+        "reference_ranking",
+        "fitted_probabilities",
+        *RESULT,
+        *ANALYSES,
+    ),
+    "comparison_matches": ("reference_ranking", "fitted_probabilities", *RESULT, *ANALYSES),
+    "reference_ranking": ("fitted_probabilities", *RESULT, *ANALYSES),
+    "fitted_probabilities": RESULT,
+    "deduplicated_findings": RESULT[1:],
+    "expansions": RESULT[2:],
+    "lunguage_plus_plus": RESULT[3:],
     **dict.fromkeys((*OVER_ALL, *ANALYSES), ()),
 }
 KEYS = {
-    **{step: [] for step in ("reading", "structuring", "structuring_agreement")},
-    "intake": [(batch,) for batch in BATCHES],
-    "extraction": [("lexicon", batch) for batch in BATCHES],
-    "collecting": [("lexicon",)],
-    "comparing": [("lexicon",), ("cues",)],
-    **{step: [("panel",)] for step in ("ranking", *OVER_ALL, *ANALYSES)},
-    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:3])},
+    **{step: [] for step in ("report_texts", "structured_findings", "structuring_agreement")},
+    "findings": [(batch,) for batch in BATCHES],
+    "hedge_phrases": [("lexicon", batch) for batch in BATCHES],
+    "hedge_vocabulary": [("lexicon",)],
+    "comparison_matches": [("lexicon",), ("cues",)],
+    **{step: [("panel",)] for step in ("reference_ranking", *OVER_ALL, *ANALYSES)},
+    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitted_probabilities", *RESULT[:3])},
 }
 """Partitions that are in the finished home."""
 
@@ -242,7 +248,7 @@ def by_hand(table: str, *keys: str) -> str:
 ROWS = {
     "a setting of the intake": Row(
         setting("corpus", 'default_view = "pa"'),
-        below("corpus settings changed", "intake"),
+        below("corpus settings changed", "findings"),
         (
             *(
                 f"{job} {of}{batch})"
@@ -255,51 +261,57 @@ ROWS = {
     ),
     "a setting of the vocabulary": Row(
         setting("explicit", "minimum_examples = 2"),
-        below("vocabulary settings changed", "collecting"),
+        below("vocabulary settings changed", "hedge_vocabulary"),
         ("build_vocabulary (lexicon)", *COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the comparisons": Row(
         setting("explicit", "repetitions = 2"),
-        all_of(below(COMPARISON, "comparing", "agreement_of_judges", "ranking_robustness")),
+        all_of(below(COMPARISON, "comparison_matches", "judge_agreement", "ranking_robustness")),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the ranking": Row(
-        setting("explicit", "bootstrap = 20"), below(RANKING, "ranking"), (*RANK, *REFIT, *OUT)
+        setting("explicit", "bootstrap = 20"), below(RANKING, "reference_ranking"), (*RANK, *REFIT, *OUT)
     ),
     "a setting of the fit": Row(
-        setting("explicit", "step_limit = 17"), below(FIT, "fitting", "fit_validation"), (*REFIT, *OUT)
+        setting("explicit", "step_limit = 17"),
+        below(FIT, "fitted_probabilities", "fit_validation"),
+        (*REFIT, *OUT),
     ),
     "the seed": Row(
         setting("explicit", "seed = 1"),
         all_of(
-            below(COMPARISON, "comparing"),
-            below(RANKING, "ranking"),
-            below(FIT, "fitting", "fit_validation"),
+            below(COMPARISON, "comparison_matches"),
+            below(RANKING, "reference_ranking"),
+            below(FIT, "fitted_probabilities", "fit_validation"),
         ),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the merging": Row(
         setting("implicit", "merge_threshold = 0.97"),
-        below("merge settings changed", "merging"),
+        below("merge settings changed", "deduplicated_findings"),
         (*EXPAND, *OUT),
     ),
     "the mode": Row(
-        setting("implicit", 'mode = "paper"'), below("merge settings changed", "merging"), (*EXPAND, *OUT)
+        setting("implicit", 'mode = "paper"'),
+        below("merge settings changed", "deduplicated_findings"),
+        (*EXPAND, *OUT),
     ),
     "options that change no result": Row(nothing_that_counts, {}, ()),
-    "ratings of the anchors": Row(anchors, below("anchors changed", "fitting"), (*REFIT, *OUT)),
-    "the blacklist": Row(blacklist, below("blacklist changed", "merging"), (*EXPAND, *OUT)),
-    "a pathway": Row(pathways, below("pathways changed", "expansion"), (*EXPAND, *OUT)),
+    "ratings of the anchors": Row(anchors, below("anchors changed", "fitted_probabilities"), (*REFIT, *OUT)),
+    "the blacklist": Row(blacklist, below("blacklist changed", "deduplicated_findings"), (*EXPAND, *OUT)),
+    "a pathway": Row(pathways, below("pathways changed", "expansions"), (*EXPAND, *OUT)),
     "a correction in one batch": Row(
         correction,
-        below("corrections changed", "extraction", batch="first"),
+        below("corrections changed", "hedge_phrases", batch="first"),
         ("extract_hedges (lexicon x first)", REFIT[0], *OUT),
     ),
     "answers of experts": Row(experts, below("expert responses changed", "expert_agreement"), ()),
     "a table edited in place": Row(
         edited_in_place,
         {
-            **below(by_hand("fitted_probabilities", "panel", "first"), "merging", batch="first"),
+            **below(
+                by_hand("fitted_probabilities", "panel", "first"), "deduplicated_findings", batch="first"
+            ),
             "fitted_probabilities/panel/first": {by_hand("fitted_probabilities", "panel", "first")},
         },
         (REFIT[0], *OUT),
@@ -309,7 +321,7 @@ ROWS = {
         all_of(
             *(
                 {
-                    **below(by_hand("expansions", "panel", batch), "resolution", batch=batch),
+                    **below(by_hand("expansions", "panel", batch), "lunguage_plus_plus", batch=batch),
                     f"expansions/panel/{batch}": {by_hand("expansions", "panel", batch)},
                 }
                 for batch in BATCHES
@@ -328,7 +340,7 @@ ROWS = {
     "a table that another program wrote": Row(
         written_by_another,
         {
-            **below(by_hand("comparison_matches", "cues"), "ranking"),
+            **below(by_hand("comparison_matches", "cues"), "reference_ranking"),
             "comparison_matches/cues": {by_hand("comparison_matches", "cues")},
         },
         ("compare (cues)", *RANK, *REFIT, *OUT),
@@ -337,14 +349,14 @@ ROWS = {
         cut_off,
         all_of(
             {"reports/second": {by_hand("reports", "second")}},
-            below(by_hand("reports", "second"), "resolution", batch="second"),
+            below(by_hand("reports", "second"), "lunguage_plus_plus", batch="second"),
         ),
         ("ingest (second)", "extract_hedges (lexicon x second)", REFIT[1], *OUT),
     ),
     "a table deleted": Row(
         deleted,
         {
-            **below("expansions (panel, first) is missing", "resolution", batch="first"),
+            **below("expansions (panel, first) is missing", "lunguage_plus_plus", batch="first"),
             "expansions/panel/first": {"missing"},
         },
         (EXPAND[0], *OUT),
@@ -363,7 +375,7 @@ ROWS = {
     ),
     "a sound table of other rows": Row(
         made_again,
-        below("fitted_probabilities (panel, first) made again", "merging", batch="first"),
+        below("fitted_probabilities (panel, first) made again", "deduplicated_findings", batch="first"),
         (EXPAND[0], *OUT),
     ),
     "the release deleted": Row(release_deleted, {"release/panel": {"missing"}}, OUT),
@@ -439,7 +451,9 @@ def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no
         return honest(key, *others) + ("reworded" if key == "cues" else "")  # type: ignore[arg-type]
 
     monkeypatch.setattr(opening, "judge_identity", reworded)
-    expected = all_of(below("judge changed", "ranking"), below("members changed", "fitting"))
+    expected = all_of(
+        below("judge changed", "reference_ranking"), below("members changed", "fitted_probabilities")
+    )
     expected["comparison_matches/cues"] = {"judge changed"}
     assert not_current(small.standings()) == expected
     assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
@@ -466,7 +480,8 @@ def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_a
     within = judges_with(tmp_path / "within.toml", '["lexicon", "cues", "new"]')
     with SmallHome.opened(finished.home, judges_file=within) as small:
         expected = all_of(
-            below("comparison_matches (new) is missing", "ranking"), below("members changed", "fitting")
+            below("comparison_matches (new) is missing", "reference_ranking"),
+            below("members changed", "fitted_probabilities"),
         )
         assert not_current(small.standings()) == expected
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]

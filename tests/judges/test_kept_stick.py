@@ -81,15 +81,15 @@ def home(tmp_path: Path, deliveries: dict[str, Path], configuration: JudgesConfi
     matches = {judge.key: comparison_matches(vocabulary, judge, settings.explicit) for judge in (one, two)}
     identities = [judge_identity(key, configuration) for key in ("one", "two")]
     ranking = reference_ranking(vocabulary, matches, settings.explicit, identities)
-    tables = {name: getattr(taken, name) for name in RECIPES["intake"].tables}
-    store(made, configuration, "intake", ("a",), tables)
-    store(made, configuration, "extraction", ("one", "a"), {"hedge_phrases": hedges})
-    store(made, configuration, "collecting", ("one",), {"hedge_vocabulary": vocabulary})
+    tables = {name: getattr(taken, name) for name in RECIPES["findings"].tables}
+    store(made, configuration, "findings", ("a",), tables)
+    store(made, configuration, "hedge_phrases", ("one", "a"), {"hedge_phrases": hedges})
+    store(made, configuration, "hedge_vocabulary", ("one",), {"hedge_vocabulary": vocabulary})
     for key, frame in matches.items():
-        store(made, configuration, "comparing", (key,), {"comparison_matches": frame})
-    store(made, configuration, "ranking", ("panel",), {"reference_ranking": ranking})
-    fits = {name: TABLES[name].frame() for name in RECIPES["fitting"].tables}
-    store(made, configuration, "fitting", ("panel", "a"), fits)
+        store(made, configuration, "comparison_matches", (key,), {"comparison_matches": frame})
+    store(made, configuration, "reference_ranking", ("panel",), {"reference_ranking": ranking})
+    fits = {name: TABLES[name].frame() for name in RECIPES["fitted_probabilities"].tables}
+    store(made, configuration, "fitted_probabilities", ("panel", "a"), fits)
     return made
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -70,15 +72,19 @@ def test_the_code_location_loads_as_a_whole(definitions: dg.Definitions) -> None
     dg.Definitions.validate_loadable(definitions)
 
 
-def test_every_table_is_an_asset_with_its_partitions(
+def test_every_table_has_the_partitions_of_its_asset_which_is_named_as_its_function_and_table(
     definitions: dg.Definitions,
 ) -> None:
     graph = definitions.resolve_asset_graph()
     partitions = build_partitions(load_judges())
     for name in TABLES:
-        node = graph.get(dg.AssetKey(name))
+        node = graph.get(dg.AssetKey(STEP_OF[name]))
         assert node.partitions_def == partitions.of(name), name
+        assert name in (node.description or "") or STEP_OF[name] == name
     assert set(PARTITIONED_BY) == set(TABLES)
+    assert {name: one.compute.__name__ for name, one in TABLE_ASSETS.items()} == {
+        recipe.tables[0]: step for step, recipe in RECIPES.items() if step != RELEASE
+    }
 
 
 def test_everything_a_person_meets_in_the_ui_is_described(definitions: dg.Definitions) -> None:
@@ -106,17 +112,15 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
     graph = definitions.resolve_asset_graph()
     tags = {key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()}
     with_text = {name for name, found in tags.items() if found.get("contains") == "report-text"}
-    assert with_text == {
+    restricted = {
         name for name, table in TABLES.items() if any(column.restricted for column in table.columns)
-    } | {"release"}
+    }
+    assert with_text == {STEP_OF[name] for name in restricted} | {"release"}
     assert {name for name, found in tags.items() if found.get("paid") == "llm"} == {
         "hedge_phrases",
         "comparison_matches",
         "fitted_probabilities",
-        "fit_log",
         "structured_findings",
-        "sentence_accounts",
-        "refused_values",
     }
     assert (tags["reference_ranking"]["half"], tags["expansions"]["half"]) == ("explicit", "implicit")
 

@@ -21,13 +21,13 @@ from lunguage_assets.orchestration.metadata import (
     SAMPLE_ROWS,
     account_of,
     as_written,
+    asset_options,
     column_schema,
     counts,
     markdown,
     picture,
     rows_table,
     sample_rows,
-    table_options,
 )
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.plots import probability_bars, probability_heights
@@ -83,8 +83,8 @@ def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estima
     told = {job.name: job.description or "" for job in asset_jobs()}
     asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
     assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
-    assert "`lunguage estimate`" in table_options("hedge_phrases", "explicit")["description"]
-    assert "`lunguage estimate`" not in table_options("findings", "corpus")["description"]
+    assert "`lunguage estimate`" in asset_options("hedge_phrases", "explicit")["description"]
+    assert "`lunguage estimate`" not in asset_options("findings", "corpus")["description"]
 
 
 def test_counts_are_a_table_with_shares_and_bars() -> None:

@@ -9,8 +9,7 @@ import pytest
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
-from lunguage_assets.current.recipes import dimensions_of
-from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
 
 KEYS = {"judge": "lexicon", "ranker": "panel", "structurer": "rules", "report_batch": "first"}
@@ -29,7 +28,7 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
 
 def why(small: SmallHome, job: str, **keys: str) -> str:
     """Why a job fails that is launched for a partition."""
-    dimensions = dimensions_of(tables_of_job(job)[0])
+    dimensions = RECIPES[STEPS_OF_JOB[job][0]].dimensions
     chosen = [(KEYS | keys)[dimension] for dimension in dimensions]
     result = small.definitions.resolve_job_def(job).execute_in_process(
         instance=small.instance, partition_key=partition_key(dimensions, chosen), raise_on_error=False

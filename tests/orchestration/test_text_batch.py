@@ -141,10 +141,10 @@ def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_the
     text_home: SmallHome,
 ) -> None:
     now = text_home.standings()
-    assert _is_ready(now, "structuring", ("rules", "raw"))
-    assert _is_ready(now, "intake", ("raw",))
-    assert not _is_ready(now, "structuring", ("rules", "five"))
-    assert not _is_ready(now, "intake", ("five",))
+    assert _is_ready(now, "structured_findings", ("rules", "raw"))
+    assert _is_ready(now, "findings", ("raw",))
+    assert not _is_ready(now, "structured_findings", ("rules", "five"))
+    assert not _is_ready(now, "findings", ("five",))
     graph = text_home.definitions.resolve_asset_graph()
     carried = graph.get(dg.AssetKey("structured_findings")).automation_condition
     assert carried is not None
@@ -178,12 +178,20 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
 
     monkeypatch.setattr(StructuredRows, "tables", broken)
     keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"}
-    for step in ("structuring", "intake", "extraction", "fitting", "merging", "expansion", "resolution"):
+    for step in (
+        "structured_findings",
+        "findings",
+        "hedge_phrases",
+        "fitted_probabilities",
+        "deduplicated_findings",
+        "expansions",
+        "lunguage_plus_plus",
+    ):
         tables = RECIPES[step].tables
         place = {dimension: keys[dimension] for dimension in PARTITIONED_BY[tables[0]]}
         text_home.make(tables, place if len(place) > 1 else "raw")
     (aside,) = table(text_home, "set_aside").to_dict("records")
-    assert (aside["study_id"], aside["step"]) == (study, "structuring")
+    assert (aside["study_id"], aside["step"]) == (study, "structured_findings")
     assert "planted" not in str(aside)
     assert set(table(text_home, "findings")["study_id"]) == set(before["study_id"]) - {study}
     assert study in set(table(text_home, "reports")["study_id"])

@@ -20,22 +20,22 @@ from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 from quick_instance import quick_instance
 
-from lunguage_assets.current.recipes import RECIPES, dimensions_of
+from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
 from lunguage_assets.orchestration.automation.conditions import CARRIED as STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 
-TAKEN_IN = RECIPES["intake"].tables
-_OF_TEXTS = ("structuring", "intake")
+TAKEN_IN = ("findings",)
+_OF_TEXTS = ("structured_findings", "findings")
 """Steps that only batches of raw reports are carried through; those acted out here are of findings."""
 
-CARRIED = tuple(table for step in STEPS if step not in _OF_TEXTS for table in RECIPES[step].tables)
-"""Tables that a batch is carried through, upstream first."""
+CARRIED = tuple(step for step in STEPS if step not in _OF_TEXTS)
+"""Assets that a batch is carried through, upstream first."""
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
-"""Tables that a batch's run for one ranker makes."""
+"""Assets that a batch's run for one ranker makes."""
 
 Requested = dict[str, set[str]]
 

@@ -32,12 +32,11 @@ from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
 from quick_instance import quick_instance
 
-from lunguage_assets.current.plan import Stage, Wanted, plan
-from lunguage_assets.current.recipes import RECIPES, dimensions_of
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
+from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks import checks
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import Runner, RunSummary
@@ -134,7 +133,7 @@ class SmallHome:
         """Take the deliveries in, collect their phrases, and have the panel's judges compare them."""
         self.register(deliveries)
         for batch in deliveries:
-            self.make(RECIPES["intake"].tables, batch)
+            self.make(RECIPES["findings"].tables, batch)
             self.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
         self.make(["hedge_vocabulary"], "lexicon")
         for judge in ("lexicon", "cues"):
@@ -185,8 +184,8 @@ class SmallHome:
         *,
         raise_on_error: bool = True,
     ) -> dg.ExecuteInProcessResult:
-        """Materialise tables of one partition, with their checks."""
-        keys = {dg.AssetKey(table) for table in tables}
+        """Materialise the assets of tables, for one partition, with their checks."""
+        keys = {dg.AssetKey(STEP_OF[table]) for table in tables}
         whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
         assert whole is not None
         job = whole.get_subset(asset_selection=keys)
@@ -250,5 +249,5 @@ def line(stage: Stage) -> str:
 
 
 def _line_of(run: dg.DagsterRun) -> str:
-    dimensions = dimensions_of(tables_of_job(run.job_name)[0])
+    dimensions = RECIPES[STEPS_OF_JOB[run.job_name][0]].dimensions
     return line(Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions)))

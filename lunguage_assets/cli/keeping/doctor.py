@@ -32,6 +32,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
     from datetime import UTC, datetime
 
+    from lunguage_assets.current.reads import broken_files
     from lunguage_assets.judges.configuration import RULES
     from lunguage_assets.judges.examination import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
@@ -42,12 +43,12 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
         click.echo(f"{severity:<8} {message}")
     if configuration.structurer == RULES:
         click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
-    for word, message in (
-        _scale(chosen, configuration),
-        *_calls(chosen, configuration),
-        instance_examination(place),
-    ):
+    broken = broken_files(place)
+    looked_at = () if broken else (_scale(chosen, configuration), *_calls(chosen, configuration))
+    for word, message in (*looked_at, instance_examination(place)):
         click.echo(f"{word:<8} {message}")
+    for problem in broken:
+        click.echo(f"refusal  {problem}")
     shared = given == "credentialed" and open_to_others(place.root)
     if shared:
         click.echo(f"refusal  other accounts can read {place.root}: chmod -R go-rwx '{place.root}'")
@@ -56,7 +57,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
             "ok       --budget holds within one process; rate limits and LUNGUAGE_DAILY_BUDGET "
             "hold for all that share the ledger"
         )
-    refused = shared + sum(severity == "refusal" for severity, _ in lines)
+    refused = shared + len(broken) + sum(severity == "refusal" for severity, _ in lines)
     if refused:
         raise LunguageError(
             f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {given} text"

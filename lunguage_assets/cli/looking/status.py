@@ -34,8 +34,10 @@ def status(chosen: Chosen, as_json: bool) -> None:
 
 
 def _found(chosen: Chosen) -> dict[str, Any]:
+    from lunguage_assets.current.reads import broken_files
+
     place, now = chosen.home, chosen.standings()
-    corpus, judges = place.corpus(), now.judges
+    corpus, judges, broken = place.corpus(), now.judges, broken_files(place)
     return {
         "home": str(place.root),
         "corpus": corpus.name if corpus is not None else "",
@@ -52,7 +54,8 @@ def _found(chosen: Chosen) -> dict[str, Any]:
         "removed": [{"key": one.key, "when": one.when, "who": one.who} for one in place.removed()],
         "preset": judges.preset,
         "structurer": judges.structurer,
-        "rankers": {ranker: _ranker(now, ranker) for ranker in judges.rankers},
+        "broken": broken,
+        "rankers": {} if broken else {ranker: _ranker(now, ranker) for ranker in judges.rankers},
         "spent_usd": _spent(chosen),
     }
 
@@ -117,6 +120,10 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for gone in found["removed"]:
         yield f"          {gone['key']}  removed {gone['when']} by {gone['who']}"
     yield f"judges    preset {found['preset']}; raw reports are structured by {found['structurer']}"
+    for problem in found["broken"]:
+        yield f"broken    {problem}"
+    if found["broken"]:
+        yield "          What is stale can be told when this is corrected."
     for name, ranker in found["rankers"].items():
         yield from _ranker_lines(name, ranker, len(found["batches"]))
     spent = found["spent_usd"]
@@ -124,14 +131,17 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _ranker_lines(name: str, ranker: Mapping[str, Any], batches: int) -> Iterator[str]:
+    from lunguage_assets.current.standing import in_short
+
     judges = ", ".join(ranker["judges"])
     if not ranker["begun"]:
         yield f"ranker    {name} ({judges}): not begun"
         return
-    release = f"release {ranker['release']}, {ranker['release_is']}" if ranker["release"] else "no release"
+    state = str(ranker["release_is"]).partition(":")[0]  # its reasons are those of the step that makes it
+    release = f"release {ranker['release']}, {state}" if ranker["release"] else "no release"
     yield f"ranker    {name} ({judges}): {len(ranker['complete_batches'])} of {batches} batches; {release}"
     for step in ranker["to_make"][:SHOWN]:
-        yield f"          to make: {step['step']}, {', '.join(step['because'])}"
+        yield f"          to make: {step['step']}, {in_short(step['because'])}"
     if len(ranker["to_make"]) > SHOWN:
         yield f"          ... and {len(ranker['to_make']) - SHOWN} more steps"
     if not ranker["to_make"]:

@@ -17,8 +17,7 @@ from lunguage_assets.explicit.analysis.experts.experts import load_experts, load
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
-from lunguage_assets.orchestration.assets.audits import calibration, pathway_audit
-from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
+from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
@@ -28,63 +27,61 @@ from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 _SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n", "left_out")
 
 
-def agreement_of_judges(
+@table_asset("analysis")
+def judge_agreement(
     home: HomeResource,
     keys: Keys,
     comparison_matches: Frames,
     hedge_phrases: Mapping[tuple[str, str], pd.DataFrame],
     reference_ranking: pd.DataFrame,
-) -> Made:
+) -> Result:
     """How far judges agree with each other, with themselves and with the pooled ranking."""
     settings = home.settings.explicit
     matches, (ranker,) = _by_judge(comparison_matches), keys
     version = str(reference_ranking["vocabulary_version"].iloc[0])
     agreement = judges_with_each_other(matches, hedge_phrases, settings, version)
     correlations = correlate_rankings(matches, {ranker: reference_ranking}, settings, version)
-    yield dg.Output(
-        agreement,
-        "judge_agreement",
-        metadata={"agreement": rows_table(agreement, _SHOWN), "plot": picture(agreement_heat_map(agreement))},
-    )
-    yield dg.Output(
-        correlations,
-        "ranking_correlations",
-        metadata={"plot": picture(correlation_heat_map(correlations))},
+    return dg.MaterializeResult(
+        value={"judge_agreement": agreement, "ranking_correlations": correlations},
+        metadata={
+            "agreement": rows_table(agreement, _SHOWN),
+            "plot": picture(agreement_heat_map(agreement)),
+            "correlations": picture(correlation_heat_map(correlations)),
+        },
     )
 
 
+@table_asset("analysis")
 def ranking_robustness(
     home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
-) -> Made:
+) -> Result:
     """Rank again with part of the comparisons."""
     frame = rank_with_half(reference_ranking, _by_judge(comparison_matches), home.settings.explicit)
     measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
     means = frame.groupby("comparisons", as_index=False)[measures].mean()
     plot = {"plot": picture(robustness_plot(frame))} if len(frame) else {}
-    yield dg.Output(
-        frame,
-        "ranking_robustness",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={"mean_over_repeats": rows_table(means, ["comparisons", *measures]), **plot},
     )
 
 
+@table_asset("analysis")
 def fit_validation(
     home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
-) -> Made:
+) -> Result:
     """Fit the phrases of the ranking back into it."""
     settings = home.settings.explicit
     frame = fit_phrases_back(reference_ranking, _by_judge(comparison_matches), settings)
     if frame.empty:
         note = "the published ruler has no matches to fit back with"
-        yield dg.Output(frame, "fit_validation", metadata={"note": note})
-        return
+        return dg.MaterializeResult(value=frame, metadata={"note": note})
     limits = (settings.opponent_limit, settings.panel_steps)
     last = frame[frame["step"] == frame["step"].max()]
     of_run = ["strategy", "judges", "opponent_limit", "panel_steps"]
     distances = ["mean_distance", "sd_distance", "mean_distance_stopped"]
-    yield dg.Output(
-        frame,
-        "fit_validation",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "last_step": rows_table(last, [*of_run, *distances]),
             "curves": picture(validation_curves(frame, *limits)),
@@ -93,14 +90,14 @@ def fit_validation(
     )
 
 
+@table_asset("analysis")
 def expert_agreement(
     home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
-) -> Made:
+) -> Result:
     """Compare human experts with the ranking; empty until `lunguage survey import` has brought answers."""
     if not home.home.expert_responses.exists():
         empty = EXPERT_AGREEMENT.frame()
-        yield dg.Output(empty, "expert_agreement", metadata={"note": "no survey was imported"})
-        return
+        return dg.MaterializeResult(value=empty, metadata={"note": "no survey was imported"})
     responses = load_responses(home.home.expert_responses)
     experts = load_experts(home.home.expert_descriptions)
     matches = _by_judge(comparison_matches)
@@ -108,9 +105,8 @@ def expert_agreement(
         responses, experts, *keys, reference_ranking, matches, home.settings.explicit
     )
     not_described, without_answers = undescribed(responses, experts)
-    yield dg.Output(
-        frame,
-        "expert_agreement",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "agreement": rows_table(frame, ["group", "experts", *_SHOWN]),
             "by_expert": picture(expert_heat_map(by_expert(frame, experts))),
@@ -124,13 +120,3 @@ def expert_agreement(
 
 def _by_judge(frames: Frames) -> dict[str, pd.DataFrame]:
     return {judge: frame for (judge,), frame in frames.items()}
-
-
-STEPS: dict[str, Compute] = {
-    "agreement_of_judges": agreement_of_judges,
-    "ranking_robustness": ranking_robustness,
-    "fit_validation": fit_validation,
-    "expert_agreement": expert_agreement,
-    "pathway_audit": pathway_audit,
-    "calibration": calibration,
-}

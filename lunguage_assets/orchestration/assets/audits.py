@@ -19,7 +19,7 @@ from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_tab
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.orchestration.assets.release import querying, stored_batches
-from lunguage_assets.orchestration.assets.step import Made
+from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
@@ -37,7 +37,8 @@ _CALIBRATION = ["by", "group", "cells", "positive", "mean_p", "observed", "brier
                 "intercept", "coverage"]  # fmt: skip
 
 
-def pathway_audit(home: HomeResource, keys: Keys) -> Made:
+@table_asset("analysis")
+def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts."""
     dictionary = _dictionary(home)
     listed = load_label_list(dictionary=dictionary)
@@ -55,35 +56,29 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Made:
             for part in studies.parts("study", _OF_LABELS)
         ]
     labels = audited_labels(cells, listed.names)
-    yield dg.Output(
-        audit,
-        "pathway_audit",
+    return dg.MaterializeResult(
+        value={"pathway_audit": audit, "audited_labels": labels},
         metadata={
             "measured": int((audit["mentioned"] > 0).sum()),
             "below_the_experts": int((audit["against_experts"] == "below").sum()),
             "edges": rows_table(audit[audit["mentioned"] > 0], _AUDIT),
+            "labels": rows_table(labels[labels["implied"] > 0], list(labels.columns)),
         },
     )
-    yield dg.Output(
-        labels,
-        "audited_labels",
-        metadata={"labels": rows_table(labels[labels["implied"] > 0], list(labels.columns))},
-    )
 
 
-def calibration(home: HomeResource, keys: Keys) -> Made:
+@table_asset("analysis")
+def calibration(home: HomeResource, keys: Keys) -> Result:
     """Hold p of the labels against `outcomes.csv` of the home; empty without that file."""
     if not home.home.outcomes.exists():
-        yield dg.Output(CALIBRATION.frame(), "calibration", metadata={"note": "there is no outcomes.csv"})
-        return
+        return dg.MaterializeResult(value=CALIBRATION.frame(), metadata={"note": "there is no outcomes.csv"})
     listed = load_label_list()
     outcomes = read_outcomes(home.home.outcomes, listed)
     with _newest(home, *keys) as studies:
         found = _label_outcomes(studies, listed, outcomes)
     frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
-    yield dg.Output(
-        frame,
-        "calibration",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "outcomes": len(outcomes),
             "cells_with_p": len(found.cells),

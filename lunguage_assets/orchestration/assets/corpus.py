@@ -12,12 +12,13 @@ from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.orchestration.assets.step import Compute, Made
+from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 
 
-def intake(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **read: pd.DataFrame) -> Made:
+@table_asset("corpus")
+def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **read: pd.DataFrame) -> Result:
     """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
     batch = home.home.batch(*keys)
     delivery, settings = home.home.delivery(batch.key), home.settings.corpus
@@ -27,17 +28,15 @@ def intake(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **re
         taken = take_in_structured(received, read["structured_findings"], settings)
     else:
         taken = take_in(delivery, settings)
-    tables = {table: getattr(taken, table) for table in RECIPES["intake"].tables}
+    tables = {table: getattr(taken, table) for table in RECIPES["findings"].tables}
     tables = without_studies(tables, studies_of(set_aside))
-    findings = tables["findings"]
-    about = {
-        "batch_sha256": batch.sha256,
-        "files": ", ".join(batch.files),
-        "studies": int(findings["study_id"].nunique()),
-        "tentative": int(findings["status"].isin(["tp", "tn"]).sum()),
-    }
-    for table, frame in tables.items():
-        yield dg.Output(frame, table, metadata=about if table == "findings" else None)
-
-
-STEPS: dict[str, Compute] = {"intake": intake}
+    accepted = tables["findings"]
+    return dg.MaterializeResult(
+        value=tables,
+        metadata={
+            "batch_sha256": batch.sha256,
+            "files": ", ".join(batch.files),
+            "studies": int(accepted["study_id"].nunique()),
+            "tentative": int(accepted["status"].isin(["tp", "tn"]).sum()),
+        },
+    )

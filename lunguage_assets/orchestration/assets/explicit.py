@@ -19,7 +19,7 @@ from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
-from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
+from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.checks.checks import verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture, probability_bars
 from lunguage_assets.orchestration.resources import HomeResource
@@ -40,15 +40,15 @@ def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -
         )
 
 
-def extraction(home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame) -> Made:
+@table_asset("explicit")
+def hedge_phrases(home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame) -> Result:
     """Find the hedging phrases of a batch's tentative findings with one judge."""
     key, batch = keys
     judge = home.judge(key, spending.note)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
     queue = home.keep_review_queue(key, batch, review_queue(frame))
-    yield dg.Output(
-        frame,
-        "hedge_phrases",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "judge": judge.identity,
             "review_queue": dg.MetadataValue.path(str(queue)),
@@ -62,7 +62,8 @@ def extraction(home: HomeResource, keys: Keys, spending: Spending, findings: pd.
     )
 
 
-def collecting(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Made:
+@table_asset("explicit")
+def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Result:
     """Collect one judge's hedging phrases over all batches."""
     from lunguage_assets.pictures.plots import vocabulary_histogram  # matplotlib is slow to import
 
@@ -74,9 +75,8 @@ def collecting(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Made:
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
     unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
     frame = collect_vocabulary(collected, home.settings.explicit, home.anchors_that_choose(*keys))
-    yield dg.Output(
-        frame,
-        "hedge_vocabulary",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "batches": ", ".join(key for key in registered if key in by_batch) or "none",
             "retained": int(frame["retained"].sum()),
@@ -89,7 +89,10 @@ def collecting(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Made:
     )
 
 
-def comparing(home: HomeResource, keys: Keys, spending: Spending, hedge_vocabulary: pd.DataFrame) -> Made:
+@table_asset("explicit")
+def comparison_matches(
+    home: HomeResource, keys: Keys, spending: Spending, hedge_vocabulary: pd.DataFrame
+) -> Result:
     """Have one judge play all comparisons of the vocabulary."""
     retained = set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
     home.require_anchors(retained)
@@ -97,9 +100,8 @@ def comparing(home: HomeResource, keys: Keys, spending: Spending, hedge_vocabula
     judge = home.judge(*keys, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
-    yield dg.Output(
-        frame,
-        "comparison_matches",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "judge": judge.identity,
             "matches": len(frame),
@@ -110,9 +112,10 @@ def comparing(home: HomeResource, keys: Keys, spending: Spending, hedge_vocabula
     )
 
 
-def ranking(
+@table_asset("explicit")
+def reference_ranking(
     home: HomeResource, keys: Keys, hedge_vocabulary: pd.DataFrame, comparison_matches: Frames
-) -> Made:
+) -> Result:
     """Rank the phrases from the matches of a judge or panel; where no probability can be read off their
     ranking, it is shown, and the published one is used.
     """
@@ -128,9 +131,10 @@ def ranking(
     ranked, not_used = home.on_a_scale(own, identities), {}
     if ranked is not own:
         not_used = {"own_ranking": _ranking_table(own), "own_plot": picture(ranking_plot(own))}
-    yield dg.Output(
-        ranked,
-        "reference_ranking",
+    verified = verify_with_package(own, in_panel_order, home.settings.explicit)
+    return dg.MaterializeResult(
+        value=ranked,
+        check_results=[verification_result(verified)],
         metadata={
             "judges": ", ".join(in_panel_order),
             "ruler": _version(ranked, "ruler"),
@@ -143,10 +147,10 @@ def ranking(
             **not_used,
         },
     )
-    yield verification_result(verify_with_package(own, in_panel_order, home.settings.explicit))
 
 
-def fitting(
+@table_asset("explicit")
+def fitted_probabilities(
     home: HomeResource,
     keys: Keys,
     spending: Spending,
@@ -154,7 +158,7 @@ def fitting(
     hedge_phrases: pd.DataFrame,
     hedge_vocabulary: pd.DataFrame,
     reference_ranking: pd.DataFrame,
-) -> Made:
+) -> Result:
     """Place every tentative finding in the ranking and map its place to a probability."""
     ranker, _ = keys
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
@@ -162,9 +166,8 @@ def fitting(
     panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
     tables = fit_pairs(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
     frame = tables.probabilities
-    yield dg.Output(
-        frame,
-        "fitted_probabilities",
+    return dg.MaterializeResult(
+        value={"fitted_probabilities": frame, "fit_log": tables.log},
         metadata={
             "pairs": len(frame),
             "ranking_version": _version(reference_ranking, "ranking_version"),
@@ -172,7 +175,6 @@ def fitting(
             **_summary_of_fits(frame),
         },
     )
-    yield dg.Output(tables.log, "fit_log")
 
 
 def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
@@ -198,12 +200,3 @@ def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
             for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
         ),
     )
-
-
-STEPS: dict[str, Compute] = {
-    "extraction": extraction,
-    "collecting": collecting,
-    "comparing": comparing,
-    "ranking": ranking,
-    "fitting": fitting,
-}

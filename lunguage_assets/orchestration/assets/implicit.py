@@ -18,19 +18,20 @@ from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.orchestration.assets.step import Compute, Made
+from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import account_of, counts
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, set_aside_frame, studies_of
 
 
-def merging(
+@table_asset("implicit")
+def deduplicated_findings(
     home: HomeResource,
     keys: Keys,
     findings: pd.DataFrame,
     terms: pd.DataFrame,
     fitted_probabilities: pd.DataFrame,
-) -> Made:
+) -> Result:
     """Merge duplicate findings of a study."""
     settings, given = home.settings.implicit, (findings, fitted_probabilities)
     made_of = (settings, terms, home.home.root, home.home.blacklist_file)
@@ -39,9 +40,8 @@ def merging(
         frame = joined(by_studies(deduplicate, given, merging_tools, *made_of))
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
-    yield dg.Output(
-        frame,
-        "deduplicated_findings",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "encoder": embedder.identity,
             **encoding_counts(embedder),
@@ -51,39 +51,34 @@ def merging(
     )
 
 
-def expansion(
+@table_asset("implicit")
+def expansions(
     home: HomeResource,
     keys: Keys,
     terms: pd.DataFrame,
     deduplicated_findings: pd.DataFrame,
-) -> Made:
+) -> Result:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
     dictionary, _ = expansion_tools(home.home.pathways_file, terms)
     found = by_studies(expand, (deduplicated_findings,), expansion_tools, home.home.pathways_file, terms)
     expanded = Expansion(joined([one.matches for one in found]), joined([one.expansions for one in found]))
     matched = expanded.matches[expanded.matches["reason"] == "matched"]
-    yield dg.Output(
-        expanded.matches,
-        "pathway_matches",
+    generated = expanded.expansions[expanded.expansions["outcome"] == "generated"]
+    return dg.MaterializeResult(
+        value={"expansions": expanded.expansions, "pathway_matches": expanded.matches},
         metadata={
             "expanding": len(matched),
+            "generated": len(generated),
+            "already_stated": len(expanded.expansions) - len(generated),
             "diagnoses": counts(matched["diagnosis"], "diagnosis"),
+            "sub_findings": counts(generated["name"], "generated sub-finding"),
             "pathways": _trees(dictionary, sorted(set(matched["diagnosis"]))),
         },
     )
-    generated = expanded.expansions[expanded.expansions["outcome"] == "generated"]
-    yield dg.Output(
-        expanded.expansions,
-        "expansions",
-        metadata={
-            "generated": len(generated),
-            "already_stated": len(expanded.expansions) - len(generated),
-            "sub_findings": counts(generated["name"], "generated sub-finding"),
-        },
-    )
 
 
-def resolution(
+@table_asset("implicit")
+def lunguage_plus_plus(
     home: HomeResource,
     keys: Keys,
     reports: pd.DataFrame,
@@ -95,7 +90,7 @@ def resolution(
     pathway_matches: pd.DataFrame,
     expansions: pd.DataFrame,
     set_aside: Sequence[Aside] = (),
-) -> Made:
+) -> Result:
     """Resolve every contradiction; a study that breaks a guarantee is set aside."""
     ranker, _ = keys
     version = _one_version(fitted_probabilities, reference_ranking)
@@ -106,41 +101,32 @@ def resolution(
     resolved = Resolution(
         *(joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts"))
     )
+    conflicts, rows = resolved.conflicts, resolved.rows
     accounts = account(reports, rejected, deduplicated_findings, expanded, resolved, studies_of(set_aside))
-    yield dg.Output(
-        resolved.rows,
-        "lunguage_plus_plus",
-        metadata={
-            "generated": int((resolved.rows["source"] == "expansion").sum()),
-            "released_with": dg.MetadataValue.asset(dg.AssetKey("release")),
-            "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
-            "ranking_version": version,
-            "mode": str(resolved.rows["mode"].iloc[0]) if len(resolved.rows) else home.settings.implicit.mode,
-        },
-    )
-    yield dg.Output(resolved.log, "resolution_log")
-    conflicts = resolved.conflicts
-    yield dg.Output(
-        conflicts,
-        "conflicts",
-        metadata={
-            "contested": len(conflicts),
-            "types": counts(conflicts["conflict_type"] + ", " + conflicts["source"], "conflict"),
-        },
-    )
     totals = {
         name: int(accounts[name].sum()) for name in accounts.columns if name not in ("study_id", "balanced")
     }
-    yield dg.Output(
-        accounts,
-        "accounting",
+    return dg.MaterializeResult(
+        value={
+            "lunguage_plus_plus": rows,
+            "resolution_log": resolved.log,
+            "conflicts": conflicts,
+            "accounting": accounts,
+            "set_aside": set_aside_frame(set_aside, reports),
+        },
         metadata={
+            "generated": int((rows["source"] == "expansion").sum()),
+            "contested": len(conflicts),
             "unbalanced": int((~accounts["balanced"]).sum()),
+            "ranking_version": version,
+            "mode": str(rows["mode"].iloc[0]) if len(rows) else home.settings.implicit.mode,
             "account": account_of(totals, "what became of the rows"),
+            "conflict_types": counts(conflicts["conflict_type"] + ", " + conflicts["source"], "conflict"),
+            "released_with": dg.MetadataValue.asset(dg.AssetKey("release")),
+            "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
             **totals,
         },
     )
-    yield dg.Output(set_aside_frame(set_aside, reports), "set_aside")
 
 
 def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:
@@ -159,6 +145,3 @@ def _one_version(fitted: pd.DataFrame, ranking: pd.DataFrame) -> str:
             f"fitted_probabilities mixes ranking versions {sorted(versions)}. Materialise it again."
         )
     return str(versions.pop())
-
-
-STEPS: dict[str, Compute] = {"merging": merging, "expansion": expansion, "resolution": resolution}

@@ -16,7 +16,7 @@ from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.orchestration.assets.step import Compute, Frames, Made
+from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import Spending, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
@@ -28,25 +28,28 @@ from lunguage_assets.structuring.reading import ReportsRead, read_reports, secti
 _MEASURES = ("rows", "first", "second", "agreed", "precision", "recall", "f1", "kappa")
 
 
-def reading(home: HomeResource, keys: Keys) -> Made:
+@table_asset("text")
+def report_texts(home: HomeResource, keys: Keys) -> Result:
     """Read the raw reports of a batch, and cut them into sentences."""
     batch = home.home.batch(*keys)
     read = ReportsRead.none()
     if batch.kind == "text":
         read = read_reports(receive(home.home.delivery(batch.key), home.settings.corpus))
-    about = {"batch_sha256": batch.sha256, "studies": len(read.report_texts)}
-    for table in RECIPES["reading"].tables:
-        yield dg.Output(getattr(read, table), table, metadata=about if table == "report_texts" else None)
+    return dg.MaterializeResult(
+        value={table: getattr(read, table) for table in RECIPES["report_texts"].tables},
+        metadata={"batch_sha256": batch.sha256, "studies": len(read.report_texts)},
+    )
 
 
-def structuring(
+@table_asset("text")
+def structured_findings(
     home: HomeResource,
     keys: Keys,
     spending: Spending,
     report_texts: pd.DataFrame,
     report_sentences: pd.DataFrame,
     set_aside: Sequence[Aside] = (),
-) -> Made:
+) -> Result:
     """Read findings in the raw reports of a batch with one structurer."""
     key, batch = keys
     terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
@@ -62,28 +65,29 @@ def structuring(
     unread = {"account": "unreadable", "reason": "set aside", "rows": 0}
     theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
     accounts = accounts.assign(**{name: accounts[name].mask(theirs, to) for name, to in unread.items()})
-    yield dg.Output(
-        found,
-        "structured_findings",
+    return dg.MaterializeResult(
+        value={
+            "structured_findings": found,
+            "sentence_accounts": accounts,
+            "refused_values": refused,
+        },
         metadata={
             "structurer": structurer.identity,
             "studies": len(reports),
             "studies_with_findings": int(found["study_id"].nunique()),
         },
     )
-    yield dg.Output(accounts, "sentence_accounts")
-    yield dg.Output(refused, "refused_values")
 
 
-def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: Frames) -> Made:
+@table_asset("text")
+def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: Frames) -> Result:
     """Hold the structurers of a batch against each other, and against rows that people coded."""
     read = {structurer: frame for (structurer, _), frame in structured_findings.items()}
     gold = _gold(home, *keys)
     frame = agreement_of_structurers(read, gold)
     found = frame[frame["field"] == "finding"]
-    yield dg.Output(
-        frame,
-        "structuring_agreement",
+    return dg.MaterializeResult(
+        value=frame,
         metadata={
             "structurers": ", ".join(read) or "none",
             "gold_rows": 0 if gold is None else len(gold),
@@ -101,10 +105,3 @@ def _gold(home: HomeResource, batch: str) -> pd.DataFrame | None:
     vocabulary = home.home.delivery(batch).vocabulary
     delivery = Delivery(home.home.root, file, vocabulary, None, None, CorpusDeclaration())
     return gold_rows(take_in(delivery, home.settings.corpus).findings)
-
-
-STEPS: dict[str, Compute] = {
-    "reading": reading,
-    "structuring": structuring,
-    "structuring_agreement": structuring_agreement,
-}

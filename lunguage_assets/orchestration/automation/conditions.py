@@ -21,7 +21,15 @@ from lunguage_assets.orchestration.runs.command_lock import is_at_work
 from lunguage_assets.settings import AutomationSettings
 
 SENSOR = "carry_batches_on"
-CARRIED = ("structuring", "intake", "extraction", "fitting", "merging", "expansion", "resolution")
+CARRIED = (
+    "structured_findings",
+    "findings",
+    "hedge_phrases",
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "expansions",
+    "lunguage_plus_plus",
+)
 """Steps that a new batch goes through, upstream first."""
 
 
@@ -46,7 +54,7 @@ class Ready(dg.AutomationCondition):
         chosen = context.candidate_subset
         if chosen.is_empty or is_at_work(self._home.root):
             return dg.AutomationResult(context, context.get_empty_subset())
-        step, now = STEP_OF[context.key.path[-1]], self._home.standings()
+        step, now = context.key.path[-1], self._home.standings()
         keys = chosen.expensively_compute_partition_keys()
         ready = {key for key in keys if _is_ready(now, step, store_keys(key, RECIPES[step].dimensions))}
         return dg.AutomationResult(context, chosen.compute_intersection_with_partition_keys(ready))
@@ -54,11 +62,11 @@ class Ready(dg.AutomationCondition):
 
 def _is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
     """Whether everything is current that the step, and those before it in the same run, read of others."""
-    if step == "extraction" and not _extracts(now, keys[0]):
+    if step == "hedge_phrases" and not _extracts(now, keys[0]):
         return False
-    if step == "structuring" and keys[0] != now.judges.structurer:
+    if step == "structured_findings" and keys[0] != now.judges.structurer:
         return False
-    if step in ("structuring", "intake") and not now.is_text(keys[-1]):
+    if step in ("structured_findings", "findings") and not now.is_text(keys[-1]):
         return False  # findings are taken in by a person, a command or the landing sensor
     return all(
         _is_ready(now, STEP_OF[wanted.table], place)
@@ -117,13 +125,12 @@ def automated(
     assets: Sequence[dg.AssetsDefinition], settings: AutomationSettings, home: HomeResource
 ) -> list[dg.AssetsDefinition]:
     """The assets, those that a batch is carried through with their condition."""
-    carried = {table for step in CARRIED for table in RECIPES[step].tables}
     late = release_freshness(settings) if settings.enabled else None
     rebuilt = {"comparison_matches", "reference_ranking"} if settings.rebuild else set()
 
     def attach(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = spec.key.path[-1]
-        if table in carried:
+        if table in CARRIED:
             return spec.replace_attributes(automation_condition=condition(home, table))
         if table == RELEASE and late is not None:
             return dg.apply_freshness_policy(spec, late)

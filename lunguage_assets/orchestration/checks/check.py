@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -46,7 +47,9 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a table: what it says, and the function that looks; None: the asset yields it itself."""
+    """A check of a table, shown with the asset that makes it: what it says, and the function that looks;
+    None: the asset yields it itself.
+    """
 
     table: str
     name: str
@@ -57,7 +60,7 @@ class Check:
     def spec(self, partitions: Partitions) -> dg.AssetCheckSpec:
         return dg.AssetCheckSpec(
             self.name,
-            asset=self.table,
+            asset=STEP_OF[self.table],
             description=self.description,
             blocking=self.blocking,
             partitions_def=partitions.of(self.table),
@@ -66,7 +69,7 @@ class Check:
     def result(self, outcome: CheckOutcome) -> dg.AssetCheckResult:
         """An outcome as Dagster takes it, with the remedy where it did not pass."""
         return dg.AssetCheckResult(
-            asset_key=self.table,
+            asset_key=STEP_OF[self.table],
             check_name=self.name,
             passed=outcome.passed,
             severity=outcome.severity,

@@ -21,7 +21,7 @@ from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 BATCH = {"ranker": "panel", "report_batch": "first"}
 
 
-RESULT = RECIPES["resolution"].tables
+RESULT = RECIPES["lunguage_plus_plus"].tables
 
 
 def inverted(rows: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +117,10 @@ def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(smal
 def test_a_ranking_of_another_vocabulary_is_not_used(small: SmallHome) -> None:
     (small.home.root / "settings.toml").write_text('[explicit]\nruler = "published"\n')
     small.make(["hedge_vocabulary"], "lexicon")
-    for tables, partition in ((["reference_ranking"], "panel"), (RECIPES["fitting"].tables, BATCH)):
+    for tables, partition in (
+        (["reference_ranking"], "panel"),
+        (RECIPES["fitted_probabilities"].tables, BATCH),
+    ):
         result = small.make(tables, partition, raise_on_error=False)
         assert not result.success
         assert "another version of the hedge vocabulary" in reasons(result)

@@ -34,7 +34,7 @@ from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VO
 
 BATCHES = ("first", "second")
 SOUND, POISONED = BATCHES
-RESULT = RECIPES["resolution"].tables
+RESULT = RECIPES["lunguage_plus_plus"].tables
 OF_PANEL = [f"panel|{batch}" for batch in BATCHES]
 
 
@@ -163,7 +163,7 @@ def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_
         asked = {
             batch: [
                 table
-                for table in RESULT
+                for table in (RESULT[0],)
                 if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))
             ]
             for batch in BATCHES

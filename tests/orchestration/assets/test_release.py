@@ -128,7 +128,11 @@ def test_after_a_change_no_stale_batch_is_released(
     settings, own = small.home.settings_file.read_text(), small.home.root / "pathways.yaml"
     if change is None:
         own.write_text(resource("pathways.yaml").read_text() + "\n# another\n")
-        tables = [table for step in ("merging", "expansion", "resolution") for table in RECIPES[step].tables]
+        tables = [
+            table
+            for step in ("deduplicated_findings", "expansions", "lunguage_plus_plus")
+            for table in RECIPES[step].tables
+        ]
         small.make(tables, {"ranker": "panel", "report_batch": "second"})
     else:
         name = change.splitlines()[0]

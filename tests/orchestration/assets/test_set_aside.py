@@ -25,7 +25,14 @@ from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
 
 KEYS = {"ranker": "panel", "report_batch": "first", "judge": "lexicon"}
-STEPS = ("intake", "extraction", "fitting", "merging", "expansion", "resolution")
+STEPS = (
+    "findings",
+    "hedge_phrases",
+    "fitted_probabilities",
+    "deduplicated_findings",
+    "expansions",
+    "lunguage_plus_plus",
+)
 Spoil = Callable[[pd.DataFrame], pd.DataFrame]
 
 
@@ -56,19 +63,21 @@ def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any]
     sure, unknown = of(studies, p=1.0, p_high=1.0), of(studies, reason="planted words")
     other = of(studies, cat="!")
     return {
-        "intake": (
+        "findings": (
             corpus, "take_in", lambda found: replace(found, findings=other(found.findings)),
             "cat is one of",
         ),
-        "extraction": (explicit, "extract_hedge_phrases", of(studies, answer_state="!"), "answer_state is"),
-        "fitting": (
+        "hedge_phrases": (
+            explicit, "extract_hedge_phrases", of(studies, answer_state="!"), "answer_state is",
+        ),
+        "fitted_probabilities": (
             explicit, "fit_pairs", lambda found: FitTables(sure(found.probabilities), found.log), "0 < p < 1",
         ),
-        "merging": (implicit, "deduplicate", of(studies, p_low=0.9, prob=0.1), "p_low <= prob"),
-        "expansion": (
+        "deduplicated_findings": (implicit, "deduplicate", of(studies, p_low=0.9, prob=0.1), "p_low <= prob"),
+        "expansions": (
             implicit, "expand", lambda found: replace(found, matches=unknown(found.matches)), "reason is",
         ),
-        "resolution": (
+        "lunguage_plus_plus": (
             implicit, "resolve", in_resolved(contradiction_in(studies[0])), "no key has two rows",
         ),
     }[step]  # fmt: skip
@@ -136,8 +145,8 @@ def test_the_release_lists_the_study_with_the_rule_and_says_nothing_of_it(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (study,) = tentative(small, 1)
-    rule = break_step(monkeypatch, "fitting", [study])
-    resolved = make_from(small, "fitting")
+    rule = break_step(monkeypatch, "fitted_probabilities", [study])
+    resolved = make_from(small, "fitted_probabilities")
     assert small.make(["release"], "panel").success
     version = current_version(small.home.release / "panel")
     assert version is not None
@@ -165,8 +174,8 @@ def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(Path(str(small.home.tables)))
-    break_step(monkeypatch, "fitting", tentative(small, 2))
-    told = reasons(make_from(small, "fitting"))
+    break_step(monkeypatch, "fitted_probabilities", tentative(small, 2))
+    told = reasons(make_from(small, "fitted_probabilities"))
     assert "2 of 40 studies break a rule, more than 1%" in told
     assert "0 < p < 1" in told
     assert contents(Path(str(small.home.tables))) == before
@@ -182,21 +191,21 @@ def test_strict_ends_the_run_with_one_study(
         settings = small.home.settings_file
         settings.write_text("strict = true\n" + settings.read_text())
     before = contents(Path(str(small.home.tables)))
-    break_step(monkeypatch, "merging", tentative(small, 1))
-    assert "strict" in reasons(make_from(small, "merging"))
+    break_step(monkeypatch, "deduplicated_findings", tentative(small, 1))
+    assert "strict" in reasons(make_from(small, "deduplicated_findings"))
     assert contents(Path(str(small.home.tables))) == before
 
 
 def test_a_run_that_was_broken_off_behind_the_study_gives_the_same_bytes(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_step(monkeypatch, "fitting", tentative(small, 1))
-    make_from(small, "fitting")
+    break_step(monkeypatch, "fitted_probabilities", tentative(small, 1))
+    make_from(small, "fitted_probabilities")
     whole = contents(Path(str(small.home.tables)))
-    for step in ("expansion", "resolution"):
+    for step in ("expansions", "lunguage_plus_plus"):
         for table in RECIPES[step].tables:
             partition_path(small.home.tables, table, "panel", "first").unlink()
-    assert make_from(small, "merging").success
+    assert make_from(small, "deduplicated_findings").success
     assert contents(Path(str(small.home.tables))) == whole
 
 
@@ -205,8 +214,8 @@ def test_a_study_that_is_set_aside_no_more_comes_back(
 ) -> None:
     before = stored(small, "lunguage_plus_plus")
     with monkeypatch.context() as broken:
-        break_step(broken, "fitting", tentative(small, 1))
-        make_from(small, "fitting")
-    make_from(small, "fitting")
+        break_step(broken, "fitted_probabilities", tentative(small, 1))
+        make_from(small, "fitted_probabilities")
+    make_from(small, "fitted_probabilities")
     assert stored(small, "set_aside").empty
     pd.testing.assert_frame_equal(stored(small, "lunguage_plus_plus"), before)

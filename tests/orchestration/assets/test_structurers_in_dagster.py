@@ -17,7 +17,7 @@ from model_structurers import KEYS
 from quick_instance import quick_instance
 
 from lunguage_assets.corpus.lunguage.writing import lunguage_frame
-from lunguage_assets.current.recipes import RECIPES, STEP_OF
+from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -66,7 +66,7 @@ class Place:
 
     def make(self, table: str, **keys: str) -> dict[str, Any]:
         """Make the step of a table; the metadata of that table."""
-        made = {dg.AssetKey(name) for name in RECIPES[STEP_OF[table]].tables}
+        made = {dg.AssetKey(STEP_OF[table])}
         job = self.repository.get_implicit_job_def_for_assets(made)
         assert job is not None
         result = job.get_subset(asset_selection=made).execute_in_process(

@@ -19,7 +19,6 @@ def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_once_for_th
     started = acted.start(everything_of("panel|new"), "panel|new")
     assert acted.tick() == {}
     acted.make(started, "fitted_probabilities")
-    acted.make(started, "fit_log")
     assert acted.tick() == {}, "the run that made the fits goes on to the rest"
 
 
@@ -57,9 +56,9 @@ def test_corrected_phrases_and_fits_made_by_hand_flow_on_from_there(acted: Acted
     assert acted.tick() == everything_of("panel|old")
     acted.finish(everything_of("panel|old"))
     assert acted.tick() == {}
-    acted.done(["fitted_probabilities", "fit_log"], "panel|old")
+    acted.done(["fitted_probabilities"], "panel|old")
     rest = everything_of("panel|old")
-    del rest["fitted_probabilities"], rest["fit_log"]
+    del rest["fitted_probabilities"]
     assert acted.carry() == [rest]
 
 

@@ -14,9 +14,7 @@ from lunguage_assets.orchestration.runs.command_lock import command_at_work
 
 BEFORE_RESOLUTION = (
     "fitted_probabilities",
-    "fit_log",
     "deduplicated_findings",
-    "pathway_matches",
     "expansions",
 )
 
@@ -91,9 +89,8 @@ def test_a_blocking_check_that_fails_holds_its_own_partition_until_it_passes(str
     taken_in_and_read(acted, "bad", "broken", "good")
 
     def fit(batch: str) -> dg.DagsterRun:
-        run = acted.start(["fitted_probabilities", "fit_log"], f"panel|{batch}")
+        run = acted.start(["fitted_probabilities"], f"panel|{batch}")
         acted.make(run, "fitted_probabilities")
-        acted.make(run, "fit_log")
         return run
 
     acted.fail(fit("broken"))
@@ -101,7 +98,7 @@ def test_a_blocking_check_that_fails_holds_its_own_partition_until_it_passes(str
         run = fit(batch)
         acted.check(run, "fitted_probabilities", "plausible", passed)
         acted.succeed(run)
-    rest = without(everything_of("panel|good"), "fitted_probabilities", "fit_log")
+    rest = without(everything_of("panel|good"), "fitted_probabilities")
     assert acted.carry() == [rest], "`bad` failed, the check of `broken` broke off; neither holds `good`"
     again = fit("bad")
     acted.check(again, "fitted_probabilities", "plausible", True)

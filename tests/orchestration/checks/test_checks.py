@@ -16,12 +16,13 @@ import pytest
 from finished_homes import Finished
 from small_homes import SmallHome
 
+from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.checks import checks
 from lunguage_assets.orchestration.checks.check import Check, CheckContext
 from lunguage_assets.orchestration.checks.checks import CHECKS
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 
@@ -70,9 +71,11 @@ def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked
     with SmallHome.opened(tmp_path / "home", expectations=True) as small:
         found: Evaluations = {}
         for job, partition in (("ingest", "second"), ("fit", PANEL_SECOND), ("expand", PANEL_SECOND)):
-            made = small.make(tables_of_job(job), partition)
+            made = small.make(STEPS_OF_JOB[job], partition)
             new = evaluations(made)
-            assert set(new) == {(c.table, c.name) for c in CHECKS if c.table in tables_of_job(job)}
+            assert set(new) == {
+                (STEP_OF[c.table], c.name) for c in CHECKS if STEP_OF[c.table] in STEPS_OF_JOB[job]
+            }
             found |= new
     assert {one.partition for one in found.values()} == {"second", "panel|second"}
     assert [key for key, one in found.items() if not one.passed and one.severity is ERROR] == []

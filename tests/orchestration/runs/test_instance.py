@@ -20,7 +20,7 @@ from dagster._core.instance.config import PoolGranularity
 from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.orchestration.assets.step import JUDGES_POOL
+from lunguage_assets.orchestration.assets.table_asset import JUDGES_POOL
 from lunguage_assets.orchestration.runs.instance import (
     PROCESS_TAG,
     close_abandoned_runs,
@@ -125,7 +125,12 @@ def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> N
         for asset in definitions.resolve_asset_graph().assets_defs
         if asset.is_executable and JUDGES_POOL in asset.op.pools
     }
-    assert pooled == {"structuring", "extraction", "comparing", "fitting"}
+    assert pooled == {
+        "structured_findings",
+        "hedge_phrases",
+        "comparison_matches",
+        "fitted_probabilities",
+    }
 
 
 def test_doctor_says_how_the_instance_is_configured(home: Home) -> None:

@@ -6,14 +6,13 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-import dagster as dg
 import pandas as pd
 import pytest
 from small_homes import SmallHome
 
 from lunguage_assets.home.store import partition_path, stored_record, write_table
-from lunguage_assets.orchestration.assets import step
-from lunguage_assets.orchestration.assets.groups import COMPUTES
+from lunguage_assets.orchestration.assets import table_asset
+from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.partitions import accept_previews
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
@@ -34,12 +33,11 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
         return frame
 
     accept_previews()
-    monkeypatch.setattr(step, "stored_table", exchanging)
-    log = logging.getLogger(__name__)
-    found = list(step.made("expansion", COMPUTES["expansion"], small.resource, keys, log))
+    monkeypatch.setattr(table_asset, "stored_table", exchanging)
+    made = TABLE_ASSETS["expansions"].made(small.resource, keys, logging.getLogger(__name__))
     after = stored_record(table, path)
     assert after is not None
     assert after.version != before.version
-    for output in found:
-        assert isinstance(output, dg.Output)
-        assert output.value.record.made_of.inputs["deduplicated_findings/panel/second"] == before.version
+    assert [one.record.table for one in made.tables] == ["expansions", "pathway_matches"]
+    for encoded in made.tables:
+        assert encoded.record.made_of.inputs["deduplicated_findings/panel/second"] == before.version

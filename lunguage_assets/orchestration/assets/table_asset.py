@@ -1,0 +1,235 @@
+"""The decorator of assets that are tables: what is common to them all, from the asset's recipe.
+
+A decorated function has the name of its table. Its parameters are the tables that its recipe names, and
+`home`, `keys` (of its partition, in the order of the store) and, where it asks judges, `spending`. It returns
+a `dg.MaterializeResult` whose value is its table, or its table and side tables by name. Around it, tables are
+read from the store, studies that break a rule are set aside, and what it made is encoded with the record of
+what it was made of; that record's version is Dagster's data version. Dagster draws the inputs and hands none
+over: which partitions are read, and under which version, `current` answers once for the record too.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+
+from lunguage_assets.current.recipes import BATCH, RECIPES, Input, Recipe, dimensions_of
+from lunguage_assets.current.standing import Keys, Standings
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.home.record import Encoded, encode, fingerprint
+from lunguage_assets.home.store import SET_ASIDE, partition_path
+from lunguage_assets.orchestration.checks.check import CheckContext, check_results, check_specs
+from lunguage_assets.orchestration.checks.checks import CHECKS, refused
+from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.metadata import (
+    EXAMPLES,
+    Spending,
+    asset_options,
+    counted,
+    markdown,
+    sample_rows,
+)
+from lunguage_assets.orchestration.partitions import Partitions, store_keys
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import plain_failures
+from lunguage_assets.quality.set_aside import (
+    OF_STUDIES,
+    Aside,
+    broken_studies,
+    require_few,
+    studies_of,
+    without_studies,
+)
+from lunguage_assets.tables import TABLES
+
+Tables = Mapping[str, pd.DataFrame]
+Result = dg.MaterializeResult[Any]
+Frames = Mapping[Keys, pd.DataFrame]
+"""An input of which an asset reads several partitions, by their keys in the order of the store."""
+
+LISTING = ("structured_findings", "findings", "lunguage_plus_plus")
+"""Assets that are told which studies are set aside: what was delivered, which they read, keeps them all."""
+
+JUDGES_POOL = "judges"
+"""Pool of the assets that ask judges. A budget holds, and a model in the process is loaded, by process: of
+the runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
+"""
+
+
+@dataclass(frozen=True)
+class StepOutputs:
+    """What an asset made of one partition: its tables, its own first, and what the UI shows of them."""
+
+    tables: tuple[Encoded, ...]
+    metadata: Mapping[str, Any]
+    check_results: Sequence[dg.AssetCheckResult]
+
+    @property
+    def frames(self) -> Tables:
+        """The tables by name."""
+        return {table.record.table: table.frame for table in self.tables}
+
+    @property
+    def version(self) -> str:
+        """Dagster's data version: that of the table, or of all that were made together."""
+        versions = [table.record.version for table in self.tables]
+        return versions[0] if len(versions) == 1 else fingerprint(versions)
+
+
+@dataclass(frozen=True)
+class TableAsset:
+    """An asset that is a table, with the side tables that are made with it."""
+
+    name: str
+    group: str
+    compute: Callable[..., Result]
+
+    def definition(self, partitions: Partitions) -> dg.AssetsDefinition:
+        """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
+        recipe = RECIPES[self.name]
+
+        @dg.multi_asset(
+            name=self.name,
+            outs={self.name: dg.AssetOut(code_version=recipe.code, **asset_options(self.name, self.group))},
+            description=self.compute.__doc__,
+            partitions_def=partitions.of(self.name),
+            deps=partitions.deps(self.name),
+            check_specs=check_specs(CHECKS, recipe.tables, partitions),
+            pool=JUDGES_POOL if recipe.asks_judges else None,
+        )
+        def materialize(
+            context: dg.AssetExecutionContext, home: HomeResource
+        ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
+            keys = store_keys(context.partition_key, recipe.dimensions)
+            of_partition = dict(zip(recipe.dimensions, keys, strict=True))
+            with plain_failures():
+                try:
+                    made = self.made(home, keys, context.log)
+                except InvalidTable as error:
+                    yield from refused(self.name, error)
+                    raise
+                yield from made.check_results
+                yield from check_results(CHECKS, CheckContext(home, of_partition, made.frames))
+                version = dg.DataVersion(made.version)
+                yield dg.Output(made.tables, self.name, metadata=made.metadata, data_version=version)
+
+        return materialize
+
+    def made(self, home: HomeResource, keys: Keys, log: logging.Logger) -> StepOutputs:
+        """What it makes of one partition; nothing is stored.
+
+        Raises:
+            MethodError: something that it reads is not there; says what to launch first.
+            InvalidTable: too many studies break a rule.
+        """
+        recipe, now, spending = RECIPES[self.name], home.standings(), Spending(log)
+        read = {} if recipe.by_query else _read(self.name, keys, now)
+        made_of, corpus = now.made_of(self.name, keys, read), home.home.corpus()
+        asking = {"spending": spending} if recipe.asks_judges else {}
+        compute = partial(self.compute, home=home, keys=keys, **asking)
+        result, frames, asides = _computed(self.name, compute, read, home)
+        encoded = tuple(
+            encode(TABLES[table], frames[table], keys, made_of, asides) for table in recipe.tables
+        )
+        own, data_class = encoded[0].frame, corpus.data_class if corpus is not None else None
+        metadata = {
+            **(result.metadata or {}),
+            **spending.metadata(),
+            **_told(asides),
+            **_counts(recipe, frames),
+            **sample_rows(TABLES[self.name], own, data_class),
+        }
+        return StepOutputs(encoded, metadata, result.check_results or ())
+
+
+def table_asset(group: str) -> Callable[[Callable[..., Result]], TableAsset]:
+    """Make a function an asset of a group, named as the function."""
+    return lambda compute: TableAsset(compute.__name__, group, compute)
+
+
+def _computed(
+    name: str, compute: Callable[..., Result], read: Mapping[str, Any], home: HomeResource
+) -> tuple[Result, Tables, Sequence[Aside]]:
+    """What an asset's function gives, its tables, and the studies that are set aside: before, or because they
+    break a rule now. When there are such, it is computed again without them.
+
+    Raises:
+        InvalidTable: too many studies break a rule, or one still does without its rows.
+    """
+    if not OF_STUDIES & set(RECIPES[name].tables):
+        result = compute(**read)
+        return result, _tables(name, result), ()
+    asides = sorted({one for frame in read.values() for one in _carried(frame)})
+    delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
+    while True:
+        studies = studies_of(asides)
+        told = {"set_aside": asides} if name in LISTING else {}
+        result = compute(**without_studies(read, studies), **told)
+        frames = _tables(name, result)
+        new = broken_studies(name, frames, delivered)
+        if not new:
+            return result, frames, asides
+        of = max(
+            frame["study_id"].nunique()
+            for frame in (*read.values(), *frames.values())
+            if isinstance(frame, pd.DataFrame) and "study_id" in frame
+        )
+        strict = home.is_strict or studies_of(new) <= studies
+        asides = sorted({*asides, *new})
+        require_few(new, asides, of, strict=strict)
+
+
+def _tables(name: str, result: Result) -> Tables:
+    """The tables of a result by name."""
+    return {name: result.value} if isinstance(result.value, pd.DataFrame) else result.value
+
+
+def _carried(frame: Any) -> list[Aside]:
+    """Studies that were set aside before the table was made that was read."""
+    values = frame.attrs.get(SET_ASIDE, ()) if isinstance(frame, pd.DataFrame) else ()
+    return [Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in values]
+
+
+def _told(asides: Sequence[Aside]) -> dict[str, Any]:
+    if not asides:
+        return {}
+    rows = [(one.study_id, one.step, one.table, one.rule, one.found) for one in asides]
+    shown = markdown(["study", "step", "table", "rule", "found"], rows[:EXAMPLES])
+    return {"studies_set_aside": len(studies_of(asides)), "set_aside": shown}
+
+
+def _counts(recipe: Recipe, frames: Tables) -> dict[str, Any]:
+    """The counts that are shown of a table, and the rows and counts of its side tables."""
+    own, *side = recipe.tables
+    found = dict(counted(TABLES[own], frames[own]))
+    for table in side:
+        found[f"{table}_rows"] = len(frames[table])
+        found |= {f"{table}_{name}": count for name, count in counted(TABLES[table], frames[table]).items()}
+    return found
+
+
+def _read(name: str, keys: Keys, now: Standings) -> dict[str, Any]:
+    """Table -> frame that an asset reads, or `Frames`. What is read on request is left out while it is not
+    there.
+    """
+    root, recipe = now.home.tables, RECIPES[name]
+    found: dict[str, Any] = {wanted.table: {} for wanted in recipe.inputs if _several(recipe, wanted)}
+    for wanted, place in now.inputs(name, keys):
+        if wanted.on_request and not partition_path(root, wanted.table, *place).exists():
+            continue
+        frame = stored_table(root, wanted.table, place)
+        if wanted.table in found:
+            found[wanted.table][place] = frame
+        else:
+            found[wanted.table] = frame
+    return found
+
+
+def _several(recipe: Recipe, wanted: Input) -> bool:
+    """Whether several partitions of a table are read: of several judges, or of all batches."""
+    all_batches = BATCH in dimensions_of(wanted.table) and BATCH not in recipe.dimensions
+    return all_batches or wanted.judge in ("members", "all")

@@ -1,0 +1,40 @@
+"""The asset on the page about adding: it reads, checks and stores."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from finished_homes import Finished
+from quick_instance import quick_instance
+
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.tables import FINDINGS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding.md"
+
+
+def test_the_asset_on_the_page_reads_our_table_checks_and_stores_its_own(
+    finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.setenv("LUNGUAGE_HOME", str(finished.home))
+    pasted: dict[str, Any] = {}
+    exec(compile(snippet, str(PAGE), "exec"), pasted)
+    with quick_instance() as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
+        asset = pasted["findings_per_study"]
+        job = pasted["defs"].get_repository_def().get_implicit_job_def_for_assets({asset.key})
+        alone = job.get_subset(asset_selection={asset.key})
+        result = alone.execute_in_process(instance=instance, partition_key="first")
+        (checked,) = result.get_asset_check_evaluations()
+        assert (checked.check_name, checked.passed) == ("few_empty_studies", True)
+        again = pasted["defs"].load_asset_value(asset.key, partition_key="first", instance=instance)
+    findings = read_table(FINDINGS, partition_path(finished.home / "tables", "findings", "first"))
+    assert again["findings"].sum() == len(findings)
+    stored = pd.read_parquet(finished.home / "tables" / "findings_per_study" / "first.parquet")
+    pd.testing.assert_frame_equal(again, stored)
