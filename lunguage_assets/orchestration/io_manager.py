@@ -3,8 +3,7 @@ written and again when it is read.
 
 Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a
 backfill or the automation would read a file that was changed, restored from elsewhere or written by something
-else; so no asset computes with rows that the store would have refused. A check reads such a file by itself
-(`checks.look`): it is there to say which rows.
+else; so no asset computes with rows that the store would have refused.
 """
 
 from __future__ import annotations

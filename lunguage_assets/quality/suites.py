@@ -15,10 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import expectation, read_as
+from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.tables.schema import Table
 
 EXAMPLES = 20
@@ -141,7 +143,8 @@ def _holds(result: Any) -> bool:
     """Whether a rule holds; a mean of no rows is none, and says nothing."""
     if isinstance(result, Exception):
         return False
-    of_nothing = "observed_value" in result.result and result.result["observed_value"] is None
+    content = result.result
+    of_nothing = content.get("observed_value", 0) is None and not content.get("unexpected_count")
     return bool(result.success) or (of_nothing and _was_run(result))
 
 
@@ -155,7 +158,13 @@ def _described(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file:
         why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
         return Unmet(str(rule), why, "not run", 0, (), f"{file}: {_FIX}")
     rows = result.result.get("unexpected_index_list") or []
-    keys = tuple(table.keys_of(frame.iloc[rows[:EXAMPLES]]))
+    keys = table.keys_of(frame.iloc[rows[:EXAMPLES]])
+    if table.key == ("phrase",):
+        keys = [shown_phrase(key) for key in keys]
     share, value = result.result.get("unexpected_percent"), result.result.get("observed_value")
-    found = f"{share:.1f}% of the rows" if share is not None else f"{value:g}"
-    return Unmet(str(rule), rule.why, found, len(rows), keys, rule.remedy)
+    found = "other values"  # not which ones: they may be report text
+    if share is not None:
+        found = f"{share:.1f}% of the rows"
+    elif isinstance(value, int | float | np.number):
+        found = f"{value:g}"
+    return Unmet(str(rule), rule.why, found, len(rows), tuple(keys), rule.remedy)

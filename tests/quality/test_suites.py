@@ -127,6 +127,20 @@ def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -
     assert marker not in repr(one)
 
 
+def test_a_phrase_that_is_a_sentence_and_values_that_were_observed_are_not_shown(tmp_path: Path) -> None:
+    marker = "There may be an opacity at the left base, which is not certain at all"
+    (one,) = found("hedge_vocabulary", rows("hedge_vocabulary", {"phrase": marker}))
+    assert one.keys == ("(a phrase of 15 words)",)
+    file = tmp_path / "suite.yaml"
+    file.write_text(
+        "expectations:\n  - {type: expect_column_distinct_values_to_be_in_set, column: sent, "
+        "value_set: [x], why: w, remedy: r}\n"
+    )
+    (other,) = unmet(TABLES["hedge_phrases"], rows("hedge_phrases", {"sent": marker}), file)
+    assert other.found == "other values"
+    assert "opacity" not in repr((one, other))
+
+
 WRITTEN = """
 expectations:
   - {{type: expect_column_values_to_be_between, column: p, max_value: 0.4, why: Low., remedy: Do this.}}
