@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hostile_words import HOSTILE
@@ -30,7 +31,7 @@ from lunguage_assets.orchestration.metadata import (
     sample_rows,
 )
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.pictures.plots import probability_bars, probability_heights
+from lunguage_assets.pictures.plots import P_EDGES, probability_bars
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, STATUSES
 from lunguage_assets.tables.columns import CATEGORIES, MEANINGS
 
@@ -123,7 +124,7 @@ def test_a_rare_count_still_shows() -> None:
 
 
 def test_a_picture_is_stored_smaller_and_shows_the_same() -> None:
-    drawn = probability_bars(probability_heights(pd.Series([0.1, 0.2, 0.2, 0.9])))
+    drawn = probability_bars(np.histogram([0.1, 0.2, 0.2, 0.9], bins=P_EDGES)[0])
     kept = base64.b64decode(
         picture(drawn).value.removeprefix("![plot](data:image/png;base64,").removesuffix(")")
     )
