@@ -73,7 +73,7 @@ def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
 ) -> None:
     tables = list(tables_of_job("refit"))
     for table in tables:
-        shutil.rmtree(served.home / "tables" / table)
+        shutil.rmtree(served.home / "tables" / table / "panel")
     with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
         backfill = served.backfill(tables, ["panel|first"])
         runs = dg.RunsFilter(tags={"dagster/backfill": backfill})
