@@ -66,13 +66,13 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     named: str,
 ) -> None:
     before = contents(Path(str(small.home.tables)))
-    honest = implicit.resolve
+    honest = implicit.resolve_chunk
 
     def broken(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
         return Resolution(spoil(found.rows), found.log, found.conflicts)
 
-    monkeypatch.setattr(implicit, "resolve", broken)
+    monkeypatch.setattr(implicit, "resolve_chunk", broken)
     result = resolve(small)
     assert not result.success
     assert named in reasons(result)

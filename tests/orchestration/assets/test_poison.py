@@ -68,7 +68,7 @@ def resolving(
     spoil: Callable[[pd.DataFrame], pd.DataFrame], studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let the resolution of one batch come out spoilt."""
-    honest = implicit.resolve
+    honest = implicit.resolve_chunk
 
     def spoilt(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def resolving(
             else found
         )
 
-    monkeypatch.setattr(implicit, "resolve", spoilt)
+    monkeypatch.setattr(implicit, "resolve_chunk", spoilt)
 
 
 def stored(small: SmallHome, table: str) -> set[str]:
@@ -105,7 +105,7 @@ def test_a_backfill_stores_the_sound_partitions_and_no_release_reads_the_poisone
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolving(contradicting_itself, poisoned_studies, monkeypatch)
-    backfill = small.backfill({**dict.fromkeys(RESULT, OF_PANEL), "release": ["panel"]})
+    backfill = small.backfill({"lunguage_plus_plus": OF_PANEL, "release": ["panel"]})
     assert backfill.status.value == "COMPLETED_FAILED"
     for table in RESULT:
         assert stored(small, table) == {SOUND}, table

@@ -78,7 +78,7 @@ def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any]
             implicit, "expand", lambda found: replace(found, matches=unknown(found.matches)), "reason is",
         ),
         "lunguage_plus_plus": (
-            implicit, "resolve", in_resolved(contradiction_in(studies[0])), "no key has two rows",
+            implicit, "resolve_chunk", in_resolved(contradiction_in(studies[0])), "no key has two rows",
         ),
     }[step]  # fmt: skip
 
