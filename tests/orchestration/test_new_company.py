@@ -15,7 +15,7 @@ from lunguage_assets.sample import write_raw_sample
 from lunguage_assets.structuring.text.recombined import Pools, pools_of, recombined
 
 REPORTS = 20_000 if os.environ.get("CI") else 2_000
-PER_REPORT = 4
+PER_REPORT = 2
 
 
 def pools(folder: Path) -> Pools:

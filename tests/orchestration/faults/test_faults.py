@@ -17,11 +17,12 @@ import pytest
 from platform_support import contents, environment
 from served_home import ServedHome, wait_for
 
+from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.sample import write_sample
 
 pytestmark = pytest.mark.lengthy
@@ -71,11 +72,11 @@ def served(finished_five: Path, tmp_path: Path) -> Iterator[ServedHome]:
 def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
     served: ServedHome, finished_five: Path
 ) -> None:
-    tables = list(tables_of_job("refit"))
-    for table in tables:
+    assets = list(STEPS_OF_JOB["refit"])
+    for table in [table for asset in assets for table in RECIPES[asset].tables]:
         shutil.rmtree(served.home / "tables" / table / "panel")
     with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
-        backfill = served.backfill(tables, ["panel|first"])
+        backfill = served.backfill(assets, ["panel|first"])
         runs = dg.RunsFilter(tags={"dagster/backfill": backfill})
         wait_for(
             lambda: any(run.status.value == "STARTED" for run in instance.get_runs(runs)),
