@@ -29,9 +29,6 @@ ALONE = 500
 CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
 
-PROCESSES_VARIABLE = "LUNGUAGE_PROCESSES"
-"""How many processes compute; unset: as many as this one may use cores."""
-
 
 class ProcessLost(LunguageError):
     """A process of this one ended before it had computed its part."""
@@ -43,27 +40,38 @@ def chunks(items: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def over_chunks(
-    function: Callable[..., Result], items: Sequence[Any], tools: Callable[..., Any], *given: Any
+    function: Callable[..., Result],
+    items: Sequence[Any],
+    tools: Callable[..., Any],
+    *given: Any,
+    processes: int | None = None,
 ) -> Iterator[Result]:
     """`function(chunk, *tools(*given))` of each chunk, in their order.
 
     Functions are those of a module; items and `given` can be pickled. Each process makes its tools once.
+    `processes` is how many compute; None: as many as this one may use cores.
     """
-    if _processes(len(items)) < 2:
+    at_once = _at_once(len(items), processes)
+    if at_once < 2:
         made = tools(*given)
         return (function(chunk, *made) for chunk in chunks(items))
-    return _computed(function, [(chunk,) for chunk in chunks(items)], tools, given)
+    return _computed(function, [(chunk,) for chunk in chunks(items)], tools, given, at_once)
 
 
 def by_studies(
-    function: Callable[..., Result], frames: Sequence[pd.DataFrame], tools: Callable[..., Any], *given: Any
+    function: Callable[..., Result],
+    frames: Sequence[pd.DataFrame],
+    tools: Callable[..., Any],
+    *given: Any,
+    processes: int | None = None,
 ) -> list[Result]:
     """`function(*frames, *tools(*given))` for chunks of studies, sorted by their ids; else as `over_chunks`.
 
     Frames have a column `study_id`. One result for all where there are few studies.
     """
     studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
-    if _processes(len(studies)) < 2:
+    at_once = _at_once(len(studies), processes)
+    if at_once < 2:
         return [function(*frames, *tools(*given))]
     number = {study: at // CHUNK for at, study in enumerate(studies)}
     parts = [dict(list(frame.groupby(frame["study_id"].map(number)))) for frame in frames]
@@ -71,7 +79,7 @@ def by_studies(
         tuple(part.get(at, frame.iloc[:0]) for part, frame in zip(parts, frames, strict=True))
         for at in range(len(chunks(studies)))
     ]
-    return list(_computed(function, of_chunks, tools, given))
+    return list(_computed(function, of_chunks, tools, given, at_once))
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -82,11 +90,11 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows.assign(number=rows.index.astype(rows["number"].dtype)) if "number" in rows else rows
 
 
-def _processes(studies: int) -> int:
+def _at_once(studies: int, processes: int | None) -> int:
     # a worker of Celery is a daemon, and may start no processes
     if studies < ALONE or multiprocessing.current_process().daemon:
         return 1
-    return int(os.environ.get(PROCESSES_VARIABLE) or len(os.sched_getaffinity(0)))
+    return processes or len(os.sched_getaffinity(0))
 
 
 def _computed(
@@ -94,15 +102,16 @@ def _computed(
     of_chunks: Sequence[tuple[Any, ...]],
     tools: Callable[..., Any],
     given: tuple[Any, ...],
+    at_once: int,
 ) -> Iterator[Result]:
     made = pickle.dumps((tools, given))
     try:
-        yield from _pool(_processes(ALONE)).map(_call, repeat(function), of_chunks, repeat(made))
+        yield from _pool(at_once).map(_call, repeat(function), of_chunks, repeat(made))
     except BrokenProcessPool:
         _pool.cache_clear()
         raise ProcessLost(
             "a process that computed a part of this batch was ended from outside, perhaps for want of "
-            f"memory. Run the same command again, with fewer of them (--processes, ${PROCESSES_VARIABLE}): "
+            "memory. Run the same command again, with fewer of them (--processes, $LUNGUAGE_PROCESSES): "
             "what is finished is kept."
         ) from None
 

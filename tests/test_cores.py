@@ -17,11 +17,13 @@ from lunguage_assets import cores
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import encode
 from lunguage_assets.implicit import chunks as implicit
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring import chunks as text
@@ -34,7 +36,7 @@ from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 def in_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "CHUNK", 4)
     monkeypatch.setattr(cores, "ALONE", 8)
-    monkeypatch.setenv(cores.PROCESSES_VARIABLE, "2")
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
 
 
 def stored(frames: dict[str, pd.DataFrame]) -> dict[str, bytes]:
@@ -92,12 +94,12 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
     program = (
         "import time; from lunguage_assets import cores; cores.ALONE = 1\n"
         "if __name__ == '__main__':\n"
-        "    next(iter(cores.over_chunks(len, [0] * 1000, tuple)))\n"
+        "    next(iter(cores.over_chunks(len, [0] * 1000, tuple, processes=2)))\n"
         "    print('begun', flush=True); time.sleep(600)\n"
     )
     (tmp_path / "program.py").write_text(program)
     command = [sys.executable, str(tmp_path / "program.py")]
-    given = {**environment(tmp_path), cores.PROCESSES_VARIABLE: "2"}
+    given = environment(tmp_path)
     with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         assert started.stdout.readline() == "begun\n"
@@ -105,3 +107,9 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
         assert children
         started.send_signal(signal.SIGKILL)
     assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+@pytest.mark.parametrize("written", ["two", "0", "-1", "²"])
+def test_a_number_of_processes_that_is_none_is_refused_by_name(tmp_path: Path, written: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
+        _ = HomeResource(root=str(tmp_path), processes=written).processes_at_once

@@ -297,7 +297,7 @@ class Chosen:
 
         return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"))
 
-    def resource(self, release_to: Path | None = None) -> HomeResource:
+    def resource(self, release_to: Path | None = None, processes: int | None = None) -> HomeResource:
         """The same for Dagster; `release_to` is a folder that the person lets the release be written into."""
         from lunguage_assets.orchestration.resources import HomeResource
 
@@ -306,6 +306,7 @@ class Chosen:
             "structurer_key": self.structurer,
             "budget": self.budget,
             "strict": "1" if self.strict else None,
+            "processes": processes,
             "release_to": release_to and release_to.resolve(),
         }
         fields = {name: str(value) for name, value in given.items() if value is not None}

@@ -42,6 +42,7 @@ VARIABLES: Mapping[str, str] = {
     "budget": "LUNGUAGE_BUDGET",
     "daily_budget": "LUNGUAGE_DAILY_BUDGET",
     "strict": "LUNGUAGE_STRICT",
+    "processes": "LUNGUAGE_PROCESSES",
 }
 """Field of `HomeResource` -> environment variable that sets it in a deployment."""
 
@@ -59,7 +60,8 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a
     PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars (empty: none): what this
     process, and what all who share the ledger within 24 hours, may spend. `strict` (empty: as the settings
-    say) lets a study that breaks a rule end the run. `release_to` is a folder that the
+    say) lets a study that breaks a rule end the run. `processes` (empty: the cores) is how many compute one
+    batch. `release_to` is a folder that the
     command line may write a release into.
     """
 
@@ -72,6 +74,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     budget: str = ""
     daily_budget: str = ""
     strict: str = ""
+    processes: str = ""
     release_to: str = ""
 
     _judges: JudgesConfiguration | None = PrivateAttr(default=None)
@@ -104,6 +107,23 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def is_strict(self) -> bool:
         """Whether a study that breaks a rule ends the run, instead of being set aside."""
         return bool(_value(self.strict)) or self.settings.strict
+
+    @property
+    def processes_at_once(self) -> int | None:
+        """How many processes compute one batch; None: as many as there are cores.
+
+        Raises:
+            ConfigurationError: the value is no number above 0.
+        """
+        value = _value(self.processes)
+        if not value:
+            return None
+        if not (value.isascii() and value.isdigit() and int(value)):
+            raise ConfigurationError(
+                f"processes ($LUNGUAGE_PROCESSES): found {value!r}; expected a whole number above 0. "
+                "Correct it, or leave it out: then all cores compute."
+            )
+        return int(value)
 
     @property
     def judges(self) -> JudgesConfiguration:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +23,6 @@ from lunguage_assets.cli.options import (
     may_take_delivery,
     takes_delivery,
 )
-
-PROCESSES_VARIABLE = "LUNGUAGE_PROCESSES"  # as in cores.py, whose import takes a second
 
 if TYPE_CHECKING:
     from lunguage_assets.orchestration.runs.runner import RunSummary
@@ -58,7 +55,7 @@ def register(delivery: GivenDelivery, chosen: Chosen) -> None:
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
-    envvar=PROCESSES_VARIABLE,
+    envvar="LUNGUAGE_PROCESSES",
     help="Processes that structure, merge, expand and resolve; default: the cores. Also $LUNGUAGE_PROCESSES.",
 )
 def run(
@@ -96,10 +93,8 @@ def run(
     require_judges(chosen, judges, stages)
     from lunguage_assets.orchestration.runs.runner import Runner
 
-    if processes is not None:
-        os.environ[PROCESSES_VARIABLE] = str(processes)
     with chosen.instance() as instance, run_display() as display:
-        runner = Runner(chosen.resource(out), instance)
+        runner = Runner(chosen.resource(out, processes), instance)
         summary = runner.run(wanted, progress=display.stage, stages=stages)
     spent = display.spent()
     ledger = chosen.paid_answers() if spent else None

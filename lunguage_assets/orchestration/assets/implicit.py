@@ -37,7 +37,9 @@ def deduplicated_findings(
     made_of = (settings, terms, home.home.root, home.home.blacklist_file)
     embedder, *_ = tools = merging_tools(*made_of)
     if settings.encoder == "lexical":
-        frame = joined(by_studies(deduplicate, given, merging_tools, *made_of))
+        frame = joined(
+            by_studies(deduplicate, given, merging_tools, *made_of, processes=home.processes_at_once)
+        )
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
     return dg.MaterializeResult(
@@ -59,8 +61,9 @@ def expansions(
     deduplicated_findings: pd.DataFrame,
 ) -> Result:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
-    dictionary, _ = expansion_tools(home.home.pathways_file, terms)
-    found = by_studies(expand, (deduplicated_findings,), expansion_tools, home.home.pathways_file, terms)
+    made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
+    dictionary, _ = expansion_tools(*made_of)
+    found = by_studies(expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes)
     expanded = Expansion(joined([one.matches for one in found]), joined([one.expansions for one in found]))
     matched = expanded.matches[expanded.matches["reason"] == "matched"]
     generated = expanded.expansions[expanded.expansions["outcome"] == "generated"]
@@ -96,8 +99,8 @@ def lunguage_plus_plus(
     version = _one_version(fitted_probabilities, reference_ranking)
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
-    files = home.home.pathways_file, home.home.blacklist_file
-    found = by_studies(resolve_chunk, given, resolution_tools, terms, version, *files)
+    made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
+    found = by_studies(resolve_chunk, given, resolution_tools, *made_of, processes=home.processes_at_once)
     resolved = Resolution(
         *(joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts"))
     )

@@ -56,7 +56,7 @@ def structured_findings(
     structurer = home.structurer(key, terms, spending.note)
     reports = list(sectioned_reports(report_texts, report_sentences))
     if key == RULES and len(reports) >= ALONE:
-        made = list(over_chunks(structured, reports, rules, terms))
+        made = list(over_chunks(structured, reports, rules, terms, processes=home.processes_at_once))
     else:  # a language model gets all: its limits say how many are in flight
         made = [structured(reports, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
