@@ -5,13 +5,17 @@ What a model is asked about is up to `ModelJudge` (hedging phrases) and `ModelSt
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from concurrent.futures import Future
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.asking.background import Background
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.engine import GRACE_S, Asking, Parse, Settled, ask
 from lunguage_assets.judges.asking.limiter import Limiter
@@ -23,28 +27,12 @@ from lunguage_assets.judges.slots import Limits, Price
 T = TypeVar("T")
 
 
-class Asks(Protocol):
-    """An `Asker`, or what stands in for one."""
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def binding(self) -> ModelBinding: ...
-
-    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]: ...
-
-    def interrupt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Asker:
     """Asks the model of one slot.
 
-    The calls run in one event loop, in a thread apart, for as long as the asker lives: connections are kept
-    from one round of questions to the next, and a caller that itself runs in an event loop can use it too.
-    Several threads may ask at once.
+    The calls of all askers run in one event loop, in a thread apart: connections are kept from one round of
+    questions to the next, and a caller that itself runs in an event loop can use it too. Several threads may
+    ask at once.
     """
 
     def __init__(
@@ -60,7 +48,8 @@ class Asker:
     ) -> None:
         self.key, self._provider = key, provider
         self._asking = Asking(key, ledger, Limiter(limits), budget, price, progress)
-        self._background = Background(GRACE_S)
+        self._working: set[Future[Any]] = set()
+        self._process = 0
 
     @property
     def binding(self) -> ModelBinding:
@@ -68,22 +57,54 @@ class Asker:
         return self._provider.binding
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        """One `Settled` per request, in their order.
+        """One `Settled` per request, in their order. When the waiting is interrupted, the asking is, and its
+        end awaited.
 
         Raises:
             LunguageError: see `engine.ask`; what was answered is in the ledger.
         """
-        return self._background.run(ask(requests, self._provider, self._asking, parse))
+        ended, self._process = threading.Event(), os.getpid()
+
+        async def whole() -> list[Settled[T]]:
+            try:
+                return await ask(requests, self._provider, self._asking, parse)
+            finally:
+                ended.set()
+
+        future = asyncio.run_coroutine_threadsafe(whole(), _loop(self._process))
+        self._working.add(future)
+        future.add_done_callback(self._working.discard)
+        try:
+            return future.result()
+        except BaseException:
+            if not ended.is_set():
+                future.cancel()
+                ended.wait(2 * GRACE_S)
+            raise
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the
         asking threads get an error.
         """
-        self._background.interrupt()
+        for future in list(self._working):
+            future.cancel()
 
     def close(self) -> None:
-        """Close the connections and let go of the thread."""
-        self._background.close(self._provider.close)
+        """Close the connections."""
+        if self._process == os.getpid():
+            asyncio.run_coroutine_threadsafe(self._provider.close(), _loop(self._process)).result()
+
+
+@lru_cache(maxsize=1)
+def _loop(process: int) -> asyncio.AbstractEventLoop:
+    """This process's event loop for all judges, running in a thread of its own from the first question on.
+
+    One for all, because loops in several threads take the interpreter from each other; a forked process has
+    its own.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="judges", daemon=True).start()
+    return loop
 
 
 P = TypeVar("P")
@@ -99,7 +120,7 @@ class NothingReadable(LunguageError):
 class AskedModel(ABC, Generic[P]):
     """A slot with its prompts, asked by its asker; several threads may ask at once."""
 
-    def __init__(self, asker: Asks, prompts: P, mode: Mode = "text") -> None:
+    def __init__(self, asker: Asker, prompts: P, mode: Mode = "text") -> None:
         self._asker, self._prompts, self._mode = asker, prompts, mode
         self._asked = self._read = 0
 
@@ -137,7 +158,7 @@ class AskedModel(ABC, Generic[P]):
         self._asker.interrupt()
 
     def close(self) -> None:
-        """Close the connections and let go of the thread."""
+        """Close the connections."""
         self._asker.close()
 
 

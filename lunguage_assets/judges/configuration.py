@@ -40,8 +40,16 @@ STRUCTURER_VARIABLE = "LUNGUAGE_STRUCTURER"
 _RENAMED = {"paper-2025": "models-2025"}
 """Former names of presets."""
 
-_GONE = ("batch_allowed", "batches", "batch_discount")
-"""Fields of judges files from before, when what may wait could go through a provider's batch endpoint."""
+_GONE = {
+    **dict.fromkeys(
+        ("batch_allowed", "batches", "batch_discount"), "providers' batch endpoints are not used any more"
+    ),
+    **dict.fromkeys(
+        ("breaker_failures", "breaker_pause_s", "breaker_probes"),
+        "a judge stops after 20 questions given up in a row",
+    ),
+}
+"""Fields of judges files from before, and what became of them."""
 
 _KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
 
@@ -267,7 +275,7 @@ def _problem(error: ValidationError) -> str:
             else f"is missing; {known}"
         )
     if problem["type"] == "extra_forbidden" and place[-1] in _GONE:
-        message = "providers' batch endpoints are not used any more; delete this field"
+        message = f"{_GONE[place[-1]]}; delete this field"
     return f"{', field ' + '.'.join(place) if place else ''}: {message}"
 
 

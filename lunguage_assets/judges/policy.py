@@ -130,5 +130,5 @@ def wrong_model(judge: str, binding: ModelBinding, returned_model: str) -> Wrong
         f"{told_name(binding, returned_model)!r} answered; expected the requested one or a listed "
         "alias."
         " The judge was stopped and the answer is not used. If both are the same model, add the name"
-        " to the judge's aliases: what it answered then counts and is not asked again."
+        " to the judge's aliases and run again."
     )

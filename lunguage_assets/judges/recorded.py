@@ -90,9 +90,7 @@ def recorded_answers(
     if ledger is None:
         return {}
     entries = ledger.answers(keys)
-    adoptable = ledger.answers_of(binding.aliases, [key for key in keys if key not in entries])
-    answered: dict[str, str | None] = {attempt.key: attempt.answer for attempt in adoptable}
-    return answered | {key: entry.answer if entry.valid else None for key, entry in entries.items()}
+    return {key: entry.answer if entry.valid else None for key, entry in entries.items()}
 
 
 def _phrases(text: str | None) -> ExtractionAnswer:

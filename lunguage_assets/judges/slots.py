@@ -84,9 +84,7 @@ class Limits(Part):
     `deadline_s` all answers that one partition, or one round of a fit, needs: after it nothing more is sent.
     After a failure a request waits a random time up to `backoff_s`, doubled for every failure before it, at
     most `longest_backoff_s`, or as long as Retry-After says; a service that asks for more than
-    `longest_wait_s` is not waited for. A request is given up after `failures_per_request` failures. After
-    `breaker_failures` failures in a row nothing is sent for `breaker_pause_s`, then one probe; every failed
-    probe doubles the pause, and after `breaker_probes` failed ones the judge has failed.
+    `longest_wait_s` is not waited for. A request is given up after `failures_per_request` failures.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
@@ -98,9 +96,6 @@ class Limits(Part):
     backoff_s: float = Field(default=1.0, ge=0, le=3600)
     longest_backoff_s: float = Field(default=60.0, ge=0, le=3600)
     longest_wait_s: float = Field(default=300.0, ge=0, le=86400)
-    breaker_failures: int = Field(default=20, ge=1, le=100000)
-    breaker_pause_s: float = Field(default=10.0, ge=0, le=3600)
-    breaker_probes: int = Field(default=4, ge=1, le=100)
 
 
 class OfflineSlot(Part):

@@ -286,7 +286,13 @@ def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_
 
 @pytest.mark.parametrize(
     "wrong",
-    ["deadline_s = 0", "breaker_probes = 0", "backoff_s = -1", "requests_per_minute = 0.5", "patience = 3"],
+    [
+        "deadline_s = 0",
+        "failures_per_request = 0",
+        "backoff_s = -1",
+        "requests_per_minute = 0.5",
+        "patience = 3",
+    ],
 )
 def test_a_limit_that_would_block_for_ever_is_refused_with_its_name(tmp_path: Path, wrong: str) -> None:
     assert f"judges.gpt.limits.{wrong.split()[0]}" in refused(tmp_path, f"{SERVER}limits = {{ {wrong} }}\n")

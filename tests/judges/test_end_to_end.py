@@ -27,7 +27,7 @@ provider = "openai-compatible"
 model = "tester-1"
 base_url = "{url}"
 params = {{ max_tokens = 100, temperature = 1.0 }}
-limits = {{ backoff_s = 0.01, breaker_pause_s = 0.05 }}
+limits = {{ backoff_s = 0.01 }}
 price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
 allowed_data = {allowed}
 [judges.two]
@@ -35,7 +35,7 @@ provider = "openai-compatible"
 model = "tester-2"
 base_url = "{url}"
 params = {{ max_tokens = 100 }}
-limits = {{ backoff_s = 0.01, breaker_pause_s = 0.05 }}
+limits = {{ backoff_s = 0.01 }}
 price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
 allowed_data = {allowed}
 [panels.both]

@@ -70,7 +70,7 @@ def invented(request: Request, occurrence: int) -> Reply:
 
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
-    limits = Limits(in_flight=8, backoff_s=0.001, breaker_pause_s=0.01)
+    limits = Limits(in_flight=8, backoff_s=0.001)
     prompts, mode = options.pop("prompts", templates()), options.pop("mode", "text")
     return ModelJudge(Asker("one", model, ledger, limits, **options), prompts, mode)
 

@@ -21,7 +21,7 @@ KEYS = {
     "OPENAI_API_VERSION": "2024-10-21",
 }  # fmt: skip
 PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini")
-LIMITS = {"in_flight": 4, "backoff_s": 0.001, "breaker_pause_s": 0.01, "timeout_s": 5.0}
+LIMITS = {"in_flight": 4, "backoff_s": 0.001, "timeout_s": 5.0}
 PRICE = {"input": 1.0, "output": 2.0, "as_of": "2026-01-01"}
 
 

@@ -20,9 +20,7 @@ LIMITS = Limits(
     in_flight=IN_FLIGHT,
     timeout_s=2.0,
     backoff_s=0.001,
-    breaker_pause_s=0.01,
     failures_per_request=30,
-    breaker_failures=40,
 )
 
 

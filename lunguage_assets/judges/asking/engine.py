@@ -14,7 +14,7 @@ import json
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
@@ -26,10 +26,10 @@ from lunguage_assets.judges.asking.budget import (
     estimated_input_tokens,
     output_limit,
 )
-from lunguage_assets.judges.asking.limiter import Leave, Limiter
-from lunguage_assets.judges.asking.progress import Calls, Progress
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.asking.write_queue import WriteQueue
-from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, adopted, request_key, storable
+from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, request_key, storable
 from lunguage_assets.judges.ledger.in_flight import Call
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.lock import ModelLock, lock_name
@@ -46,6 +46,9 @@ GRACE_S = 10.0
 """An interrupted run waits so long for the calls in flight: their answers are paid, and are recorded when
 they come.
 """
+
+IN_VAIN = 20
+"""After so many questions given up without a reply between them the judge has failed."""
 
 _BUDGET_LOOK_S = 0.05
 _DAY_LOOK_S = 0.25
@@ -135,12 +138,10 @@ class _Round(Generic[T]):
         self.judge, self.ledger, self.limiter = asking.judge, asking.ledger, asking.limiter
         self.budget, self.price, self.progress = asking.budget, asking.price, asking.progress
         self.output_limit = output_limit(self.binding)
-        self.number = next(_NUMBERS)
-        self.task = ""
         self.questions: dict[str, Request] = {}
         self.entries: dict[str, Settlement] = {}
-        self.hits = 0
-        self.calls = Calls()
+        self.standing = Progress(self.judge, "", next(_NUMBERS))
+        self.in_vain = 0  # questions given up since the last reply
         self.underestimated = 1.0
         self.given_up: Counter[str] = Counter()
         self.error: Exception | None = None
@@ -151,13 +152,11 @@ class _Round(Generic[T]):
         """One `Settled` per request, in their order."""
         keys = [request_key(self.binding, request) for request in requests]
         self.questions = dict(zip(keys, requests, strict=True))
-        self.task = requests[0].task if requests else ""
+        task = requests[0].task if requests else ""
+        self.standing = replace(self.standing, task=task, questions=len(self.questions))
         await self._look_up()
         self.report()
-        if self.error is not None:
-            raise self.error
         if self._open():
-            self.limiter.begin()
             await self._settle_open()
         settled = {key: self._read(entry) for key, entry in self.entries.items()}
         return [settled[key] for key in keys]
@@ -167,9 +166,9 @@ class _Round(Generic[T]):
 
     async def _look_up(self) -> bool:
         """Take what the ledger has of the open questions; whether there was any."""
-        found = await asyncio.to_thread(self._recorded, self._open())
+        found = await asyncio.to_thread(self.ledger.answers, self._open())
         self.entries |= found
-        self.hits += len(found)
+        self.standing = replace(self.standing, hits=self.standing.hits + len(found))
         return bool(found)
 
     async def _settle_open(self) -> None:
@@ -260,7 +259,8 @@ class _Round(Generic[T]):
                 wait = self.limiter.backoff(key, failures, result)
                 if wait is None:
                     self.given_up[str(result)] += 1
-                    if result.kind == "authentication":
+                    self.in_vain += 1
+                    if result.kind == "authentication" or self.in_vain >= IN_VAIN:
                         self.halted.set()
                     return
                 await self._pause(wait)
@@ -275,9 +275,8 @@ class _Round(Generic[T]):
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
         attempt = self._blank(key, request)
-        tokens = expected + (self.output_limit or 0)
-        leave = await self.limiter.acquire(self._stopped, tokens, attempt.receipt)
-        if leave is None:
+        receipt, tokens = attempt.receipt, expected + (self.output_limit or 0)
+        if not await self.limiter.acquire(self._stopped, tokens, receipt):
             return "later"
         reservation: Reservation | None = None
         try:
@@ -286,24 +285,25 @@ class _Round(Generic[T]):
             if reservation is None:
                 return "later"
             call = Call(
-                attempt.receipt, key, self.judge, attempt.stage, attempt.model, attempt.time, worst_usd or 0.0
+                receipt, key, self.judge, attempt.stage, attempt.model, attempt.time, worst_usd or 0.0
             )
             permit = await self.queue.begin(call)
             if permit.kind == "go":
-                return await self._sent(attempt, request, leave, reservation)
+                return await self._sent(attempt, request, reservation)
             reservation.settle(0.0)
             if permit.kind == "spent" and self.budget is not None:
                 raise self.budget.of_day_exceeded(self.judge, permit.spent_usd)
-            leave.put_off(_DAY_LOOK_S)
+            self.limiter.put_off(receipt, _DAY_LOOK_S)
             await asyncio.to_thread(self.ledger.count_lost)  # the dead may have reserved what is missing
             return "later"
         finally:
-            leave.lost()
+            # Only now is the call no longer in flight: what a crash can lose is never more than `in_flight`.
+            self.limiter.release()
             if reservation is not None:
                 reservation.settle(None)
 
     async def _sent(
-        self, attempt: Attempt, request: Request, leave: Leave, reservation: Reservation
+        self, attempt: Attempt, request: Request, reservation: Reservation
     ) -> Settlement | ProviderFailure | None:
         try:
             attempt, result = await self._call(attempt, request)
@@ -312,12 +312,12 @@ class _Round(Generic[T]):
             raise
         reservation.settle(attempt.cost_usd)
         entry = await self.queue.record(attempt)
-        self.calls.add(attempt)
-        # Only now is the call no longer in flight: what a crash can lose is never more than `in_flight`.
+        self.standing = self.standing.after(attempt)
         if isinstance(result, ProviderFailure):
-            leave.failed(result)
+            self.limiter.failed(attempt.receipt, result)
             return result
-        leave.succeeded(result.input_tokens + result.output_tokens)
+        self.in_vain = 0
+        self.limiter.replied(attempt.receipt, result.input_tokens + result.output_tokens)
         exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
         self.underestimated = max(self.underestimated, exceeded)
         return entry
@@ -363,7 +363,7 @@ class _Round(Generic[T]):
             halted.cancel()
 
     def _stopped(self) -> bool:
-        return self.halted.is_set() or self.limiter.broken or self.limiter.clock() >= self.deadline
+        return self.halted.is_set() or self.limiter.clock() >= self.deadline
 
     def _worst_usd(self, tokens: int) -> float | None:
         """What a call with that many tokens of input can cost at most; None: that is not known."""
@@ -374,8 +374,7 @@ class _Round(Generic[T]):
     def report(self) -> None:
         """Tell where the round stands."""
         if self.progress is not None:
-            counts = len(self.questions), self.hits, len(self.entries), *astuple(self.calls)
-            self.progress(Progress(self.judge, self.task, self.number, *counts))
+            self.progress(replace(self.standing, settled=len(self.entries)))
 
     def stop(self, error: Exception) -> None:
         """Ask nothing more; the first error is raised in the end."""
@@ -394,7 +393,7 @@ class _Round(Generic[T]):
             reasons = [f"{count} x {failure}" for failure, count in sorted(self.given_up.items())]
             if self.is_elsewhere:
                 reasons.append("another process is asking this model")
-            if self.limiter.broken:
+            if self.in_vain >= IN_VAIN:
                 reasons.append("its service kept failing")
             if self.limiter.clock() >= self.deadline:
                 reasons.append(f"deadline of {self.limiter.limits.deadline_s:g} s")
@@ -411,18 +410,6 @@ class _Round(Generic[T]):
         return Settled(entry.key, value, entry.tries)
 
     # --- from what a provider gave to what the ledger keeps
-
-    def _recorded(self, keys: Sequence[str]) -> dict[str, Settlement]:
-        """What the ledger has; a reply under a name that has since been listed as an alias counts from now
-        on, where none did before.
-        """
-        entries = self.ledger.answers(keys)
-        open_ = [key for key in keys if key not in entries]
-        found = self.ledger.answers_of(self.binding.aliases, open_)
-        if not found:
-            return entries
-        self.ledger.record_all([adopted(attempt, self._unread(attempt.answer or "")) for attempt in found])
-        return entries | self.ledger.answers(open_)
 
     def _blank(self, key: str, request: Request) -> Attempt:
         """The attempt before anything is known of its end."""

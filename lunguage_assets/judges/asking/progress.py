@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from lunguage_assets.judges.ledger.attempts import Attempt
 
@@ -34,51 +34,38 @@ class Progress:
     judge: str
     task: str
     round: int
-    questions: int
-    hits: int
-    settled: int
-    calls: int
-    failures: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-
-
-@dataclass
-class Calls:
-    """What the attempts of one round come to so far; an attempt without an answer has failed."""
-
+    questions: int = 0
+    hits: int = 0
+    settled: int = 0
     calls: int = 0
     failures: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
 
-    def add(self, attempt: Attempt) -> None:
-        self.calls += 1
-        self.failures += attempt.answer is None
-        self.input_tokens += attempt.input_tokens
-        self.output_tokens += attempt.output_tokens
-        self.cost_usd += attempt.cost_usd or 0.0
+    def after(self, attempt: Attempt) -> Progress:
+        """The same with one more recorded call; an attempt without an answer has failed."""
+        return replace(
+            self,
+            calls=self.calls + 1,
+            failures=self.failures + (attempt.answer is None),
+            input_tokens=self.input_tokens + attempt.input_tokens,
+            output_tokens=self.output_tokens + attempt.output_tokens,
+            cost_usd=self.cost_usd + (attempt.cost_usd or 0.0),
+        )
+
+
+_COUNTS = tuple(one.name for one in fields(Progress))[3:]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeTotal:
+class JudgeTotal(Progress):
     """One judge's rounds added up. `rate`: answers a second of late; `left_s`: seconds to the end of the
     current round at that rate, None when unknown.
     """
 
-    judge: str
-    questions: int
-    hits: int
-    settled: int
-    calls: int
-    failures: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-    rate: float
-    left_s: float | None
+    rate: float = 0.0
+    left_s: float | None = None
 
     def line(self) -> str:
         """For a log or a terminal without a live display."""
@@ -91,37 +78,32 @@ class JudgeTotal:
         )
 
 
-_ADDED = (
-    "questions", "hits", "settled", "calls", "failures", "input_tokens", "output_tokens", "cost_usd",
-)  # fmt: skip
-
-
 @dataclass
 class _Rounds:
-    """Of one judge: the latest report of every round, answers that were asked for, and samples of their
-    number over time.
-    """
+    """Of one judge: the latest report of every round, and samples over time of the answers asked for."""
 
     latest: dict[int, Progress] = field(default_factory=dict)
-    asked: int = 0
     samples: deque[tuple[float, int]] = field(default_factory=deque)
 
+    @property
+    def asked(self) -> int:
+        return sum(one.settled - one.hits for one in self.latest.values())
+
     def note(self, progress: Progress, now: float) -> None:
-        before = self.latest.get(progress.round)
-        self.asked += progress.settled - progress.hits - (before.settled - before.hits if before else 0)
         self.latest[progress.round] = progress
         if not self.samples or now - self.samples[-1][0] >= _SAMPLE_S:
             self.samples.append((now, self.asked))
         while self.samples[0][0] < now - WINDOW_S and len(self.samples) > 1:
             self.samples.popleft()
 
-    def total(self, judge: str, now: float) -> JudgeTotal:
-        reports = list(self.latest.values())
+    def total(self, now: float) -> JudgeTotal:
+        *_, last = reports = list(self.latest.values())
         since, before = self.samples[0]
         rate = (self.asked - before) / (now - since) if now > since else 0.0
-        left = reports[-1].questions - reports[-1].settled
-        sums = {name: sum(getattr(report, name) for report in reports) for name in _ADDED}
-        return JudgeTotal(judge, **sums, rate=rate, left_s=left / rate if left and rate > 0 else None)
+        left = last.questions - last.settled
+        sums = {name: sum(getattr(report, name) for report in reports) for name in _COUNTS}
+        left_s = left / rate if left and rate > 0 else None
+        return JudgeTotal(last.judge, last.task, last.round, **sums, rate=rate, left_s=left_s)
 
 
 class Meter:
@@ -141,7 +123,7 @@ class Meter:
         """One per judge, in the order in which they first reported."""
         now = self._clock()
         with self._lock:
-            return [rounds.total(judge, now) for judge, rounds in self._judges.items()]
+            return [rounds.total(now) for rounds in self._judges.values()]
 
 
 def spell(seconds: float | None) -> str:

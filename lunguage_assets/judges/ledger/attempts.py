@@ -10,7 +10,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
@@ -152,23 +152,12 @@ class Attempt:
 def lost(call: Mapping[str, Any]) -> Attempt:
     """The record of a call in flight (a row of `in_flight.IN_FLIGHT`) whose answer nobody will record."""
     named = {name: call[name] for name in ("key", "judge", "stage", "model", "time")}
-    return Attempt(**named, failure="lost", receipt=receipt_of("lost", call["receipt"]))
+    return Attempt(**named, failure="lost", receipt=lost_receipt(call["receipt"]))
 
 
-def receipt_of(what: Literal["lost", "adopted"], receipt: str) -> str:
-    """Names what became of a call, as `receipt` names the call."""
-    return hashlib.sha256(f"{what} {receipt}".encode("ascii")).hexdigest()[:32]
-
-
-def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
-    """A reply of another model as one of the requested model, whose name it has turned out to be: recorded
-    again, and not paid again.
-
-    It takes its place after everything recorded before, so that no question that is settled changes; the
-    receipt follows from the first one's, so that it is stored once, whoever adopts it.
-    """
-    free = replace(attempt, input_tokens=0, output_tokens=0, reasoning_tokens=0, cost_usd=0.0, latency_s=0.0)
-    return replace(free, failure=failure, receipt=receipt_of("adopted", attempt.receipt), time=now())
+def lost_receipt(receipt: str) -> str:
+    """The receipt of a lost call's record, as `receipt` names the call."""
+    return hashlib.sha256(f"lost {receipt}".encode("ascii")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

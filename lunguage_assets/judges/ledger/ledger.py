@@ -18,7 +18,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.judges.ledger import exchange, in_flight, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, receipt_of, storable
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, lost_receipt, storable
 from lunguage_assets.judges.ledger.ledger_place import (
     LedgerError,
     is_lasting,
@@ -206,7 +206,7 @@ class Ledger(LedgerReader):
                 new.append({**row, "attempt": last[row["key"]]})
         if new:
             connection.execute(insert(ATTEMPTS), new)
-            losses = [receipt_of("lost", receipt) for receipt in in_flight.end(connection, new)]
+            losses = [lost_receipt(receipt) for receipt in in_flight.end(connection, new)]
             list(rows_among(connection, delete(ATTEMPTS).returning(c.receipt), c.receipt, losses))
         return len(new)
 

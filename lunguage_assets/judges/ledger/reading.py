@@ -121,17 +121,6 @@ class LedgerReader:
         with self._reading() as connection:
             return settled(connection, list(dict.fromkeys(keys)))
 
-    def answers_of(self, models: Sequence[str], keys: Sequence[str]) -> list[Attempt]:
-        """Recorded replies to `keys` that were not used because one of these models gave them, in the order
-        of key and recording.
-        """
-        c = ATTEMPTS.c
-        others = (c.failure == "wrong_model") & c.returned_model.in_(models)
-        query = sa.select(*(c[name] for name in PLAIN)).where(others).order_by(c.key, c.attempt)
-        with self._reading() as connection:
-            rows = rows_among(connection, query, c.key, keys if models else [])
-            return [Attempt(**row._mapping) for row in rows]
-
     def experience(self, judge: str, task: str, model: str) -> Experience | None:
         """How this judge, bound to this model, has answered; None when no reply with known tokens is
         recorded.

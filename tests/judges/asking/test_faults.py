@@ -81,10 +81,6 @@ def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(
     found = totals(ledger)
     assert 0 < len(server.calls) <= IN_FLIGHT
     assert (found["attempts"], found["valid"], found["invalid"]) == (len(server.calls), 0, len(server.calls))
-    asked = len(server.calls)
-    answers = judge_of(wire, server.url, ledger, aliases=(WRONG_MODEL,)).compare(pairs(40))
-    assert len(answers) == 40
-    assert len(server.calls) == 40, f"the {asked} answers that are paid for count once the name is listed"
 
 
 @pytest.mark.parametrize("wire", WIRES)
