@@ -14,13 +14,11 @@ import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import calibrate, probability
@@ -57,16 +55,14 @@ class Outcome:
     readings: float
 
 
-def outcome(seed: int, noise: Noise, judges: int, fit: Literal["paper", "economy"], phrases: int) -> Outcome:
+def outcome(seed: int, noise: Noise, judges: int, phrases: int) -> Outcome:
     settings = ExplicitSettings(seed=seed, bootstrap=100)
     corpus = simulated_corpus(seed, phrases=phrases, targets=TARGETS, noise=noise)
     panel = corpus.panel(judges, noise, seed)
     matches = {judge.key: comparison_matches(corpus.vocabulary, judge, settings) for judge in panel}
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
     reference = Reference.of(ranking, corpus.vocabulary)
-    fits = (fit_economically if fit == "economy" else fit_sentences)(
-        corpus.targets, reference, panel, settings
-    )
+    fits = fit_sentences(corpus.targets, reference, panel, settings)
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
     p, low, high = probability(fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre)
     held = (low <= corpus.target_p) & (corpus.target_p <= high)
@@ -90,27 +86,25 @@ def agreement(matches: dict[str, pd.DataFrame]) -> float:
 
 def main(corpora: int, phrases: int) -> None:
     print(
-        "| noise | judges | fit | coverage | lowest corpus | width | error | agreement | "
-        "readings |\n|---|---|---|---|---|---|---|---|---|"
+        "| noise | judges | coverage | lowest corpus | width | error | agreement | "
+        "readings |\n|---|---|---|---|---|---|---|---|"
     )
-    fits: tuple[Literal["paper", "economy"], ...] = ("paper", "economy")
     for name, noise in NOISES.items():
         for judges in (4, 2, 1):
-            for fit in fits:
-                done = [outcome(seed, noise, judges, fit, phrases) for seed in range(corpora)]
-                held = [float(one.held.mean()) for one in done]
-                width, error, agreed, readings = (
-                    float(np.mean(values))
-                    for values in zip(
-                        *((one.width, one.error, one.agreement, one.readings) for one in done), strict=True
-                    )
+            done = [outcome(seed, noise, judges, phrases) for seed in range(corpora)]
+            held = [float(one.held.mean()) for one in done]
+            width, error, agreed, readings = (
+                float(np.mean(values))
+                for values in zip(
+                    *((one.width, one.error, one.agreement, one.readings) for one in done), strict=True
                 )
-                shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
-                print(
-                    f"| {name} | {judges} | {fit} | {np.mean(held):.3f} | "
-                    f"{min(held):.3f} | {width:.3f} | {error:.3f} | {shown} | {readings:.1f} |",
-                    flush=True,
-                )
+            )
+            shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
+            print(
+                f"| {name} | {judges} | {np.mean(held):.3f} | "
+                f"{min(held):.3f} | {width:.3f} | {error:.3f} | {shown} | {readings:.1f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -50,12 +50,8 @@ class ExplicitSettings(_Options):
     panel_steps: int = Field(default=10, ge=0)
     patience: int = Field(default=10, ge=1)
     step_limit: int = Field(default=100, ge=1, le=100)
-    fit: Literal["paper", "economy"] = "paper"
     fit_log: bool = True
     anchors: str = ""
-    economy_sd: float = Field(default=1.5, gt=0.0)
-    economy_answers: int = Field(default=12, ge=1)
-    economy_rounds: int = Field(default=6, ge=1)
 
 
 class ImplicitSettings(_Options):

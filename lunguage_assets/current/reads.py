@@ -31,10 +31,7 @@ OPTIONS: Mapping[str, tuple[str, frozenset[str]]] = {
     "fit settings": (
         "explicit",
         frozenset(
-            {
-                "seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit",
-                "fit", "fit_log", "economy_sd", "economy_answers", "economy_rounds",
-            }
+            {"seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit", "fit_log"}
         ),
     ),
     "merge settings": ("implicit", frozenset({"merge_threshold", "history", "mode"})),

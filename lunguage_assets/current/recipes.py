@@ -130,7 +130,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
         ),
         ("fit settings", "anchors", "members"),
-        code="2",
+        code="3",
         asks_judges=True,
     ),
     "deduplicated_findings": Recipe(

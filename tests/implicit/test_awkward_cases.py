@@ -144,7 +144,6 @@ def fitted(findings: pd.DataFrame, p: float) -> pd.DataFrame:
         "phrases": [], "sentence_key": "k", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0,
         "rank": 1, "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p,
         "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1",
-        "fit": "paper",
     }  # fmt: skip
     return FITTED_PROBABILITIES.frame(
         [

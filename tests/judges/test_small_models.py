@@ -28,9 +28,7 @@ from lunguage_assets.sample import write_sample
 SETTINGS = """
 [explicit]
 ruler = "published"
-fit = "economy"
-economy_rounds = 1
-economy_answers = 1
+step_limit = 1
 bootstrap = 10
 orders = 3
 [implicit]

@@ -135,7 +135,7 @@ def _fitted(own: str, study: str, p: float, phrases: Sequence[str]) -> dict[str,
         "finding_id": own, "study_id": study, "phrases": list(phrases), "sentence_key": "0b",
         "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20,
         "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2,
-        "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1", "fit": "paper",
+        "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1",
     }  # fmt: skip
 
 

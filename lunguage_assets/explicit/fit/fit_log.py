@@ -1,7 +1,6 @@
 """The log of fits: one row per sentence and opponent played (explicit.md section 5).
 
-The log is what `lunguage explain` shows of a probability; how a fit proceeds is in `fitting.py` and
-`economy.py`.
+The log is what `lunguage explain` shows of a probability.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.arrays import Floats, Integers
-from lunguage_assets.explicit.fit.asking import INVALID, LOST, NOT_ASKED, WON, Answers, Play
-from lunguage_assets.explicit.fit.fits import Fits
+from lunguage_assets.explicit.arrays import Floats
+from lunguage_assets.explicit.fit.fits import INVALID, LOST, NOT_ASKED, WON, Answers, Fits, Play
 from lunguage_assets.tables.explicit import FIT_LOG
 
 _WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}
@@ -30,7 +28,7 @@ class FitLog:
     phrases: Sequence[str]
     _rounds: list[dict[str, NDArray[Any]]] = field(default_factory=list, repr=False)
 
-    def note(self, play: Play, number: Integers, draw: Floats, said: Answers, fits: Fits) -> None:
+    def note(self, play: Play, draw: Floats, said: Answers, fits: Fits) -> None:
         """Note the plays of a round and where each sentence stands in `fits` after it.
 
         Arrays have shape (plays,), `said` (plays, judges).
@@ -39,7 +37,6 @@ class FitLog:
         whole = {
             "sentence_key": own,
             "step": play.step,
-            "round": number,
             "opponent": play.opponent,
             "rank": fits.rank[own],
         }

@@ -40,8 +40,13 @@ Some sentences are read alike, few very differently. The mean square is close to
 """
 
 
-def posterior(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
-    """Mean and deviation of each sentence's place, every answer counted as independent.
+def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
+    """Mean and deviation of each sentence's place when judges read a sentence differently.
+
+    A judge's answers about one sentence share its reading, so that ten more answers of the same judge say
+    less than ten of another one. Readings are normal around the place. How far they lie apart is the
+    ranking's `reading_sd` on average and differs between sentences (`_SPREADS`): it is learnt from how much
+    the judges disagree about this sentence, and is summed out for each sentence alone.
 
     Args:
         won, lost: valid answers, shape (sentences, judges, phrases).
@@ -51,28 +56,9 @@ def posterior(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, 
         Two arrays of shape (sentences,); without an answer they are the prior's.
     """
     mean, sd = np.empty(len(won)), np.empty(len(won))
-    for part in _blocks(len(won)):
-        together = _likelihood(
-            won[part].sum(axis=1, keepdims=True), lost[part].sum(axis=1, keepdims=True), reference
-        )
-        mean[part], sd[part] = _moments(together[:, 0] + _PRIOR)
-    return mean, sd
-
-
-def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
-    """Mean and deviation of each sentence's place when judges read a sentence differently.
-
-    A judge's answers about one sentence share its reading, so that ten more answers of the same judge say
-    less than ten of another one. Readings are normal around the place. How far they lie apart is the
-    ranking's `reading_sd` on average and differs between sentences (`_SPREADS`): it is learnt from how much
-    the judges disagree about this sentence, and is summed out for each sentence alone.
-
-    Args, Returns: as for `posterior`.
-    """
-    mean, sd = np.empty(len(won)), np.empty(len(won))
     kernels = _kernels(reference.reading_sd)
     for part in _blocks(len(won)):
-        alone = _likelihood(won[part], lost[part], reference, reference.reading_sd)
+        alone = _likelihood(won[part], lost[part], reference)
         highest = alone.max(axis=-1, keepdims=True)
         likelihood = np.exp(alone - highest)
         by_spread = [
@@ -86,13 +72,13 @@ def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tup
 _TINY = 1e-300
 
 
-def _likelihood(won: Counts, lost: Counts, reference: Reference, reading_sd: float = 0.0) -> Floats:
+def _likelihood(won: Counts, lost: Counts, reference: Reference) -> Floats:
     """Log likelihood on the grid, shape (sentences, judges, grid).
 
     Given how a judge reads the sentence, its answers stray less: the deviation of readings is a part of
     TrueSkill's noise.
     """
-    noise = np.sqrt(2.0 * trueskill.BETA**2 - reading_sd**2 + reference.variance)[:, None]
+    noise = np.sqrt(2.0 * trueskill.BETA**2 - reference.reading_sd**2 + reference.variance)[:, None]
     ahead = (_GRID - reference.mu[:, None]) / noise
     likelihood: Floats = won.astype(np.float64) @ log_ndtr(ahead) + lost.astype(np.float64) @ log_ndtr(-ahead)
     return likelihood

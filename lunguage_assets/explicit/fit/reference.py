@@ -1,7 +1,4 @@
-"""The ranking as a fit uses it: phrases, their example sentences, the best opponent (explicit.md section 5).
-
-How sentences are fitted against it is in `fitting.py` and `economy.py`.
-"""
+"""The ranking as a fit uses it: phrases, their examples, the best opponent (explicit.md section 5)."""
 
 from __future__ import annotations
 

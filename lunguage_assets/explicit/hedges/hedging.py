@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.fit.pairs import tentative_rows
+from lunguage_assets.explicit.fit.fitting import tentative_rows
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES

@@ -64,7 +64,6 @@ def totals_of(release: Release) -> Totals:
         "ruler_reason": str(ranking["ruler_reason"].iloc[0]),
         "ranking_version": str(ranking["ranking_version"].iloc[0]),
         "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
-        "fit": ", ".join(counts("fit", "fitted_probabilities")),
         "batches": list(release.batches),
         "batches_not_included": list(release.missing_batches),
         "studies_superseded": studies.superseded,

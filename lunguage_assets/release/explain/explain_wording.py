@@ -103,8 +103,6 @@ FIT_ENDS = {
     "no opponent left": "every phrase had been played often enough",
     "no valid answers": "no judge gave a valid answer",
     "not located": "it was not played",
-    "narrow posterior": "its place was certain enough",
-    "round limit": "the limit of rounds was reached",
 }
 
 

@@ -172,7 +172,7 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         ),
         ("Ranking", facts["ranking"]["ranking_version"]),
         ("Anchors", f"{material.origin.anchors.name}: {material.origin.anchors.source}"),
-        ("Rules, fit", f"mode {summary['mode'] or 'none'}, fit {summary['fit'] or 'none'}"),
+        ("Rules", f"mode {summary['mode'] or 'none'}"),
         ("Options", _options(facts["as_published"])),
         ("Merging", ", ".join(facts["encoders"]) or "none"),
         ("Software", f"{software['name']} {software['version']}"),

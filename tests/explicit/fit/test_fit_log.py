@@ -25,7 +25,6 @@ from lunguage_assets.tables import HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 
 PUBLISHED = ExplicitSettings(ruler="published")
-ECONOMY = ExplicitSettings(ruler="published", fit="economy")
 PANEL: tuple[Judge, ...] = (LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues"))
 
 
@@ -46,11 +45,8 @@ def fit(
     )
 
 
-@pytest.mark.parametrize("settings", [PUBLISHED, ECONOMY])
-def test_the_log_ends_where_the_fit_ends(
-    stick: tuple[pd.DataFrame, pd.DataFrame], settings: ExplicitSettings
-) -> None:
-    tables = fit(invented_findings(30), stick, settings)
+def test_the_log_ends_where_the_fit_ends(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    tables = fit(invented_findings(30), stick)
     FIT_LOG.to_arrow(tables.log)
     last = tables.log.groupby("sentence_key").last()
     fitted = tables.probabilities.drop_duplicates("sentence_key").set_index("sentence_key")
@@ -135,14 +131,11 @@ def test_the_log_does_not_depend_on_the_order_of_the_findings(
     pd.testing.assert_frame_equal(fit(mixed, stick).log, fit(findings, stick).log, check_exact=True)
 
 
-@pytest.mark.parametrize("settings", [PUBLISHED, ECONOMY])
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_fitting_in_chunks_changes_nothing(
-    stick: tuple[pd.DataFrame, pd.DataFrame], at_once: int, settings: ExplicitSettings
-) -> None:
+def test_fitting_in_chunks_changes_nothing(stick: tuple[pd.DataFrame, pd.DataFrame], at_once: int) -> None:
     findings = invented_findings(9)
     hedges = hedge_phrases(findings, PANEL[0])
-    arguments = (findings, hedges, *stick, PANEL, published_anchors(), settings)
+    arguments = (findings, hedges, *stick, PANEL, published_anchors(), PUBLISHED)
     whole, parts = fit_pairs(*arguments), fit_pairs(*arguments, at_once=at_once)
     assert whole.log["sentence_key"].nunique() > at_once
     pd.testing.assert_frame_equal(parts.probabilities, whole.probabilities, check_exact=True)

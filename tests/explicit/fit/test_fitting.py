@@ -24,6 +24,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.reference import EXAMPLES_DRAWN_FROM, Reference, draw_probability
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
@@ -198,7 +199,7 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
         assert fits.mu[i] == pytest.approx(expected.mu, abs=1e-9)
         assert fits.variance[i] == pytest.approx(expected.variance, abs=1e-9)
         rows = logged.get_group(sentence)
-        assert rows["step"].tolist() == rows["round"].tolist() == list(range(len(expected.log)))
+        assert rows["step"].tolist() == list(range(len(expected.log)))
         assert rows["opponent"].tolist() == [step.opponent for step in expected.log]
         assert rows["answers"].tolist() == [step.answers for step in expected.log]
         assert rows["rank"].tolist() == [step.rank for step in expected.log]
@@ -542,6 +543,26 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
     assert frame["p"].to_numpy() == pytest.approx(
         1 / (1 + np.exp(-line.alpha * (frame["mu"].to_numpy() - line.mu_half))), abs=1e-12
     )
-    assert frame["fit"].eq("paper").all()
     assert (frame["mu"] != frame["mu_centre"]).any()
     assert (frame["mu"] - frame["mu_centre"]).abs().max() < 2.0
+
+
+def test_a_vocabulary_of_two_phrases_ranks_and_fits() -> None:
+    options = ExplicitSettings(ruler_minimum=2, bootstrap=10)
+    vocabulary = own_vocabulary(
+        {phrase: [f"{phrase} <finding> {i}." for i in range(10)] for phrase in ("likely", "if any")}
+    )
+    ranking = reference_ranking(
+        vocabulary, {judge.key: comparison_matches(vocabulary, judge, options) for judge in PANEL}, options
+    )
+    findings = findings_frame(
+        [finding(i, sent=f"{word} pneumonia.") for i, word in enumerate(("Likely", "Possible"))]
+    )
+    anchors = [Anchor("if any", 0.2, 0.18, 0.22), Anchor("likely", 0.8, 0.78, 0.82)]
+    frame = fit_pairs(
+        findings, hedge_phrases(findings, PANEL[0]), vocabulary, ranking, PANEL, anchors, options
+    ).probabilities
+    FITTED_PROBABILITIES.to_arrow(frame)
+    assert set(frame["stop"]) <= {"stable rank", "no opponent left"}
+    assert frame["p"].iloc[0] > frame["p"].iloc[1]
+    assert (frame["p_high"] - frame["p_low"]).min() > 0.05

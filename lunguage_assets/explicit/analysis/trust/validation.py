@@ -25,8 +25,7 @@ from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.fit import fitting
-from lunguage_assets.explicit.fit.asking import INVALID, NOT_ASKED, Answers
-from lunguage_assets.explicit.fit.fits import LIMIT, NO_OPPONENT, Fits
+from lunguage_assets.explicit.fit.fits import INVALID, LIMIT, NO_OPPONENT, NOT_ASKED, Answers, Fits
 from lunguage_assets.explicit.fit.reference import Reference, choose_opponents
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import FIT_VALIDATION

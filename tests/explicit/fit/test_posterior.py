@@ -1,0 +1,126 @@
+"""The posterior of a place is prior times likelihood of all answers, with readings of each judge's own
+(docs/trust.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
+from lunguage_assets.explicit.fit.reference import Reference
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_PHRASES
+
+
+@pytest.fixture(scope="module")
+def reference() -> Reference:
+    settings = ExplicitSettings(ruler="published")
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), settings)
+    return Reference.of(reference_ranking(vocabulary, {}, settings), vocabulary)
+
+
+@pytest.fixture(scope="module")
+def alike(reference: Reference) -> Reference:
+    """Judges read a sentence alike, so that all answers are independent."""
+    return replace(reference, reading_sd=0.0)
+
+
+def no_answers(sentences: int, judges: int, reference: Reference) -> tuple[np.ndarray, np.ndarray]:
+    shape = (sentences, judges, len(reference.mu))
+    return np.zeros(shape, dtype=np.int16), np.zeros(shape, dtype=np.int16)
+
+
+def integrated(won: np.ndarray, lost: np.ndarray, reference: Reference) -> tuple[float, float]:
+    """Mean and deviation of a place by adaptive quadrature of prior times likelihood."""
+    noise = np.sqrt(2 * 4.167**2 + reference.variance)
+
+    def density(x: float) -> float:
+        z = (x - reference.mu) / noise
+        return float(
+            np.exp(norm.logpdf(x, 25.0, 8.333) + won @ norm.logcdf(z) + lost @ norm.logcdf(-z) + 20.0)
+        )
+
+    total, first, second = (
+        quad(lambda x, k=k: x**k * density(x), -40, 90, limit=400, points=[0, 10, 20, 30, 40])[0]
+        for k in range(3)
+    )
+    return first / total, float(np.sqrt(second / total - (first / total) ** 2))
+
+
+@given(st.lists(st.tuples(st.integers(0, 41), st.booleans()), max_size=60))
+@examples(12)
+def test_the_posterior_is_prior_times_likelihood(alike: Reference, answers: list[tuple[int, bool]]) -> None:
+    won, lost = no_answers(1, 1, alike)
+    for phrase, is_won in answers:
+        (won if is_won else lost)[0, 0, phrase] += 1
+    mean, sd = posterior_of_a_panel(won, lost, alike)
+    expected = integrated(won[0, 0], lost[0, 0], alike)
+    assert (mean[0], sd[0]) == (pytest.approx(expected[0], abs=1e-4), pytest.approx(expected[1], abs=1e-4))
+
+
+def test_without_an_answer_a_place_is_the_prior(reference: Reference) -> None:
+    for judges in (1, 4):
+        mean, sd = posterior_of_a_panel(*no_answers(2, judges, reference), reference)
+        assert mean == pytest.approx(25.0, abs=1e-6)
+        assert sd == pytest.approx(8.333, abs=1e-4)
+
+
+def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference) -> None:
+    """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
+    explain the answers.
+    """
+    rng, draws = np.random.default_rng(3), 200_000
+    won, lost = no_answers(1, 2, reference)
+    won[0, 0, 18:24] = 1
+    lost[0, 1, 18:24] = 1
+    lost[0, 0, 10] = won[0, 1, 30] = 1
+    place = rng.normal(25.0, 8.333, draws)
+    deviation = 2.5 * rng.choice([0.5, 1.0, 1.5, 2.0], draws, p=[0.35, 0.5, 0.12, 0.03])
+    weight = np.zeros(draws)
+    for judge in range(2):
+        reading = place + deviation * rng.standard_normal(draws)
+        for counts, sign in ((won[0, judge], 1), (lost[0, judge], -1)):
+            for phrase in np.flatnonzero(counts):
+                weight += norm.logcdf(
+                    sign
+                    * (reading - reference.mu[phrase])
+                    / np.sqrt(2 * 4.167**2 - 2.5**2 + reference.variance[phrase])
+                )
+    weight = np.exp(weight - weight.max())
+    weight /= weight.sum()
+    mean, sd = posterior_of_a_panel(won, lost, replace(reference, reading_sd=2.5))
+    expected = float(weight @ place)
+    assert mean[0] == pytest.approx(expected, abs=0.05)
+    assert sd[0] == pytest.approx(float(np.sqrt(weight @ (place - expected) ** 2)), rel=0.03)
+
+
+def test_judges_that_disagree_leave_a_place_less_certain(reference: Reference, alike: Reference) -> None:
+    agreed, opposed = no_answers(1, 2, reference), no_answers(1, 2, reference)
+    agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
+    # the same answers in all, but one judge always reads higher
+    opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4
+    assert np.stack(posterior_of_a_panel(*opposed, alike)) == pytest.approx(
+        np.stack(posterior_of_a_panel(*agreed, alike)), abs=1e-9
+    )
+    assert posterior_of_a_panel(*opposed, reference)[1] > 1.3 * posterior_of_a_panel(*agreed, reference)[1]
+    assert posterior_of_a_panel(*agreed, reference)[1] > posterior_of_a_panel(*agreed, alike)[1]
+
+
+def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(reference: Reference) -> None:
+    rng = np.random.default_rng(0)
+    won, lost = (rng.poisson(0.2, (700, 3, len(reference.mu))).astype(np.int16) for _ in range(2))
+    together = np.stack(posterior_of_a_panel(won, lost, reference))
+    some = np.array([3, 511, 512, 699])
+    assert (np.stack(posterior_of_a_panel(won[some], lost[some], reference)) == together[:, some]).all()
+    turned = posterior_of_a_panel(won[:, ::-1], lost[:, ::-1], reference)
+    assert np.stack(turned) == pytest.approx(together, abs=1e-9)
