@@ -1,4 +1,4 @@
-"""What lies in a landing folder: deliveries, files for all deliveries, and foreign files.
+"""What lies in a landing folder, and how a delivery is copied out of it.
 
 Whoever delivers can lay anything there: a link to another person's file, a FIFO that blocks whoever opens it.
 Only regular files are ever opened.
@@ -14,19 +14,12 @@ import re
 import shutil
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from lunguage_assets.corpus.delivery import (
-    DECLARATION,
-    FINDINGS,
-    FINDINGS_PARQUET,
-    METADATA,
-    REPORTS,
-    VOCABULARY,
-)
+from lunguage_assets.corpus.delivery import DECLARATION, FINDINGS, FINDINGS_PARQUET, METADATA, VOCABULARY
 from lunguage_assets.corpus.texts.source import table_holds
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, LunguageError, damaged
@@ -36,18 +29,17 @@ from lunguage_assets.settings import LandingSettings
 FOLDER_VARIABLE = "LUNGUAGE_LANDING"
 QUARANTINE = "quarantine"
 REJECTED_SUFFIX = ".rejected.csv"
-_NAMES = (FINDINGS, FINDINGS_PARQUET, VOCABULARY, DECLARATION, METADATA, REPORTS)
-_PUBLISHED = {name.lower(): name for name in _NAMES}
+FOR_ALL = (DECLARATION, VOCABULARY)
+"""Files that may lie beside deliveries, for all that have none of their own."""
 _MARKERS_INSIDE = (".done", "_SUCCESS")
-_FORM = re.compile(r"(\.csv|\.csv\.gz|\.parquet|\.zip)$", re.IGNORECASE)
-_TEXT_FORM = re.compile(r"\.(?:txt|xml)(?:\.gz)?$", re.IGNORECASE)
-_TEMPORARY = re.compile(
-    r"\.(tmp|temp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
-    r"(\.csv|\.csv\.gz|\.parquet)?$",
+_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip)$", re.IGNORECASE)
+_TAKEN = re.compile(r"\.(?:csv|parquet|zip|txt|xml|csv\.gz|txt\.gz|xml\.gz)$|^corpus\.toml$", re.IGNORECASE)
+_PASSED_OVER = re.compile(
+    rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|{re.escape(REJECTED_SUFFIX)})$"
+    r"|\.(?:te?mp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
+    r"(?:\.csv|\.csv\.gz|\.parquet)?$",
     re.IGNORECASE,
 )
-_PASSED_OVER = re.compile(rf"^[.~_]|^{QUARANTINE}$|(~|\.done|{re.escape(REJECTED_SUFFIX)})$", re.IGNORECASE)
-_KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
 
 
 class LandingUnreachable(LunguageError):
@@ -59,55 +51,28 @@ class Later(Exception):
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A file at one look: its own status, that of a link where it is one."""
-
-    path: Path
-    status: os.stat_result
-
-    @property
-    def name(self) -> str:
-        return readable(self.path.name)
-
-    @property
-    def published(self) -> str | None:
-        """The published name behind any letter case, with or without `.gz`."""
-        return _PUBLISHED.get(self.name.lower().removesuffix(".gz"))
-
-    @property
-    def is_folder(self) -> bool:
-        return stat.S_ISDIR(self.status.st_mode)
-
-    @property
-    def oddity(self) -> str:
-        """Why it may not be opened, or nothing."""
-        if not self.is_folder and not stat.S_ISREG(self.status.st_mode):
-            return _KINDS.get(stat.S_IFMT(self.status.st_mode), "a device")
-        return "" if readable(str(self.path)) == str(self.path) else "a name that is not UTF-8"
-
-    @property
-    def passed_over(self) -> bool:
-        return _PASSED_OVER.search(self.name) is not None or _TEMPORARY.search(self.name) is not None
-
-    @property
-    def may_hold_reports(self) -> bool:
-        is_other = self.published is not None and self.published != REPORTS
-        form = _FORM.search(self.name) or _TEXT_FORM.search(self.name)
-        return form is not None and not is_other and not self.passed_over
-
-
-@dataclass(frozen=True)
 class Entry:
-    """A delivery at one look: the files to take, and all files, hidden ones too, whose growth is a sign of
-    writing. A `hindrance` says why it is not complete, however old it is.
+    """A delivery at one look: a file, or a folder with its files at any depth.
+
+    Args:
+        path: the file or folder.
+        is_folder: which of the two it is.
+        files: those to take.
+        odd: name of a file in it that may not be opened, and why.
+        signature: a hash that changes with every change of its files, hidden ones among them.
+        written: time of the youngest file.
+        changed: the same, but of a copy that keeps the time of a file the time of the copying.
+        is_marked: whether a marker says that it is complete; an older one is of an earlier delivery.
     """
 
     path: Path
     is_folder: bool
-    files: tuple[Seen, ...]
-    every: tuple[Seen, ...]
-    is_marked: bool = False
-    hindrance: str = ""
+    files: tuple[Path, ...]
+    odd: tuple[str, str] | None
+    signature: str
+    written: float
+    changed: float
+    is_marked: bool
 
     @property
     def name(self) -> str:
@@ -116,34 +81,13 @@ class Entry:
     @property
     def key_name(self) -> str:
         """The name without the ending of a file."""
-        return self.name if self.is_folder else _FORM.sub("", self.name)
+        return self.name if self.is_folder else _TABLE.sub("", self.name)
 
     @property
-    def signature(self) -> str:
-        """A hash that changes with every change of its files."""
-        parts = (
-            f"{one.path.relative_to(self.path.parent)}\0{one.status.st_size}\0{one.status.st_mtime_ns}\n"
-            for one in self.every
-        )
-        return hashlib.sha256(os.fsencode("".join(parts))).hexdigest()[:32]
-
-    @property
-    def written(self) -> float:
-        """Time of its youngest file."""
-        return max((one.status.st_mtime for one in self.every), default=0.0)
-
-    def age(self, now: float) -> float:
-        """Seconds since the last change; a copy that keeps the time of a file changes its status."""
-        return now - max((max(one.status.st_mtime, one.status.st_ctime) for one in self.every), default=0.0)
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Deliveries, the files for all deliveries as one entry, and names of foreign files."""
-
-    entries: list[Entry]
-    shared: Entry
-    others: list[str]
+    def is_begun_only(self) -> bool:
+        """Whether neither findings nor reports lie in it, so that it is still to come."""
+        beside = {name.lower() for name in (*FOR_ALL, METADATA)}
+        return not self.odd and all(path.name.lower().removesuffix(".gz") in beside for path in self.files)
 
 
 def readable(name: str) -> str:
@@ -157,126 +101,128 @@ def landing_folder(home: Home, settings: LandingSettings) -> Path | None:
     return home.root / Path(written).expanduser() if written else None
 
 
-def list_entries(folder: Path) -> Listing:
-    """Look at the whole landing folder.
+def list_entries(folder: Path) -> tuple[list[Entry], Entry, list[str]]:
+    """The deliveries, the files for all of them as one entry, and names of foreign files.
 
     Raises:
-        LandingUnreachable: it is not there, or cannot be read.
+        LandingUnreachable: the folder is not there, or cannot be read.
     """
     try:
-        found = _inside(folder)
+        found = [path for path in sorted(folder.iterdir()) if not _PASSED_OVER.search(readable(path.name))]
     except OSError as error:
-        remedy = "Make or mount it, or correct url in [landing]"
-        if not isinstance(error, FileNotFoundError | NotADirectoryError):
-            remedy = f"It cannot be read ({type(error).__name__}). Look at its rights"
-        raise LandingUnreachable(f"landing folder {folder}: there is no such folder. {remedy}.") from None
-    markers = {one.name: one for one in found if stat.S_ISREG(one.status.st_mode)}
-    entries, shared, others = [], [], []
-    for one in (one for one in found if not one.passed_over):
-        is_file = not one.is_folder and not one.oddity
-        if not one.is_folder and one.published in (DECLARATION, VOCABULARY):
-            shared.append(one)
-        elif is_file and (one.published == METADATA or not _FORM.search(one.name)):
-            others.append(one.name)
-        else:
-            entries.append(_entry(one, markers.get(f"{one.name}.done")))
-    return Listing(entries, Entry(folder, True, tuple(shared), tuple(shared)), others)
-
-
-def look_again(entry: Entry) -> None:
-    """Raises:
-    Later: a delivery is not what it was, or not there.
-    """
-    try:
-        now = _entry(Seen(entry.path, entry.path.lstat()), None)
-    except OSError:
-        now = None
-    if now is None or now.signature != entry.signature:
-        raise Later("it changed while it was read")
-
-
-def _inside(folder: Path) -> list[Seen]:
-    """What lies in a folder, by name; what goes meanwhile is left out."""
-    found = []
-    for path in sorted(folder.iterdir()):
+        raise LandingUnreachable(
+            f"landing folder {folder}: it is not there or cannot be read ({type(error).__name__}). Make or "
+            "mount it, look at its rights, or correct url in [landing]."
+        ) from None
+    shared = [path for path in found if path.name in FOR_ALL]
+    entries, others = list[Entry](), list[str]()
+    for path in found:
+        if path in shared:
+            continue
         with contextlib.suppress(FileNotFoundError):
-            found.append(Seen(path, path.lstat()))
-    return found
+            entry = look(path)
+            if entry.is_folder or entry.odd or (_TABLE.search(entry.name) and not entry.is_begun_only):
+                entries.append(entry)
+            else:
+                others.append(entry.name)
+    return entries, _entry(folder, True, shared), others
 
 
-def _files_below(found: Sequence[Seen]) -> Iterator[Seen]:
-    """All files in the folders among these, at any depth; hidden folders are passed over."""
-    for one in found:
-        if one.is_folder and not one.passed_over:
-            inside = _inside(one.path)
-            yield from (file for file in inside if not file.is_folder)
-            yield from _files_below(inside)
+def look(path: Path) -> Entry:
+    """Look at a delivery.
+
+    Raises:
+        FileNotFoundError: it is not there any more.
+    """
+    is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    return _entry(path, is_folder, _files_below(path) if is_folder else [path])
 
 
-def _entry(seen: Seen, marker: Seen | None) -> Entry:
-    if not seen.is_folder:
-        is_marked = marker is not None and marker.status.st_mtime >= seen.status.st_mtime
-        return Entry(seen.path, False, (seen,), (seen,), is_marked)
-    try:
-        top = _inside(seen.path)
-        own = [one for one in top if not one.is_folder]
-        has_findings = any(one.published in (FINDINGS, FINDINGS_PARQUET) for one in own)
-        deeper = [] if has_findings else list(_files_below(top))
-    except OSError:
-        return Entry(seen.path, True, (), (), hindrance="it cannot be read")
-    marker = next((one for one in own if one.name in _MARKERS_INSIDE), marker)
-    own = [one for one in own if one.name not in _MARKERS_INSIDE]
-    every = (*own, *deeper)
-    is_marked = marker is not None and all(marker.status.st_mtime >= one.status.st_mtime for one in every)
-    if odd := tuple(one for one in every if one.oddity and not one.passed_over):
-        return Entry(seen.path, True, odd, every, is_marked)
-    files = tuple(one for one in own if one.published or (not has_findings and one.may_hold_reports))
-    files += tuple(one for one in deeper if _TEXT_FORM.search(one.name))
-    hindrance = ""
-    if marker is None and not has_findings and not any(one.may_hold_reports for one in files):
-        hindrance = f"there is no {FINDINGS} and no raw report in it"
-    elif marker is None and any(_TEMPORARY.search(one.name) for one in every):
-        hindrance = "a file in it has a temporary name"
-    return Entry(seen.path, True, files, every, is_marked, hindrance)
+def _files_below(folder: Path) -> list[Path]:
+    """All files, and links whatever they point to; hidden folders are passed over."""
+    found = list[Path]()
+    for place, folders, files in os.walk(folder):
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        folders[:] = [name for name in folders if name not in links and not _PASSED_OVER.search(name)]
+        found += [Path(place, name) for name in (*links, *files)]
+    return sorted(found)
+
+
+def _entry(path: Path, is_folder: bool, inside: Iterable[Path]) -> Entry:
+    markers = [path.with_name(f"{path.name}.done"), *(path / name for name in _MARKERS_INSIDE)]
+    statuses = dict[Path, os.stat_result]()
+    for one in {**dict.fromkeys(inside), markers[0]: None}:
+        with contextlib.suppress(FileNotFoundError):
+            statuses[one] = one.lstat()
+    marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
+    seen = [one for one in statuses if one == path or not _PASSED_OVER.search(readable(one.name))]
+    written = max((status.st_mtime for status in statuses.values()), default=0.0)
+    signed = (
+        f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
+        for one, status in statuses.items()
+    )
+    return Entry(
+        path,
+        is_folder,
+        tuple(one for one in seen if not is_folder or _TAKEN.search(one.name)),
+        next((odd for one in seen if (odd := _oddity(one, statuses[one]))), None),
+        hashlib.sha256(os.fsencode("".join(signed))).hexdigest()[:32],
+        written,
+        max([written, *(status.st_ctime for status in statuses.values())]),
+        any(time >= written for time in marked),
+    )
+
+
+def _oddity(path: Path, status: os.stat_result) -> tuple[str, str] | None:
+    if not stat.S_ISREG(status.st_mode):
+        return readable(path.name), "a link, a FIFO or the like"
+    return None if readable(str(path)) == str(path) else (readable(path.name), "a name that is not UTF-8")
 
 
 def fetch(entry: Entry, folder: Path) -> dict[str, str]:
-    """Copy a delivery into an empty folder under the published names; these -> delivered names.
-
-    Packed files are unpacked, so that the same content packed twice is the same delivery.
+    """Copy a delivery into an empty folder, each file unpacked, so that the same content packed twice is the
+    same delivery; a single file gets the name of what it holds. Returns these names -> delivered names.
 
     Raises:
         InputError: something in it may not be opened, a packed file is damaged or unpacks to too much, or one
             file comes in two forms.
         Later: a file cannot be read.
     """
+    if entry.odd:
+        raise InputError(*entry.odd, "a file of its own", "Lay a copy of the file there.")
     folder.mkdir(parents=True)
     originals, unpacked = dict[str, str](), 0
-    for file in entry.files:
-        if file.oddity:
-            raise InputError(file.name, file.oddity, "a file of its own", "Lay a copy of the file there.")
-        target = folder / _fetched_name(entry, file)
+    for path in entry.files:
+        own = path.relative_to(entry.path).as_posix() if entry.is_folder else _stored_name(path)
+        is_packed = own.lower().endswith(".gz")
+        target = folder / (own[: -len(".gz")] if is_packed else own)
         if target.exists():
-            remedy = "Remove all but the one to use."
-            raise InputError(file.name, f"{target.name} in two forms", "each file once", remedy)
-        _copy(file, target)
-        if file.name.lower().endswith(".gz"):
+            found, remedy = f"{target.name} in two forms", "Remove all but the one to use."
+            raise InputError(path.name, found, "each file once", remedy)
+        _copy(path, target)
+        if is_packed:
             unpacked += target.stat().st_size
-            require_size(file.name, unpacked)
+            require_size(path.name, unpacked)
         if not entry.is_folder and table_holds(target) in ("reports", "open-i"):
             target = target.rename(target.with_stem("reports"))
-        originals[target.relative_to(folder).as_posix()] = file.name
+        originals[target.relative_to(folder).as_posix()] = path.name
     return originals
 
 
-def _copy(file: Seen, target: Path) -> None:
+def _stored_name(path: Path) -> str:
+    """The name of a single file, which may be called anything: findings, until it is read."""
+    forms = {".parquet": FINDINGS_PARQUET, ".zip": "mimic-cxr-reports.zip", ".gz": f"{FINDINGS}.gz"}
+    return forms.get(path.suffix.lower(), FINDINGS)
+
+
+def _copy(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
+    is_packed = path.name.lower().endswith(".gz")
     try:
-        with _opened(file.path) as source, target.open("wb") as copy:
-            packed = file.name.lower().endswith(".gz")
-            shutil.copyfileobj(Unpacked(source, file.name) if packed else source, copy)
+        with _opened(path) as source, target.open("wb") as copy:
+            shutil.copyfileobj(Unpacked(source, path.name) if is_packed else source, copy)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise damaged(file.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
+        raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except OSError as error:
         raise Later(f"it cannot be read at present ({type(error).__name__})") from None
 
@@ -288,12 +234,3 @@ def _opened(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise Later("it changed while it was read")
     return os.fdopen(descriptor, "rb")
-
-
-def _fetched_name(entry: Entry, file: Seen) -> str:
-    """Its published name, in a folder else its own without `.gz`."""
-    if not entry.is_folder:  # it may be called anything: findings, until it is read
-        forms = {".parquet": FINDINGS_PARQUET, ".zip": "mimic-cxr-reports.zip"}
-        return forms.get(file.path.suffix.lower(), FINDINGS)
-    own = file.path.relative_to(entry.path).as_posix()
-    return file.published or (own[: -len(".gz")] if own.lower().endswith(".gz") else own)

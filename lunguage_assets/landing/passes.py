@@ -19,16 +19,19 @@ import pandas as pd
 
 from lunguage_assets.corpus.delivery import (
     DECLARATION,
+    VOCABULARY,
     CorpusDeclaration,
     Delivery,
     find_delivery,
     in_parts,
+    read_declaration,
     require_whole_files,
 )
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.errors import ConfigurationError, CorpusMismatch, InputError, LunguageError, damaged
+from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, damaged
 from lunguage_assets.files import sheet_frame
 from lunguage_assets.home.home import Corpus, Home, batch_keys, usable_key
 from lunguage_assets.landing.folder import (
@@ -38,7 +41,7 @@ from lunguage_assets.landing.folder import (
     Later,
     fetch,
     list_entries,
-    look_again,
+    look,
 )
 from lunguage_assets.landing.record import LandedBatch, Look, load_record, only_one, record_folder
 from lunguage_assets.settings import CorpusSettings, load_settings
@@ -53,18 +56,6 @@ class SharedFileWrong(LunguageError):
     """A file for all deliveries cannot be used; no delivery is blamed, and none is taken."""
 
 
-class NoUsableRow(InputError):
-    """Every row of a delivery was rejected; their list says why."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a delivery cannot be used, for people and without names for logs."""
-
-    reason: str
-    reason_without_names: str
-
-
 @dataclass
 class PassReport:
     """What a pass did, by name in the landing folder; such a name may name a patient: not for logs."""
@@ -73,7 +64,7 @@ class PassReport:
     """Name, of several batches with "(1 of 3)" behind it -> the new batch."""
     skipped: dict[str, str] = field(default_factory=dict)
     """Name -> key of the batch, or the first of the batches, with the same content."""
-    quarantined: dict[str, Refusal] = field(default_factory=dict)
+    quarantined: dict[str, InputError] = field(default_factory=dict)
     waiting: dict[str, str] = field(default_factory=dict)
     """Name -> why."""
     others: list[str] = field(default_factory=list)
@@ -94,6 +85,11 @@ class PassReport:
         }
         told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         return f"Landing folder: {told or 'nothing there'}."
+
+
+def renamed(error: InputError, file: str) -> InputError:
+    """The same error of a file under another name."""
+    return InputError(file, error.found, error.expected, error.remedy, row=error.row, column=error.column)
 
 
 def land(
@@ -125,18 +121,17 @@ def land(
 class _Pass:
     def __init__(self, home: Home, folder: Path, now: float) -> None:
         self.home, self.folder, self.now = home, folder, now
-        self.listing = list_entries(folder)
-        self.report = PassReport(others=self.listing.others)
+        self.entries, self.shared, others = list_entries(folder)
+        self.report = PassReport(others=others)
         self.staging = record_folder(home) / "staging"
         self.registered = {batch.key: batch.sha256 for batch in home.registered()}
         self.most = load_settings(home.settings_file).corpus.batch_reports
-        self.lent: dict[str, str] | None = None
         self.record = load_record(home)
-        lying = {entry.name for entry in self.listing.entries}
+        lying = {entry.name for entry in self.entries}
         self.record.looks = {
-            name: look
-            for name, look in self.record.looks.items()
-            if name in lying and look.batches and self.registered.keys() >= set(look.batches)
+            name: seen
+            for name, seen in self.record.looks.items()
+            if name in lying and seen.batches and self.registered.keys() >= set(seen.batches)
         }
         self.record.batches = {
             key: batch
@@ -149,9 +144,9 @@ class _Pass:
         shutil.rmtree(self.staging, ignore_errors=True)
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
             abandoned.unlink()
-        for entry in sorted(self.listing.entries, key=lambda entry: (entry.written, entry.name)):
-            look = self.record.looks.get(entry.name)
-            if look is not None and look.signature == entry.signature:
+        for entry in sorted(self.entries, key=lambda entry: (entry.written, entry.name)):
+            seen = self.record.looks.get(entry.name)
+            if seen is not None and seen.signature == entry.signature:
                 self.report.known += 1
             elif why := self._why_not_yet(entry, stable_s):
                 self.report.waiting[entry.name] = why
@@ -165,105 +160,109 @@ class _Pass:
         return self.report
 
     def _why_not_yet(self, entry: Entry, stable_s: float | None) -> str:
-        if entry.hindrance:
-            return entry.hindrance
+        if entry.is_begun_only:
+            return "there is no Lunguage.csv and no raw report in it"
         if stable_s is None:
             return ""
-        if not entry.is_marked and entry.age(self.now) < -stable_s:
-            return "its time lies in the future: touch it, or mark it as complete"
-        if not entry.is_marked and entry.age(self.now) < stable_s:
+        if not entry.is_marked and self.now - entry.changed < stable_s:
             return "it may still be written to"
-        if self.listing.shared.every and self.listing.shared.age(self.now) < stable_s:
+        if self.now - self.shared.changed < stable_s:
             return "a file for all deliveries may still be written to"
         return ""
 
     def _take(self, entry: Entry) -> None:
         """Fetch a delivery and decide: known content, a new batch, or not usable."""
-        folder = self.staging / "delivery"
-        originals, borrowed = dict[str, str](), set[str]()
+        originals = dict[str, str]()
         try:
             try:
-                originals |= fetch(entry, folder)
-                borrowed |= self._lend(folder)
-                look_again(entry)
-                self._register(entry, folder, originals)
+                originals |= fetch(entry, self.staging / "delivery")
+                self._lend(self.staging / "delivery")
+                _require_unchanged(entry)
+                self._register(entry, self.staging / "delivery", originals)
             except InputError as error:
-                look_again(entry)
-                if Path(error.file).name in borrowed:
-                    raise _blaming_none(error) from None
-                self._put_aside(entry, error, originals)
+                _require_unchanged(entry)
+                published = Path(error.file).name
+                named = originals.get(published, published if "." in published else entry.name)
+                self._put_aside(entry, renamed(error, named))
         except Later as why:
             self.report.waiting[entry.name] = str(why)
 
-    def _lend(self, folder: Path) -> set[str]:
-        """Lay the files for all deliveries beside one that has none of its own; their names."""
+    def _lend(self, folder: Path) -> None:
+        """Lay the files for all deliveries beside one that has none of its own."""
         lent = self.staging / "lent"
-        if self.lent is None:
-            shutil.rmtree(lent, ignore_errors=True)
+        if not lent.exists():
             try:
-                self.lent = fetch(self.listing.shared, lent)
+                fetch(self.shared, lent)
+                read_declaration(lent / DECLARATION)
+                read_terms(lent / VOCABULARY if (lent / VOCABULARY).exists() else None, IntakeLog())
             except InputError as error:
-                raise _blaming_none(error) from None
-        borrowed = {name for name in self.lent if not (folder / name).exists()}
-        for name in borrowed:
-            shutil.copyfile(lent / name, folder / name)
-        return borrowed
+                named = renamed(error, f"{Path(error.file).name} in the landing folder")
+                raise SharedFileWrong(f"{named} No delivery is taken until then.") from None
+        for path in lent.iterdir():
+            if not (folder / path.name).exists():
+                shutil.copyfile(path, folder / path.name)
 
     def _register(self, entry: Entry, folder: Path, originals: dict[str, str]) -> None:
+        """Register the batches of a delivery, if they are not known by their content."""
         delivery = find_delivery(folder)
         parts, _ = in_parts(delivery, self.most)
         corpus = _corpus_of(delivery.declared, self.home.corpus())
         hashes = [sha256 for _, sha256 in parts]
+        self._require_not_removed(hashes)
         known = {sha256: key for key, sha256 in self.registered.items()}
-        removed = (one for one in self.home.removed() if one.sha256 in set(hashes) - known.keys())
-        if gone := next(removed, None):
-            raise Later(
-                f"its content was removed as batch {gone.key} on {gone.when[:10]}; `lunguage register` takes "
-                "it in again"
-            )
         if known.keys() >= set(hashes):
             keys = [known[sha256] for sha256 in hashes]
             self.report.skipped[entry.name] = keys[0]
         else:
             require_whole_files(delivery)
-            contents = [_examined(part) for part, _ in parts]
-            rejected = pd.concat([found.rejected for found in contents], ignore_index=True)
-            self._list_rejected(entry, rejected.replace({"file": originals}))
-            if not any(found.usable for found in contents):
-                raise _no_usable_row(delivery, contents[0].rejected)
-            keys = self._register_new(entry, folder, corpus, hashes, contents)
+            batches = self._examined(entry, parts, originals)
+            self.record.batches |= {batch.key: batch for batch in batches}
+            self.record.save(self.home)  # first, so that after a kill the sensor asks for them
+            keys = [batch.key for batch in batches]
+            self.home.register(folder, self._free_key(entry, hashes), corpus.name, batch_reports=self.most)
+            self.registered |= zip(keys, hashes, strict=True)
+            for part, batch in enumerate(batches, 1):
+                name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
+                self.report.registered[name] = batch
         self.record.looks[entry.name] = Look(signature=entry.signature, batches=keys)
 
-    def _register_new(
-        self, entry: Entry, folder: Path, corpus: Corpus, hashes: Sequence[str], contents: Sequence[_Contents]
-    ) -> list[str]:
-        """Record the batches, then register them; their keys."""
-        key = self._free_key(entry, hashes)
-        keys = batch_keys(key, len(hashes))
-        batches = [
-            LandedBatch(
-                key=own,
-                sha256=sha256,
-                number=self.record.next_number(),
-                studies=found.studies,
-                rows=found.rows,
-                rejected=len(found.rejected),
+    def _examined(
+        self, entry: Entry, parts: Sequence[tuple[Delivery, str]], originals: dict[str, str]
+    ) -> list[LandedBatch]:
+        """The batches to come; the rows that were rejected are listed beside the delivery.
+
+        Raises:
+            InputError: no row can be used.
+        """
+        keys = batch_keys(self._free_key(entry, [sha256 for _, sha256 in parts]), len(parts))
+        first, batches, lists = self.record.next_number(), list[LandedBatch](), list[pd.DataFrame]()
+        for number, (key, (part, sha256)) in enumerate(zip(keys, parts, strict=True), first):
+            studies, rows, rejected = _counted(part)
+            counts = {"studies": studies, "rows": rows, "rejected": len(rejected)}
+            batches.append(LandedBatch(key=key, sha256=sha256, number=number, **counts))
+            lists.append(rejected.rename(columns={"line": "row"})[_REPORTED].replace({"file": originals}))
+        rejected = pd.concat(lists, ignore_index=True)
+        beside = self.folder / f"{entry.name}{REJECTED_SUFFIX}"
+        with contextlib.suppress(OSError):  # where nothing may be written; the table `rejected` has them
+            beside.unlink(missing_ok=True)
+            if len(rejected):
+                _put(beside, sheet_frame(rejected).to_csv(index=False, lineterminator="\n"))
+        if all(batch.rejected == batch.rows for batch in batches):
+            raise InputError(
+                parts[0][0].files[0].name,
+                f"{len(rejected)} records of which none can be used",
+                "at least one usable record",
+                f"The list NAME{REJECTED_SUFFIX} says of each what is wrong. Correct them.",
             )
-            for own, sha256, found in zip(keys, hashes, contents, strict=True)
-        ]
-        self.record.batches |= {batch.key: batch for batch in batches}
-        self.record.save(self.home)
-        try:
-            self.home.register(folder, key, corpus.name, batch_reports=self.most)
-        except CorpusMismatch:  # another process was quicker; the next pass decides
-            for own in keys:
-                del self.record.batches[own]
-            raise Later("the home has just changed") from None
-        self.registered |= zip(keys, hashes, strict=True)
-        for part, batch in enumerate(batches, 1):
-            name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
-            self.report.registered[name] = batch
-        return keys
+        return batches
+
+    def _require_not_removed(self, hashes: Sequence[str]) -> None:
+        unknown = set(hashes) - set(self.registered.values())
+        if gone := next((one for one in self.home.removed() if one.sha256 in unknown), None):
+            raise Later(
+                f"its content was removed as batch {gone.key} on {gone.when[:10]}; `lunguage register` takes "
+                "it in again"
+            )
 
     def _free_key(self, entry: Entry, hashes: Sequence[str]) -> str:
         """The delivery's name; when other content has it, with the beginning of the content hash.
@@ -273,41 +272,36 @@ class _Pass:
         plain = usable_key(entry.key_name)
         return next(
             key
-            for key in (plain, *(f"{plain}-{hashes[0][:length]}" for length in (8, 16, 64)))
+            for key in (plain, *(f"{plain}-{hashes[0][:length]}" for length in (8, 64)))
             if all(
                 self.registered.get(own, sha256) == sha256
                 for own, sha256 in zip(batch_keys(key, len(hashes)), hashes, strict=True)
             )
         )
 
-    def _list_rejected(self, entry: Entry, rejected: pd.DataFrame | None) -> None:
-        """Lay the list of rejected rows beside the delivery; the table `rejected` has them in any case."""
-        beside = self.folder / f"{entry.name}{REJECTED_SUFFIX}"
-        with contextlib.suppress(OSError):  # where nothing may be written
-            if rejected is not None and len(rejected):
-                _put(beside, sheet_frame(rejected).to_csv(index=False, lineterminator="\n"))
-            else:
-                beside.unlink(missing_ok=True)
-
-    def _put_aside(self, entry: Entry, error: InputError, originals: dict[str, str]) -> None:
+    def _put_aside(self, entry: Entry, error: InputError) -> None:
         """Move a delivery with its marker and its list to quarantine, the reason first and itself last."""
-        if not isinstance(error, NoUsableRow):  # the list is of an earlier delivery of the same name
-            self._list_rejected(entry, None)
-        published = Path(error.file).name
-        named = _renamed(error, originals.get(published, published if "." in published else entry.name))
-        parts = ((part, getattr(named, part)) for part in _PARTS)
-        told = "\n".join(f"{part + ':':<10} {value}" for part, value in parts if value is not None)
-        reason, aside = str(named), self.folder / QUARANTINE / f"{entry.name}-{entry.signature[:8]}"
+        aside = self.folder / QUARANTINE / f"{entry.name}-{entry.signature[:8]}"
+        parts = ((part, getattr(error, part)) for part in _PARTS)
+        reason = "\n".join(f"{part + ':':<10} {value}" for part, value in parts if value is not None)
         try:
             aside.mkdir(parents=True, exist_ok=True)
-            _put(aside / "REASON.txt", f"This delivery was not used.\n\n{told}\n\n{_AFTERWARDS}\n")
+            _put(aside / "REASON.txt", f"This delivery was not used.\n\n{reason}\n\n{_AFTERWARDS}\n")
             for beside in (f"{entry.name}{REJECTED_SUFFIX}", f"{entry.name}.done"):
                 with contextlib.suppress(FileNotFoundError):
                     (self.folder / beside).rename(aside / beside)
             entry.path.rename(aside / entry.path.name)
         except OSError as problem:
-            reason += f" It stays where it lies ({type(problem).__name__}: {aside} cannot be written)."
-        self.report.quarantined[entry.name] = Refusal(reason, str(_renamed(error, "a delivery")))
+            remedy = f"{error.remedy} It stays where it lies ({type(problem).__name__} in {aside})."
+            error = InputError(error.file, error.found, error.expected, remedy)
+        self.report.quarantined[entry.name] = error
+
+
+def _require_unchanged(entry: Entry) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if look(entry.path).signature == entry.signature:
+            return
+    raise Later("it changed while it was read")
 
 
 def _put(path: Path, text: str) -> None:
@@ -317,28 +311,8 @@ def _put(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def _renamed(error: InputError, file: str) -> InputError:
-    """The same error of a file under another name."""
-    return InputError(file, error.found, error.expected, error.remedy, row=error.row, column=error.column)
-
-
-def _blaming_none(error: InputError) -> SharedFileWrong:
-    named = _renamed(error, f"{Path(error.file).name} in the landing folder")
-    return SharedFileWrong(f"{named} No delivery is taken until then.")
-
-
-@dataclass(frozen=True)
-class _Contents:
-    """Counts of a delivery, or of a part of one; `usable` when at least one row can be used."""
-
-    studies: int
-    rows: int
-    rejected: pd.DataFrame
-    usable: bool
-
-
-def _examined(delivery: Delivery) -> _Contents:
-    """Read all files of a fetched delivery, or of a part of one, as the intake will.
+def _counted(delivery: Delivery) -> tuple[int, int, pd.DataFrame]:
+    """Studies, rows and the rejected rows of a delivery, all files of which are read as the intake will.
 
     Raises:
         InputError: a file cannot be used as a whole.
@@ -346,41 +320,18 @@ def _examined(delivery: Delivery) -> _Contents:
     try:
         if delivery.kind == "text":
             received = receive(delivery, CorpusSettings())
-            read, rejected = len(received.report_texts), received.rejected
-            return _Contents(read, read + len(rejected), _reported(rejected), read > 0)
+            read = len(received.report_texts)
+            return read, read + len(received.rejected), received.rejected
         log = IntakeLog()
         studies = read_files(delivery, log).studies
         rejected = log.rejected_frame()
         rows = sum(study.rows_delivered for study in studies.values()) + int((rejected.study_id == "").sum())
-        usable = any(study.rows for study in studies.values())
-        return _Contents(len(studies), rows, _reported(rejected), usable)
+        return len(studies), rows, rejected
     except (LunguageError, OSError, MemoryError):
         raise
     except Exception as error:  # of one delivery; the others must go on
         file, found = delivery.files[0].name, "something that the readers do not expect"
-        expected = "raw reports" if delivery.kind == "text" else "a Lunguage file"
-        raise damaged(file, found, error, expected, "Report this.") from None
-
-
-def _reported(rejected: pd.DataFrame) -> pd.DataFrame:
-    return rejected.rename(columns={"line": "row"})[_REPORTED]
-
-
-def _no_usable_row(delivery: Delivery, rejected: pd.DataFrame) -> NoUsableRow:
-    file, thing = delivery.files[0].name, "report" if delivery.kind == "text" else "row"
-    if not len(rejected):
-        return NoUsableRow(
-            file, f"no {thing}s", f"at least one {thing}", "Put the files with the reports there."
-        )
-    first = rejected.iloc[0]
-    return NoUsableRow(
-        file,
-        f"{len(rejected)} {thing}s of which none can be used",
-        f"at least one usable {thing} (of the first: {first['expected']})",
-        f"The list of rejected {thing}s says for each what is wrong. Fix them and deliver them again.",
-        row=int(first["row"]),
-        column=str(first["column"]) or None,
-    )
+        raise damaged(file, found, error, "findings or raw reports", "Report this.") from None
 
 
 def _corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:
@@ -394,12 +345,10 @@ def _corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:
     corpus = Corpus(name, declared.data_class)
     if present is None or corpus == present:
         return corpus
-    undeclared = "" if declared.is_declared else ", as text without a declaration is"
     raise InputError(
         DECLARATION,
-        f"corpus {corpus.name!r} ({corpus.data_class}{undeclared})",
+        f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
         f"corpus {present.name!r} ({present.data_class}), which the home holds",
-        f"Correct or add {DECLARATION} in the folder of the delivery or in the landing folder, or let "
-        "another home take it.",
+        f"Correct or add {DECLARATION} with the delivery or in the landing folder, or use another home.",
         column="name" if agrees else "data_class",
     )

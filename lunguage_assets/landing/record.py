@@ -52,13 +52,10 @@ class LandingRecord(BaseModel):
 
     looks: dict[str, Look] = {}
     batches: dict[str, LandedBatch] = {}
-    last: int = 0
-    """The highest number that a batch had, also a removed one."""
 
     def next_number(self) -> int:
-        """Higher than all before, whatever the clock says."""
-        self.last = max(time.time_ns(), self.last + 1)
-        return self.last
+        """Higher than all before."""
+        return max([time.time_ns(), *(batch.number + 1 for batch in self.batches.values())])
 
     def save(self, home: Home) -> None:
         replace_text(record_folder(home) / "record.json", self.model_dump_json())

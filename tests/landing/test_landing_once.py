@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from interrupted import Killed, killed_after
-from landing_drops import DECLARED, Landing, csv, rows
-from profiles import spread
+from landing_drops import DECLARED, Landing, csv, packed, rows
+from profiles import scaled, spread
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing.record import load_record, record_folder
-
-
-def test_a_batch_has_a_higher_number_than_removed_ones_though_the_clock_was_set_back(
-    landing: Landing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the sensor, whose cursor is a number, would never ask for it."""
-    landing.drop("a.csv", csv(1))
-    landing.settle()
-    before = load_record(landing.home).batches["a"].number
-    landing.home.remove("a", "ada", "2026-11-22T10:00:00+00:00")
-    monkeypatch.setattr("time.time_ns", lambda: 1)
-    landing.settle()
-    landing.drop("b.csv", csv(2))
-    landing.settle()
-    assert load_record(landing.home).batches["b"].number > before
 
 
 def test_other_content_under_the_same_name_is_another_batch(
@@ -62,23 +57,6 @@ def test_content_of_batches_that_came_another_way_is_known(landing: Landing, tmp
     outcome = landing.settle()
     assert outcome.skipped == {"same.csv": "by-hand"}
     assert [batch.key for batch in outcome.registered.values()] == ["more"]
-
-
-def test_deliveries_are_taken_in_the_order_in_which_they_were_written(landing: Landing) -> None:
-    for number, name in enumerate(["c.csv", "a.csv", "b.csv"]):
-        landing.drop(name, csv(number))
-        os.utime(landing.root / name, (1000 + number, 1000 + number))
-    assert [batch.key for batch in landing.settle().registered.values()] == ["c", "a", "b"]
-
-
-def test_a_batch_that_is_removed_from_the_home_comes_back_while_its_delivery_lies_there(
-    landing: Landing,
-) -> None:
-    landing.drop("a.csv", csv(1))
-    landing.settle()
-    shutil.rmtree(landing.home.batches / "a")
-    landing.settle()
-    assert landing.batches == {"a": {"s00000001"}}
 
 
 def test_what_somebody_has_removed_does_not_come_back_by_itself(landing: Landing) -> None:
@@ -131,17 +109,13 @@ def prepared(folder: Path) -> Landing:
         "a.csv": csv(1, 2),
         "b.csv": rows(2, 3).to_csv(index=False).encode() + b"p10000001,s00000004,none,x,y,z,z\n",
         "bad.csv": csv(1).replace(b"sent,", b"", 1),
-        "f/Lunguage.csv": csv(5),
-        "f/corpus.toml": 'name = "other"\n',
-        "f/deeper/note.txt": "for people",
         "twin.csv": csv(1, 2),
     }
     for number, (file, content) in enumerate(contents.items()):
         landing.drop(file, content)
         os.utime(landing.root / file, (1000 + number, 1000 + number))
-    for marker in ("bad.csv.done", "f/.done"):
-        landing.drop(marker, "")
-        os.utime(landing.root / marker, (2000, 2000))
+    landing.drop("bad.csv.done", "")
+    os.utime(landing.root / "bad.csv.done", (2000, 2000))
     landing.now += 60
     return landing
 
@@ -157,7 +131,7 @@ def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_d
     with killed_after(10_000) as steps:
         calm.land()
     expected, needed = end_state(calm), steps.made
-    assert needed > 30
+    assert needed > 20
     assert set(calm.batches) == {"a", "b"}
     for allowed in spread(needed):
         landing = fresh(f"killed-{allowed}")
@@ -170,14 +144,98 @@ def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_d
         assert end_state(landing) == expected, f"killed after {allowed} steps"
 
 
-def test_every_batch_is_registered_once_in_whatever_pieces_the_work_was_done(tmp_path: Path) -> None:
-    landing = prepared(tmp_path)
-    for allowed in itertools.count(1):
+GOOD = {"one": csv(1), "two": csv(2), "three": csv(1, 2, ent="edema")}
+BAD = {"columns": b"x,y\n1,2\n", "rows": csv(1, section="none")}
+NAMES = ("a.csv", "A.csv", "b.csv.gz", "f/Lunguage.csv")
+
+
+class Histories(RuleBasedStateMachine):
+    """A model of what ought to be: which contents a pass can have seen, and which lie there now."""
+
+    @initialize()
+    def empty(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.landing = Landing(self.folder / "landing", Home(self.folder / "home"))
+        self.landing.root.mkdir(parents=True)
+        self.lying: dict[str, str] = {}
+        self.ever: set[str] = set()
+        self.asked: list[str] = []
+        self.cursor = 0
+
+    def teardown(self) -> None:
+        if not hasattr(self, "folder"):
+            return
+        self.calm()
+        assert {self.content_of(key) for key in self.landing.batches} >= {
+            content for content in self.lying.values() if content in GOOD
+        }
+        assert {name for name, content in self.lying.items() if content in BAD} & self.landing.files == set()
+        assert sorted(self.asked) == sorted(self.landing.batches)
+        shutil.rmtree(self.folder)
+
+    def calm(self) -> None:
+        """Passes that nothing disturbs, until nothing is left to do."""
+        for _ in range(3):
+            self.tick(60.0)
+
+    def content_of(self, key: str) -> str:
+        stored = self.landing.home.delivery(key).findings.read_bytes()
+        return next(name for name, content in GOOD.items() if content == stored)
+
+    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), marked=st.booleans())
+    def drop(self, name: str, content: str, marked: bool) -> None:
+        written = (GOOD | BAD)[content]
+        self.landing.drop(name, packed(written) if name.endswith(".gz") else written)
+        if marked:
+            self.landing.drop(name + ".done" if "/" not in name else "f/.done", "")
+        self.lying[name] = content
+        self.ever.add(content)
+
+    @precondition(lambda self: bool(self.lying))
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.lying)))
+        (self.landing.root / name).unlink(missing_ok=True)
+        del self.lying[name]
+
+    @rule(after_s=st.sampled_from([1.0, 60.0]))
+    def tick(self, after_s: float) -> None:
+        """What a tick of the sensor does: a pass, then requests, which are kept together with the cursor."""
+        self.landing.land(after_s=after_s)
+        batches = load_record(self.landing.home).batches.values()
+        self.asked += [batch.key for batch in batches if batch.number > self.cursor]
+        self.cursor = max([self.cursor, *(batch.number for batch in batches)])
+
+    @rule(steps=st.integers(0, 60))
+    def killed_tick(self, steps: int) -> None:
         try:
-            with killed_after(2 * allowed):
-                landing.land()
-            break
+            with killed_after(steps):
+                self.landing.land(after_s=60.0)
         except Killed:
-            continue
-    assert [(batch.key, batch.number) for batch in landing.home.registered()] == [("a", 0), ("b", 1)]
-    assert set(load_record(landing.home).batches) == {"a", "b"}
+            pass
+
+    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), steps=st.integers(2, 50))
+    def killed_over_a_new_delivery(self, name: str, content: str, steps: int) -> None:
+        self.drop(name, content, True)
+        self.killed_tick(steps)
+
+    @invariant()
+    def no_content_is_two_batches_and_none_is_invented(self) -> None:
+        if not hasattr(self, "folder"):
+            return
+        contents = [self.content_of(key) for key in self.landing.batches]
+        assert len(set(contents)) == len(contents)
+        assert set(contents) <= self.ever
+        assert len(set(self.asked)) == len(self.asked)
+
+
+def test_whatever_happens_nothing_is_lost_and_nothing_is_doubled() -> None:
+    run_state_machine_as_test(
+        Histories,
+        settings=settings(
+            max_examples=scaled(15),
+            stateful_step_count=12,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -54,8 +54,8 @@ def _tell(outcome: PassReport) -> None:
         click.echo(f"registered   {batch.key} from {name}: {batch.counts}")
     for name, key in sorted(outcome.skipped.items()):
         click.echo(f"skipped      {name}: same content as batch {key}")
-    for name, refusal in outcome.quarantined.items():
-        click.echo(f"quarantined  {name}: {refusal.reason}")
+    for name, error in outcome.quarantined.items():
+        click.echo(f"quarantined  {name}: {error}")
     for name, why in sorted(outcome.waiting.items()):
         click.echo(f"waiting      {name}: {why}")
     for name in outcome.others:

@@ -15,7 +15,7 @@ import dagster as dg
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing.folder import QUARANTINE, landing_folder
-from lunguage_assets.landing.passes import PassReport, land
+from lunguage_assets.landing.passes import PassReport, land, renamed
 from lunguage_assets.landing.record import LandedBatch, load_record
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -107,6 +107,6 @@ def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, folder: Path
         context.log.info(f"batch {batch.key}: {batch.counts}")
     for key in sorted(outcome.skipped.values()):
         context.log.info(f"skipped: same content as batch {key}")
-    for refusal in outcome.quarantined.values():
-        context.log.warning(f"quarantined in {folder / QUARANTINE}: {refusal.reason_without_names}")
+    for error in outcome.quarantined.values():
+        context.log.warning(f"quarantined in {folder / QUARANTINE}: {renamed(error, 'a delivery')}")
     context.log.info(outcome.summary)

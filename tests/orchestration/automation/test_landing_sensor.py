@@ -180,7 +180,7 @@ def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
     monkeypatch.setenv("LUNGUAGE_LANDING", str(daemon.landing.root / "nowhere"))
     assert daemon.tick() == ""
     assert daemon.keys == ["a"]
-    assert "there is no such folder. Make or mount it" in daemon.tick()
+    assert "it is not there or cannot be read (FileNotFoundError). Make or mount it" in daemon.tick()
 
 
 def test_a_new_record_or_a_reset_cursor_loses_no_batch(daemon: Daemon) -> None:
