@@ -12,8 +12,8 @@ import pandas as pd
 
 from lunguage_assets.annotation.method import Results
 from lunguage_assets.annotation.reading import GIVEN, Read
+from lunguage_assets.annotation.showing.marks import PHRASE, nearest
 from lunguage_assets.implicit.rows import BARE, column_values
-from lunguage_assets.release.explain.marks import PHRASE, nearest
 from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables.annotation import (
     LEFT_OUT,

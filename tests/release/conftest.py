@@ -32,10 +32,10 @@ def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def begun(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of releases whose only version is of the first batch, with a report of nothing."""
+    """A folder of releases whose only version is of the first batch, with a report without figures."""
     folder = tmp_path_factory.mktemp("begun") / "panel"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "report_sections", lambda _: [])
+        patch.setattr(bundle, "report_figures", lambda _: {})
         write_release(invented, folder, "first")
     return folder
 
@@ -48,5 +48,5 @@ def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture
 def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No figures and a short report, for tests that look at neither."""
-    monkeypatch.setattr(bundle, "report_sections", lambda _: [])
+    """No figures, for tests that do not look at them."""
+    monkeypatch.setattr(bundle, "report_figures", lambda _: {})

@@ -9,13 +9,13 @@ from unittest import mock
 
 from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.pictures import heat_maps, plots
-from lunguage_assets.release.report import agreement_tables, report_figures
+from lunguage_assets.release.report import figures
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
 _DRAWING = (heat_maps, plots)
-_USING = (*_DRAWING, agreement_tables, analysis, report_figures)
+_USING = (*_DRAWING, analysis, figures)
 _NAMES = {
     name
     for module in _DRAWING

@@ -36,7 +36,6 @@ from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudie
 from lunguage_assets.release.bundle.provenance import ANSWER_COSTS, Origin, read_origin
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
-from lunguage_assets.release.report.published_tables import PublishedTables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, SET_ASIDE
@@ -178,10 +177,10 @@ class InMemory:
 
 
 def paper_tables(
-    tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
+    tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics]
 ) -> PaperTables:
     """The paper's tables of a corpus in memory."""
-    return counted_tables(InMemory(tables), statistics, published)
+    return counted_tables(InMemory(tables), statistics)
 
 
 def write_release(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:

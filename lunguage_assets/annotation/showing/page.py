@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lunguage_assets.annotation.showing.marks import COLOURS, FINDING, OUTSIDE, SILENT, MarkedPiece, Piece
 from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
 from lunguage_assets.data_files import page_template
-from lunguage_assets.release.explain.marks import COLOURS, FINDING, OUTSIDE, SILENT, MarkedPiece, Piece
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Content security policy of a page that only shows."""

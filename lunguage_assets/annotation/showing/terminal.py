@@ -9,8 +9,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
-from lunguage_assets.release.explain.marks import (
+from lunguage_assets.annotation.showing.marks import (
     ABSENT,
     DETAIL,
     FINDING,
@@ -22,6 +21,7 @@ from lunguage_assets.release.explain.marks import (
     PRESENT,
     SILENT,
 )
+from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
 
 _TONES = {PRESENT: "bold red", OPEN: "bold yellow", ABSENT: "blue", PAST: "dim underline", OUT: "strike dim"}
 _KINDS = {HEDGE: "italic yellow", DETAIL: "underline", SILENT: "dim", OUTSIDE: "dim"}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.options import FILE, RANKER_OPTION, Chosen, chooses
+from lunguage_assets.cli.options import RANKER_OPTION, Chosen, chooses
 from lunguage_assets.errors import LunguageError
 
 
@@ -22,8 +21,7 @@ class TextKeptBack(LunguageError):
 @click.option(
     "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
 )
-@click.option("--html", type=FILE, help="Write a page instead (synthetic text only).")
-def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: Path | None) -> None:
+def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> None:
     """Explain why each row of STUDY is, or is not, in the result.
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
@@ -31,32 +29,19 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: 
     place = chosen.home
     from rich.console import Console
 
-    from lunguage_assets.release.explain.explain import explain_study
-    from lunguage_assets.release.explain.story import print_story
+    from lunguage_assets.release.explain.explain import explain_study, print_story
     from lunguage_assets.release.explain.study_record import read_study
 
-    _keep_text_back(chosen, html)
+    _keep_text_back(chosen)
     record = read_study(place.tables, ranker, [batch.key for batch in place.registered()], study)
     story = explain_study(record, finding)
-    if html is None:
-        print_story(story, Console(highlight=False))
-        return
-    from lunguage_assets.files import write_private
-    from lunguage_assets.release.explain.story import story_page
-
-    write_private(html, story_page(story).encode("utf-8"))
-    click.echo(f"{html} holds report text of study {story.study_id}; it is readable by you only (mode 0600)")
+    print_story(story, Console(highlight=False))
 
 
-def _keep_text_back(chosen: Chosen, html: Path | None) -> None:
+def _keep_text_back(chosen: Chosen) -> None:
     """Raise unless the text is synthetic, or goes to the terminal of the person who asks."""
     if chosen.data_class == "synthetic":
         return
-    if html is not None:
-        raise TextKeptBack(
-            "--html: this corpus holds text of patients, which `explain` shows on a terminal "
-            "only and writes into no file. Leave --html out."
-        )
     if not sys.stdout.isatty():
         raise TextKeptBack(
             "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "

@@ -39,11 +39,10 @@ from lunguage_assets.release.report.documents import (
     write_paper_tables,
     writing_labels,
 )
+from lunguage_assets.release.report.figures import report_figures, write_figures
 from lunguage_assets.release.report.paper_tables import paper_tables
 from lunguage_assets.release.report.published import published_frame, released_rows
-from lunguage_assets.release.report.published_tables import load_published_tables
-from lunguage_assets.release.report.report import figures_of, report_page, report_sections
-from lunguage_assets.release.report.report_figures import write_figures
+from lunguage_assets.release.report.report import report_page
 from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.released import STUDIES
 
@@ -220,7 +219,7 @@ def _material(
         ranker=release.ranker,
         summary=totals.summary,
         totals=totals,
-        counted=paper_tables(release.studies, origin.dictionary.statistics(), load_published_tables()),
+        counted=paper_tables(release.studies, origin.dictionary.statistics()),
         points=_points(release.studies, totals.placed),
         all_mu=_places(release.studies),
         ranking=release.ranking,
@@ -272,9 +271,9 @@ def _write_counts(material: Material, folder: Path) -> None:
     write_paper_tables(material.counted, folder)
     for name, frame in material.analyses.items():
         write_csv(flat(frame), folder / f"{name}.csv")
-    sections = report_sections(material)
-    write_figures(figures_of(sections), folder / "figures")
-    replace_text(folder / "report.html", report_page(material, sections))
+    figures = report_figures(material)
+    write_figures(figures, folder / "figures")
+    replace_text(folder / "report.html", report_page(material, figures))
 
 
 def _write_documents(material: Material, staging: Path) -> None:

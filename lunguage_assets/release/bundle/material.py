@@ -18,7 +18,7 @@ from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
-from lunguage_assets.release.report.scales import phrase_scale, published_scales
+from lunguage_assets.release.report.scales import phrase_scale
 from lunguage_assets.tables import (
     AUDITED_LABELS,
     FIT_VALIDATION,
@@ -78,7 +78,7 @@ class Material:
     def scale(self) -> pd.DataFrame:
         """The `PHRASE_SCALE` frame of this ranking; empty where the anchors give no line on it."""
         try:
-            return phrase_scale(self.ranking, self.origin.anchors, published_scales())
+            return phrase_scale(self.ranking, self.origin.anchors)
         except MethodError:
             return PHRASE_SCALE.frame()
 

@@ -2,17 +2,24 @@
 tables.
 
 Nothing is computed again, so what is told is what happened. Rows that are not in the result have their story
-too: merged, removed, excluded, discarded, already stated, rejected on reading. How it looks is in
-`story.py`.
+too: merged, removed, excluded, discarded, already stated, rejected on reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.rows import BARE, natural
-from lunguage_assets.release.explain.explain_wording import (
+from lunguage_assets.release.explain.study_record import Record, StudyRecord
+from lunguage_assets.release.explain.wording import (
     CONFLICTS,
     FIT_ENDS,
     NO_PATHWAY,
@@ -25,12 +32,49 @@ from lunguage_assets.release.explain.explain_wording import (
     stated_as,
     status_of,
 )
-from lunguage_assets.release.explain.marked_study import marked_study, tone_of_row
-from lunguage_assets.release.explain.story import IN_RESULT, Passage, RowStory, StudyStory, passages
-from lunguage_assets.release.explain.study_record import Record, StudyRecord
 
 _GONE = ("merged", "removed", "excluded", "discarded")
 _NOT_GENERATED = {"already stated": "already stated by", "spoken against": "not generated against"}
+
+
+IN_RESULT = "in the result"
+_INDENT = (0, 0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One point of a row's story."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+def passages(told: Mapping[str, Iterable[str]]) -> tuple[Passage, ...]:
+    """Lines by heading; a point without a line is none."""
+    listed = (Passage(heading, tuple(lines)) for heading, lines in told.items())
+    return tuple(passage for passage in listed if passage.lines)
+
+
+@dataclass(frozen=True)
+class RowStory:
+    """One row: its number in the result (None when it is not there), its fate in a word or two, and its
+    story.
+    """
+
+    finding_id: str
+    idx: int | None
+    title: str
+    fate: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
+class StudyStory:
+    """A study: what holds for all of it, then its rows, those of the result first, by number."""
+
+    study_id: str
+    remarks: tuple[Passage, ...]
+    rows: tuple[RowStory, ...]
 
 
 def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory:
@@ -45,7 +89,6 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
         ConfigurationError: the study has no such row; the message says which there are.
     """
     rows = _Teller(record).stories()
-    text = marked_study(record, {row.finding_id: row for row in rows})
     if finding is not None:
         chosen = [row for row in rows if finding in (row.finding_id, str(row.idx))]
         if not chosen:
@@ -61,7 +104,7 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
                 f"{record.study_id}:12; leave --finding out to see all."
             )
         rows = chosen
-    return StudyStory(record.study_id, _remarks(record), tuple(rows), text)
+    return StudyStory(record.study_id, _remarks(record), tuple(rows))
 
 
 def _remarks(record: StudyRecord) -> tuple[Passage, ...]:
@@ -168,8 +211,7 @@ class _Teller:
         )
         title = f"{shown(stated_as(row))}: {status_of(row)} ({row['status']}), {row['currency']}"
         idx = self._result[own]["idx"] if own in self._result else None
-        fate, p = self._fate(own), (row["p_low"], row["prob"], row["p_high"])
-        return RowStory(own, idx, title, fate, told, tone_of_row(row, fate), p)
+        return RowStory(own, idx, title, self._fate(own), told)
 
     def _fate(self, own: str) -> str:
         return IN_RESULT if own in self._result else str(self._gone[own]["event"])
@@ -278,3 +320,28 @@ def _rejection(row: Record) -> RowStory:
     told = Passage(row["reason"], (f"{found}expected {row['expected']}", row["remedy"]))
     name, title = f"{row['file']}, row {row['line']}", f"delivered row {row['line']}"
     return RowStory(name, None, title, "rejected", (told,))
+
+
+def print_story(story: StudyStory, console: Console) -> None:
+    """Print a study; the width of the console decides where lines break. Nothing in the text is taken for
+    markup.
+    """
+    fates = Counter(row.fate for row in story.rows)
+    counts = ", ".join(f"{number} {fate}" for fate, number in fates.items()) or "no rows"
+    console.print(Text(f"study {story.study_id}: {counts}", style="bold"))
+    console.print(Padding(_grid(story.remarks), _INDENT))
+    for row in story.rows:
+        number = f"idx {row.idx}" if row.idx is not None else row.fate
+        colour = "bold green" if row.fate == IN_RESULT else "bold yellow"
+        parts = (number, colour), "  ", (row.title, "bold"), "  ", (row.finding_id, "dim")
+        console.print(Text.assemble(*parts))
+        console.print(Padding(_grid(row.passages), _INDENT))
+
+
+def _grid(passages: Sequence[Passage]) -> RenderableType:
+    grid = RichTable.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="cyan")
+    grid.add_column(ratio=1, overflow="fold")
+    for passage in passages:
+        grid.add_row(Text(passage.heading), Group(*(Text(line) for line in passage.lines)))
+    return grid

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,6 @@ TABLES_OF_A_STUDY = {
 
 Record = Mapping[str, Any]
 _BARE_ID = re.compile(r"\d+")
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -97,10 +95,8 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
     studies = {batch: _studies(root, ranker, batch) for batch in complete}
     holding = [batch for batch in complete if study in studies[batch]]
     if not holding:
-        known = sorted({own for found in studies.values() for own in found if own})
-        nearest = ", ".join(nsmallest(_NAMED, known, key=lambda own: (_distance(own, study), own))) or "none"
         raise ConfigurationError(
-            f"no batch delivered study {study!r}; nearest are {nearest}. Batches of ranker "
+            f"no batch delivered study {study!r}. Batches of ranker "
             f"{ranker!r}: {', '.join(complete)}"
             + (f"; without a result yet: {', '.join(unprocessed)}." if unprocessed else ".")
         )
@@ -152,8 +148,3 @@ def _no_results(root: UPath | Path, ranker: str) -> str:
         f"ranker {ranker!r} has no result in {root}. {there_are} Run `lunguage run` with this "
         "ranker first, or name another with --ranker."
     )
-
-
-def _distance(own: str, study: str) -> int:
-    """Characters in which two ids differ, place by place."""
-    return abs(len(own) - len(study)) + sum(a != b for a, b in zip(own, study, strict=False))

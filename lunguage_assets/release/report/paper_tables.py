@@ -6,15 +6,17 @@ what it counts, because the paper's own differ among themselves.
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import pandas as pd
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
-from lunguage_assets.release.report.published_tables import PublishedFit, PublishedTables
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 from lunguage_assets.tables.paper import (
     ALL_DIAGNOSES,
@@ -106,6 +108,22 @@ class Stored(Protocol):
         """The rows of a query."""
 
 
+@cache
+def published_values() -> dict[str, Any]:
+    """What the paper prints about its corpus and judges (`resources/published_tables.toml`)."""
+    return tomllib.loads(resource("published_tables.toml").read_text("utf-8"))
+
+
+def is_the_published_corpus(rows: int, studies: int, patients: int) -> bool:
+    """Whether a corpus has as many delivered rows, studies and patients as the paper's.
+
+    Neither a corpus' name nor a file's hash would do: a person names the one, and a column more or another
+    line end changes the other.
+    """
+    corpus = published_values()["corpus"]
+    return (rows, studies, patients) == (corpus["rows"], corpus["studies"], corpus["patients"])
+
+
 @dataclass(frozen=True)
 class PaperTables:
     """CERTAINTY_TABLE, FIT_TABLE, EXPANSION_TABLE, CONFLICT_TABLE and CORPUS_FIGURES of one corpus."""
@@ -117,19 +135,18 @@ class PaperTables:
     figures: pd.DataFrame
 
 
-def paper_tables(
-    stored: Stored, statistics: Sequence[DiagnosisStatistics], published: PublishedTables
-) -> PaperTables:
-    """All tables.
+def paper_tables(stored: Stored, statistics: Sequence[DiagnosisStatistics]) -> PaperTables:
+    """All tables, with the published values beside; counts of the paper's corpus stand beside that one only.
 
     Args:
         stored: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts`,
             `accounting` and `fitted_probabilities`.
         statistics: the structure of the pathway dictionary in use (`PathwayDictionary.statistics`).
-        published: stands beside the counts when it describes this corpus.
     """
     ((studies, patients, rows_in, originals, rows_out, taken_away),) = counted(stored, _SIZES)
-    beside = published if published.describes(rows_in, studies, patients) else None
+    published = published_values()
+    is_published = is_the_published_corpus(rows_in, studies, patients)
+    beside = published if is_published else {part: {} for part in published}
     used = {use: _by_diagnosis(stored, own) for use, own in _USE.items()}
     conflicts = _conflict_table(stored, beside)
     before, added, expanding = rows_out + taken_away, rows_out - originals, used["expanded"].total()
@@ -154,15 +171,15 @@ def paper_tables(
     }
     return PaperTables(
         _certainty_table(stored, [line.diagnosis for line in statistics]),
-        _fit_table(stored, published.fit),
+        _fit_table(stored, published["fit"]),
         _expansion_table(used, statistics, beside),
         conflicts,
         CORPUS_FIGURES.frame(
             {
                 "measure": name,
                 "value": value,
-                "published": beside.figures.get(name) if beside is not None else None,
-                "note": beside.notes.get(name, "") if beside is not None else "",
+                "published": beside["figures"].get(name),
+                "note": beside["notes"].get(name, ""),
             }
             for name, value in figures.items()
         ),
@@ -209,7 +226,7 @@ def _certainty_table(stored: Stored, diagnoses: Sequence[str]) -> pd.DataFrame:
     return CERTAINTY_TABLE.frame(lines)
 
 
-def _fit_table(stored: Stored, published: Mapping[str, PublishedFit]) -> pd.DataFrame:
+def _fit_table(stored: Stored, published: Mapping[str, Any]) -> pd.DataFrame:
     """Steps, rank (from 1), mu and p of the findings with a place of their own; the published values stand
     beside, whatever the corpus is.
     """
@@ -219,7 +236,7 @@ def _fit_table(stored: Stored, published: Mapping[str, PublishedFit]) -> pd.Data
     return FIT_TABLE.frame(
         {"measure": measure, "n": len(found or ())}
         | dict(zip(names, _spread(found or ()), strict=True))
-        | {f"published_{name}": getattr(published.get(measure), name, None) for name in names}
+        | {f"published_{name}": published.get(measure, {}).get(name) for name in names}
         for measure, found in zip(FIT_MEASURES, values, strict=True)
     )
 
@@ -227,7 +244,7 @@ def _fit_table(stored: Stored, published: Mapping[str, PublishedFit]) -> pd.Data
 def _expansion_table(
     used: Mapping[str, Counter[str]],
     statistics: Sequence[DiagnosisStatistics],
-    published: PublishedTables | None,
+    published: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
     names = [line.diagnosis for line in statistics]
@@ -240,14 +257,14 @@ def _expansion_table(
 
     lines = []
     for line in statistics:
-        beside = published.structure.get(line.diagnosis) if published is not None else None
+        beside = published["structure"].get(line.diagnosis, {})
         lines.append(
             {"diagnosis": line.diagnosis}
             | {part: getattr(line, part) for part in _STRUCTURE}
-            | {f"published_{part}": getattr(beside, part, None) for part in _STRUCTURE}
+            | {f"published_{part}": beside.get(part) for part in _STRUCTURE}
             | use_of([line.diagnosis])
         )
-    own, figures = _structure(statistics), published.figures if published is not None else {}
+    own, figures = _structure(statistics), published["figures"]
     lines.append(
         {"diagnosis": ALL_DIAGNOSES}
         | {part: own[measure] for part, measure in _OF_ALL.items()}
@@ -257,7 +274,7 @@ def _expansion_table(
     return EXPANSION_TABLE.frame(lines)
 
 
-def _conflict_table(stored: Stored, published: PublishedTables | None) -> pd.DataFrame:
+def _conflict_table(stored: Stored, published: Mapping[str, Any]) -> pd.DataFrame:
     """All types and sources, those that do not occur with zeros (the paper's cross table)."""
     conflicts, lost = (
         {(kind, source): counts for kind, source, *counts in counted(stored, sql)}
@@ -265,7 +282,7 @@ def _conflict_table(stored: Stored, published: PublishedTables | None) -> pd.Dat
     )
     lines = []
     for kind in CONFLICT_TYPES:
-        beside = published.conflicts.get(kind) if published is not None else None
+        beside = published["conflicts"].get(kind)
         for number, source in enumerate(CONFLICT_SOURCES):
             counts = *conflicts.get((kind, source), (0, 0)), *lost.get((kind, source), (0, 0))
             lines.append(

@@ -19,10 +19,10 @@ from rich.console import Console
 
 import lunguage_assets
 from lunguage_assets.annotation.showing.document import SCHEMA, json_document
+from lunguage_assets.annotation.showing.marks import ReadSentence, ReadSpan, pieces
 from lunguage_assets.annotation.showing.page import ReportForm, read_page
 from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.annotation.showing.terminal import print_report
-from lunguage_assets.release.explain.marks import ReadSentence, ReadSpan, pieces
 
 HOSTILE = HEDGED.replace("Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold].")
 

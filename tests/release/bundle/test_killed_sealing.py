@@ -25,7 +25,7 @@ OFTEN = 30
 @pytest.fixture(autouse=True)
 def undrawn() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "report_sections", lambda _: [])
+        patch.setattr(bundle, "report_figures", lambda _: {})
         yield
 
 

@@ -18,10 +18,12 @@ from profiles import examples
 from small_release import paper_tables
 
 from lunguage_assets.documents import markdown_table
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.release.report.documents import write_paper_tables
-from lunguage_assets.release.report.paper_tables import PaperTables
-from lunguage_assets.release.report.published_tables import load_published_tables
+from lunguage_assets.release.report.paper_tables import (
+    PaperTables,
+    is_the_published_corpus,
+    published_values,
+)
 from lunguage_assets.tables import ACCOUNTING, REPORTS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
@@ -47,7 +49,7 @@ def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
 
 
 def tables_of(*rows: Said) -> PaperTables:
-    return paper_tables(stored(list(rows))[1], dictionary().statistics(), load_published_tables())
+    return paper_tables(stored(list(rows))[1], dictionary().statistics())
 
 
 def line(frame: pd.DataFrame, **key: str) -> dict[str, Any]:
@@ -90,16 +92,16 @@ def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> N
 
 def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
     tables = tables_of(said("nodule"))
-    published = load_published_tables()
-    for name, structure in published.structure.items():
+    published = published_values()
+    for name, structure in published["structure"].items():
         assert {
             part: line(tables.expansion, diagnosis=name)[part]
             for part in ("variants", "pathways", "depth", "width")
-        } == structure.model_dump()
+        } == structure
     for measure in ("diagnoses", "variants", "pathways", "highest depth", "highest width"):
-        assert figure(tables, measure) == published.figures[measure]
+        assert figure(tables, measure) == published["figures"][measure]
     for measure in ("mean depth", "mean width"):
-        assert round(figure(tables, measure), 2) == published.figures[measure]
+        assert round(figure(tables, measure), 2) == published["figures"][measure]
 
 
 def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None:
@@ -156,7 +158,7 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
     outcome, tables = stored(rows)
     if not len(outcome.deduplicated):
         return
-    made = paper_tables(tables, dictionary().statistics(), load_published_tables())
+    made = paper_tables(tables, dictionary().statistics())
     for table, frame in (
         (CERTAINTY_TABLE, made.certainty),
         (FIT_TABLE, made.fit),
@@ -213,7 +215,7 @@ def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() 
     placed = {"steps": [10, 11], "rank": [4, 4], "mu": [20.0, 21.0], "mu_sd": [1.0, 1.0]}
     fits = fits.assign(p_source="fitted", **placed).astype({"rank": "Int64"})
     tables |= {"fitted_probabilities": fits}
-    table = paper_tables(tables, dictionary().statistics(), load_published_tables()).fit
+    table = paper_tables(tables, dictionary().statistics()).fit
     steps, rank = line(table, measure="steps"), line(table, measure="rank")
     assert [steps[name] for name in ("n", "mean", "sd", "minimum", "maximum")] == [2, 10.5, 0.5, 10, 11]
     assert (rank["mean"], rank["published_minimum"], rank["published_maximum"]) == (5, 1, 43)
@@ -269,17 +271,16 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
 def test_a_corpus_is_the_published_one_by_its_rows_studies_and_patients(
     rows: int, studies: int, patients: int, is_published: bool
 ) -> None:
-    assert load_published_tables().describes(rows, studies, patients) is is_published
+    assert is_the_published_corpus(rows, studies, patients) is is_published
 
 
 def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path) -> None:
     _, tables = stored([said("pneumonia", "tp", p=0.6), said("nodule", "dp")])
-    elsewhere = paper_tables(tables, dictionary().statistics(), load_published_tables())
+    elsewhere = paper_tables(tables, dictionary().statistics())
     reports, accounts = corpus(17946, 1473, 230)
     here = paper_tables(
         {**tables, "reports": reports, "accounting": accounts},
         dictionary().statistics(),
-        load_published_tables(),
     )
     for frame in (elsewhere.expansion, elsewhere.conflicts, elsewhere.figures):
         assert frame.filter(like="published").isna().all(axis=None)
@@ -301,10 +302,10 @@ def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path)
 
 def test_the_published_figures_agree_with_each_other() -> None:
     """A slip of the pen in the file would stand beside every reader's own figures."""
-    values = load_published_tables().figures
+    values = published_values()["figures"]
     assert values["rows before resolution"] - values["rows that resolution took away"] == values["rows out"]
     assert values["stated rows out"] + values["generated rows out"] == values["rows out"]
-    crossed = load_published_tables().conflicts
+    crossed = published_values()["conflicts"]
     assert sum(sum(row) for row in crossed.values()) == values["conflicts"]
     assert (
         round(values["conflicts"] / values["rows before resolution"], 3)
@@ -313,19 +314,12 @@ def test_the_published_figures_agree_with_each_other() -> None:
     for number, source in enumerate(("original-original", "original-expansion", "expansion-expansion")):
         share = sum(row[number] for row in crossed.values()) / values["rows before resolution"]
         assert round(share, 3) == values[f"conflicts per row: {source}"]
-    structure = load_published_tables().structure.values()
-    assert (len(structure), sum(s.variants for s in structure), sum(s.pathways for s in structure)) == (
+    structure = published_values()["structure"].values()
+    assert (len(structure), sum(s["variants"] for s in structure), sum(s["pathways"] for s in structure)) == (
         14,
         98,
         33,
     )
-
-
-def test_a_broken_file_of_published_values_names_the_field(tmp_path: Path) -> None:
-    file = tmp_path / "published.toml"
-    file.write_text('[corpus]\nname = "x"\nrows = "many"\nstudies = 1\npatients = 1\n')
-    with pytest.raises(ConfigurationError, match=r"corpus\.rows"):
-        load_published_tables(file)
 
 
 def test_the_order_of_the_rows_changes_no_number() -> None:
@@ -336,9 +330,7 @@ def test_the_order_of_the_rows_changes_no_number() -> None:
         ]
     )
     turned = tables | {"lunguage_plus_plus": tables["lunguage_plus_plus"].iloc[::-1]}
-    made, again = (
-        paper_tables(found, dictionary().statistics(), load_published_tables()) for found in (tables, turned)
-    )
+    made, again = (paper_tables(found, dictionary().statistics()) for found in (tables, turned))
     pd.testing.assert_frame_equal(made.certainty, again.certainty)
 
 

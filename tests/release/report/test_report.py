@@ -12,17 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hostile_words import HOSTILE, in_a_browser, require_harmless
 from small_release import Made, opened, stored
 
-from lunguage_assets.pictures.plots import P_EDGES, probability_bars
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.material import shown_analyses
-from lunguage_assets.release.report import report_figures
-from lunguage_assets.release.report.report_tables import ReportTable, report_table
+from lunguage_assets.release.report.report import report_table
 from lunguage_assets.tables import (
     AUDITED_LABELS,
     FIT_VALIDATION,
@@ -155,14 +152,6 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder
         / write_bundle(invented.release(), folder, origin, analyses(version), invented.examples).version
     )
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One dot instead of every picture, for tests that look at words only."""
-    dot = probability_bars(np.histogram([0.5], bins=P_EDGES)[0])
-    for name in ("ranking_plot", "calibration_plot", "probability_bars", "conflict_bars", "scale_plot"):
-        monkeypatch.setattr(report_figures, name, lambda *_: dot)
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +287,7 @@ def test_the_scale_names_its_anchors_and_holds_the_mean_inside_the_range_of_read
     assert "published: arXiv 2511.04506" in page.text
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("unreported")
 def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     invented: Made, tmp_path: Path
 ) -> None:
@@ -319,7 +308,7 @@ def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_ar
             "flag": [True, False],
         }
     )
-    made: ReportTable = report_table("t", "c", "s", frame, decimals={"mu": 2})
+    made = report_table(frame, decimals={"mu": 2})
     assert made.numeric == (False, True, True, False)
     assert made.rows == (("a", "10", "1.00", "True"), ("b", "<5", "", "False"))
 
@@ -328,6 +317,6 @@ def test_p_is_drawn_where_a_table_names_its_interval_and_not_where_there_is_none
     frame = pd.DataFrame(
         {"phrase": ["may", "perhaps"], "p": [0.5, None], "low": [0.4, None], "high": [0.7, None]}
     )
-    made = report_table("t", "c", "s", frame, bar=("low", "p", "high"))
+    made = report_table(frame, bar=("low", "p", "high"))
     assert made.bars == ((0.4, 0.5, 0.7), None)
-    assert report_table("t", "c", "s", frame).bars == ()
+    assert report_table(frame).bars == ()

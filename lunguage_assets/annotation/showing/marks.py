@@ -1,5 +1,5 @@
-"""A report's text cut into pieces, each with the rows that read it: what `lunguage read` and the page of
-`lunguage explain` mark. How a page draws them is in `resources/read/marked.html.j2`.
+"""A report's text cut into pieces, each with the rows that read it: what `lunguage read` marks. How a page
+draws them is in `resources/read/marked.html.j2`.
 """
 
 from __future__ import annotations
