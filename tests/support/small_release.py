@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.bundle.provenance import ANSWER_COSTS, Origin, read_origin
+from lunguage_assets.release.bundle.provenance import Origin, read_origin
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
 from lunguage_assets.sample import write_sample
@@ -62,11 +62,8 @@ class Made:
         return opened(self.ranking, {key: stored_at(self.home.root / "tables", key) for key in chosen})
 
     def origin(self) -> Origin:
-        """Of rule-based judges, which cost nothing."""
-        return replace(
-            read_origin(self.home, load_settings(self.home.settings_file), load_judges()),
-            costs=ANSWER_COSTS.frame(),
-        )
+        """Of rule-based judges."""
+        return read_origin(self.home, load_settings(self.home.settings_file), load_judges())
 
 
 def stored(folder: Path, batches: dict[str, Tables]) -> dict[str, dict[str, Path]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -193,37 +193,6 @@ class LedgerReader:
         with self._reading() as connection:
             rows = connection.execute(sa.select(*groups, *measures).group_by(*groups)).mappings().all()
         return STATISTICS.frame(sorted(map(dict, rows), key=_GROUP))
-
-    def answer_costs(self, judges: Collection[str]) -> list[dict[str, Any]]:
-        """The answers in use of these judges and their cost, sorted by judge, stage (the task) and model.
-
-        Only the first valid answer of each question counts: it is the one in use, however often a run was
-        interrupted or a call failed. `cost_usd` is what is known, `unpriced` counts answers of unknown cost.
-        """
-        c = ATTEMPTS.c
-        numbers = sa.select(c.key, sa.func.min(c.attempt).label("attempt")).where(c.valid)
-        first = numbers.group_by(c.key).subquery()
-        groups = (c.judge, c.stage, c.model)
-        billionths = sa.cast(sa.func.round(c.cost_usd * BILLIONTHS), sa.BigInteger)
-        counts = (
-            sa.func.count().label("answers"),
-            sa.func.sum(c.input_tokens).label("input_tokens"),
-            sa.func.sum(c.output_tokens).label("output_tokens"),
-            sa.func.coalesce(sa.func.sum(billionths), 0).label("cost"),
-            sa.func.count().filter(c.cost_usd.is_(None)).label("unpriced"),
-        )
-        query = (
-            sa.select(*groups, *counts)
-            .join(first, sa.and_(c.key == first.c.key, c.attempt == first.c.attempt))
-            .where(c.judge.in_(sorted(judges)))
-            .group_by(*groups)
-        )
-        with self._reading() as connection:
-            found = [dict(row) for row in connection.execute(query).mappings()]
-        for row in found:
-            row |= {count.name: int(row[count.name]) for count in counts}
-            row["cost_usd"] = row.pop("cost") / BILLIONTHS
-        return sorted(found, key=_GROUP)
 
     def spent_since(self, moment: str) -> float:
         """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not

@@ -4,7 +4,6 @@ whole.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -31,7 +30,7 @@ from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.material import ANALYSES
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
-from lunguage_assets.release.bundle.provenance import Origin, answer_costs, language_models, read_origin
+from lunguage_assets.release.bundle.provenance import read_origin
 from lunguage_assets.rights import require_private
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
 
@@ -82,7 +81,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
                 written = write_bundle(
                     Release(ranker, ranking, NewestStudies(connection, batches), tuple(missing)),
                     folder,
-                    release_origin(home, ranking),
+                    read_origin(home.home, home.settings, home.judges, home.prompts),
                     *stored_extras(root, ranker, home.judges.extractor),
                 )
             record = now.note_release(ranker, folder, made_of)
@@ -145,16 +144,6 @@ def refuse_stale(ranker: str, batches: int, stale: Mapping[str, Sequence[str]]) 
             " makes such batches again. Ask `lunguage estimate` first when language models judge; or undo the"
             " change."
         )
-
-
-def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:
-    """What a release is made with, besides its tables, and what the answers of its judges cost."""
-    origin = read_origin(home.home, home.settings, home.judges, home.prompts)
-    asked = [*ranking["judges"].iloc[0], origin.extractor]
-    if any(batch.kind == "text" for batch in origin.batches):
-        asked.append(origin.configuration.structurer)
-    models = language_models(origin.configuration, asked)
-    return replace(origin, costs=answer_costs(home.ledger_place, models))
 
 
 def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, pd.DataFrame], pd.Series]:

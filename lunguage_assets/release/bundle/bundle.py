@@ -277,7 +277,7 @@ def _write_counts(material: Material, folder: Path) -> None:
 
 
 def _write_documents(material: Material, staging: Path) -> None:
-    """Provenance with costs, the dictionary of the files that are there, README, licence, and what each part
+    """Provenance, the dictionary of the files that are there, README, licence, and what each part
     may be used for.
     """
     present = {part: {path.name for path in (staging / part).iterdir()} for part in ("open", "restricted")}

@@ -15,7 +15,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts.expert_views import FEWEST, OCCUPATION
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.release.bundle.provenance import Origin
+from lunguage_assets.release.bundle.provenance import Origin, language_models
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.scales import phrase_scale
@@ -86,6 +86,11 @@ class Material:
     def part(self) -> str:
         """Where counts of reports may stand: in the open part of invented reports only."""
         return "open" if self.origin.is_synthetic else "restricted"
+
+    @property
+    def language_models(self) -> list[str]:
+        """Those of the judges that are language models."""
+        return language_models(self.origin.configuration, list(self.provenance["judges"]))
 
     @property
     def has_own_ruler(self) -> bool:

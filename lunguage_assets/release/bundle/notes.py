@@ -41,9 +41,7 @@ def notes(material: Material) -> dict[str, str]:
         "batches": [key for key, batch in provenance["batches"].items() if batch["included"]],
         "ranker": provenance["ranker"],
         "members": provenance["members"],
-        "is_rule_based": not any(
-            isinstance(bound, Mapping) and "model" in bound for bound in provenance["judges"].values()
-        ),
+        "is_rule_based": not material.language_models,
         "structurer": provenance["structurer"],
         "apart": apart,
         "is_measured": material.has_own_ruler and len(provenance["members"]) > 1,

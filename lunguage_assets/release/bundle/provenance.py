@@ -1,5 +1,4 @@
-"""Where a release comes from: everything that decides its content, by name, version and hash; what it cost
-stands beside.
+"""Where a release comes from: everything that decides its content, by name, version and hash.
 
 No time, no machine, no path of a person: the same inputs give the same bytes. What of it differs between two
 releases is why they differ.
@@ -10,8 +9,7 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
@@ -33,7 +31,6 @@ from lunguage_assets.release.bundle.versions import file_digest
 from lunguage_assets.settings import Settings, departures
 from lunguage_assets.structuring.opening import structurer_identity
 from lunguage_assets.tables import TERMS
-from lunguage_assets.tables.schema import Column, Table
 
 DISTRIBUTION = "lunguage-assets"
 _NOT_DECIDING = (
@@ -44,31 +41,13 @@ _NOT_DECIDING = (
 )
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
-ANSWER_COSTS = Table(
-    "answer_costs",
-    "The answers in use and what they cost. Calls that failed, could not be read, or were "
-    "asked twice come on top: `lunguage ledger stats`.",
-    (
-        Column("judge", "string", "Judge that asked"),
-        Column("stage", "string", "Asked: extract (phrases), compare (sentences), structure (reports)"),
-        Column("model", "string", "Model requested"),
-        Column("answers", "int", "Questions with a valid answer", minimum=0),
-        Column("input_tokens", "int", "Tokens of their prompts as billed", minimum=0),
-        Column("output_tokens", "int", "Tokens of these answers as billed, reasoning included", minimum=0),
-        Column("cost_usd", "float", "Their known cost in US dollars", minimum=0.0),
-        Column("unpriced", "int", "Answers of unknown cost", minimum=0),
-    ),
-    ("judge", "stage", "model"),
-)
-
 
 @dataclass(frozen=True)
 class Origin:
     """What a release was made with, besides its tables.
 
     `files` say by name whether a file is the home's or packaged, and where it is. `prompts`: folder of one's
-    own templates, None for the packaged ones. `costs`: an ANSWER_COSTS frame, or None when no ledger is
-    there.
+    own templates, None for the packaged ones.
     """
 
     corpus: Corpus
@@ -78,7 +57,6 @@ class Origin:
     batches: Sequence[Batch]
     anchors: AnchorSet
     prompts: Path | None = None
-    costs: pd.DataFrame | None = None
 
     @property
     def extractor(self) -> str:
@@ -111,7 +89,7 @@ class Origin:
 def read_origin(
     home: Home, settings: Settings, configuration: JudgesConfiguration, prompts: Path | None = None
 ) -> Origin:
-    """The origin of a home's releases, without costs; an undeclared corpus counts as credentialed."""
+    """The origin of a home's releases; an undeclared corpus counts as credentialed."""
     chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
     own = {
         "pathways": home.pathways_file,
@@ -156,7 +134,7 @@ def provenance(
     members = [str(key) for key in ranking["judges"].iloc[0]]
     first = ranking.iloc[0]
     return {
-        "bundle": 3,
+        "bundle": 4,
         "software": {
             "name": DISTRIBUTION,
             "version": metadata.version(DISTRIBUTION),
@@ -212,7 +190,6 @@ def provenance(
             for batch in origin.batches
         },
         "analyses": dict(sorted(analyses.items())),
-        "costs": _costs(origin),
     }
 
 
@@ -277,39 +254,3 @@ def _without_paths(value: Any) -> Any:
     if not isinstance(value, str) or not _OWN_PATH.match(value):
         return value
     return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
-
-
-def _costs(origin: Origin) -> dict[str, Any]:
-    if origin.costs is None:
-        return {"basis": "there was no ledger", "answers": []}
-    basis = (
-        "no language model was asked"
-        if origin.costs.empty
-        else "all answers of these judges that the ledger held when this version was written, each question "
-        "once"
-    )
-    return {"basis": basis, "answers": origin.costs.to_dict("records")}
-
-
-def answer_costs(ledger: str, judges: Collection[str]) -> pd.DataFrame | None:
-    """ANSWER_COSTS of these judges over all that a ledger holds; None when there is no ledger yet.
-
-    Only the first valid answer of each question counts: it is the one in use, however often a run was
-    interrupted or a call failed.
-
-    Args:
-        ledger: a path, or a PostgreSQL URL.
-        judges: keys of language models; without any, no ledger is opened.
-
-    Raises:
-        LedgerError: the ledger is there and cannot be read.
-    """
-    if not judges:
-        return ANSWER_COSTS.frame()
-    from lunguage_assets.judges.ledger.reading import LedgerReader
-
-    reader = LedgerReader.at(ledger)
-    if reader is None:
-        return None
-    with closing(reader):
-        return ANSWER_COSTS.frame(reader.answer_costs(judges))

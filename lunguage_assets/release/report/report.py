@@ -139,7 +139,7 @@ def _judge(key: str, bound: Any) -> str:
 
 def _tables(material: Material) -> dict[str, ReportTable]:
     """The tables that this release has, by name."""
-    counted, costs = material.counted, material.origin.costs
+    counted = material.counted
     certainty, expansion, figures = (
         counted.certainty,
         without_empty_published(counted.expansion),
@@ -158,8 +158,6 @@ def _tables(material: Material) -> dict[str, ReportTable]:
         decimals = dict.fromkeys(("mu", "p", "p_low", "p_high", "reader_low", "reader_high"), 2)
         shown = material.scale.drop(columns="number")
         found["scale"] = report_table(shown, decimals, ("p_low", "p", "p_high"))
-    if costs is not None and len(costs):
-        found["costs"] = report_table(costs, {"cost_usd": 4})
     return found | _of_analyses(material)
 
 

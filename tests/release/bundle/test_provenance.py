@@ -1,25 +1,17 @@
-"""Provenance: everything that decides a release, nothing that does not, no path of a person; and what answers
-cost, in any order of recording.
-"""
+"""Provenance: everything that decides a release, nothing that does not, no path of a person."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from small_release import Made
 
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.release.bundle.provenance import (
     Origin,
-    answer_costs,
     json_text,
     language_models,
     packages,
@@ -108,78 +100,3 @@ def test_who_read_raw_reports_is_told_where_there_are_any(invented: Made) -> Non
         "model": None,
     }
     assert {batch["delivered"] for batch in values["batches"].values()} == {"text"}  # type: ignore[attr-defined]
-
-
-# --- costs
-# ----------------------------------------------------------------------------------------------------
-
-
-def attempt(key: str, number: int, **values: object) -> Attempt:
-    plain = {
-        "judge": "one",
-        "stage": "compare",
-        "model": "m",
-        "answer": "sentence_1",
-        "input_tokens": 100,
-        "output_tokens": 3,
-        "cost_usd": 0.1,
-    }
-    return Attempt(key=key * 64, receipt=f"{number:032x}", **{**plain, **values})  # type: ignore[arg-type]
-
-
-RECORDED = [
-    [
-        attempt("a", 1, failure="overloaded", answer=None, cost_usd=None, input_tokens=0, output_tokens=0),
-        attempt("a", 2),
-        attempt("a", 3),
-    ],
-    [attempt("b", 4, failure="unreadable"), attempt("b", 5, cost_usd=0.2)],
-    [attempt("c", 6, cost_usd=None)],
-    [attempt("d", 7, stage="extract", cost_usd=0.7)],
-    [attempt("e", 8, judge="another judge")],
-    [attempt("f", 9, failure="refused")],
-]
-
-
-def test_only_the_answer_in_use_of_each_question_counts_whatever_the_order_of_recording(
-    tmp_path: Path,
-) -> None:
-    found = []
-    for number, order in enumerate(itertools.islice(itertools.permutations(RECORDED), 0, 720, 240)):
-        place = tmp_path / f"{number}.sqlite"
-        ledger = Ledger.open(place)
-        for attempts in order:
-            ledger.record_all(attempts)
-        ledger.close()
-        costs = answer_costs(str(place), ["one"])
-        assert costs is not None
-        found.append(json.dumps(costs.to_dict("records")))
-    assert len(set(found)) == 1
-    compared, extracted = json.loads(found[0])
-    assert compared == {
-        "judge": "one",
-        "stage": "compare",
-        "model": "m",
-        "answers": 3,
-        "input_tokens": 300,
-        "output_tokens": 9,
-        "cost_usd": 0.3,
-        "unpriced": 1,
-    }
-    assert (extracted["stage"], extracted["answers"], extracted["cost_usd"]) == ("extract", 1, 0.7)
-
-
-def test_no_ledger_is_made_to_ask_what_it_cost(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    assert answer_costs(str(place), ["one"]) is None
-    nothing = answer_costs(str(place), [])
-    assert nothing is not None
-    assert nothing.empty
-    assert not place.exists()
-
-
-def test_a_ledger_that_cannot_be_read_stops_the_release_with_what_to_do(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    place.write_bytes(b"no database at all, but long enough to look at" * 50)
-    with pytest.raises(LedgerError, match=r"cannot be used .* can be reached"):
-        answer_costs(str(place), ["one"])
