@@ -12,4 +12,3 @@ task_acks_late = False
 worker_disable_prefetch = True
 worker_prefetch_multiplier = 1
 worker_max_tasks_per_child = 50
-worker_send_task_events = False

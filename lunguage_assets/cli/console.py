@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
 _console = Console(highlight=False)
 
-FIRST_SIGN_S, LATER_SIGNS_S = 10.0, 300.0
-"""Seconds to the first sign of life without a terminal; each further wait doubles, up to the second."""
+LINE_EVERY_S = 60.0
+"""Without a terminal, judges that are being asked get a line so often."""
 
 
 class RunDisplay:
@@ -43,12 +42,11 @@ class RunDisplay:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         self._progress = ProgressBar(*columns, TimeElapsedColumn(), console=_console)
         self._task = self._progress.add_task("starting", total=None)
-        self._began = time.monotonic()
-        self._doing = "starting"
+        self._told = time.monotonic()
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
-        self._stage, self._doing, self._began = Meter(), stage.announced, time.monotonic()
+        self._stage, self._told = Meter(), time.monotonic()
         self._progress.update(self._task, description=stage.announced, completed=done, total=total)
         if not _console.is_terminal:
             click.echo(f"[{done + 1}/{total}] {stage.announced}")
@@ -57,12 +55,11 @@ class RunDisplay:
         """A judge has got on; called from the judges' threads."""
         self._total.note(progress)
         self._stage.note(progress)
-
-    def sign_of_life(self) -> None:
-        """What is being done and how far its judges are, where no terminal shows it."""
-        _tell(f"    still at {self._doing}, for {spell(time.monotonic() - self._began)}")
-        for judge in self._stage.totals():
-            _tell(f"    {judge.line()}")
+        if not _console.is_terminal and time.monotonic() - self._told >= LINE_EVERY_S:
+            self._told = time.monotonic()
+            with suppress(OSError):  # a reader who has gone (`| head`) stops no judge
+                for judge in self._stage.totals():
+                    click.echo(f"    {judge.line()}")
 
     def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
@@ -71,12 +68,6 @@ class RunDisplay:
     def __rich__(self) -> Group:
         judges = self._stage.totals()
         return Group(self._progress, *([judges_table(judges)] if judges else []))
-
-
-def _tell(line: str) -> None:
-    """A line from another thread than the run's: a reader who has gone (`| head`) stops no judge."""
-    with suppress(OSError):
-        click.echo(line)
 
 
 def judges_table(judges: Sequence[JudgeTotal]) -> RichTable:
@@ -103,31 +94,11 @@ def run_display() -> Iterator[RunDisplay]:
     """The display of a run; it hears what judges report from anywhere in this process."""
     display = RunDisplay()
     with listening(display.note):
-        if not _console.is_terminal:
-            with _signs_of_life(display):
+        if _console.is_terminal:
+            with Live(display, console=_console, transient=True, refresh_per_second=4):
                 yield display
-            return
-        with Live(display, console=_console, transient=True, refresh_per_second=4):
+        else:
             yield display
-
-
-@contextmanager
-def _signs_of_life(display: RunDisplay) -> Iterator[None]:
-    ended = threading.Event()
-
-    def tell() -> None:
-        wait = FIRST_SIGN_S
-        while not ended.wait(wait):
-            display.sign_of_life()
-            wait = min(2 * wait, LATER_SIGNS_S)
-
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        teller.join()
 
 
 def print_run(

@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
 import errno
 import gc
-import os
+import logging
+import signal
 import sqlite3
 import sys
-from contextlib import suppress
 
 import click
 
-from lunguage_assets.cli.keeping.batches import batches
-from lunguage_assets.cli.keeping.doctor import doctor
-from lunguage_assets.cli.keeping.ledger import ledger
-from lunguage_assets.cli.keeping.ui import ui
-from lunguage_assets.cli.looking.calibrate import calibrate, compare_labels
-from lunguage_assets.cli.looking.explain import explain
-from lunguage_assets.cli.looking.read import read
-from lunguage_assets.cli.looking.status import status
-from lunguage_assets.cli.looking.survey import survey
-from lunguage_assets.cli.making.land import land
-from lunguage_assets.cli.making.run import analyse, estimate, register, run
-from lunguage_assets.cli.making.sample import sample
+from lunguage_assets.cli.keeping import batches, ledger, ui
+from lunguage_assets.cli.labels import calibrate, compare_labels
+from lunguage_assets.cli.looking import doctor, status
+from lunguage_assets.cli.making import analyse, estimate, land, register, run
+from lunguage_assets.cli.reading import explain, read, sample
+from lunguage_assets.cli.survey import survey
 from lunguage_assets.errors import LunguageError, did_you_mean
-from lunguage_assets.interruption import answering_signals
 from lunguage_assets.rights import keep_private
-
-
-def process() -> None:
-    """`main` as all that this process does; it ends without taking apart what it holds.
-
-    Python looks through every object at its end, a second of work with Dagster and pandas loaded. By then
-    threads have ended and other exit functions have run: the one here was registered first, so it comes last.
-    An error that nobody answered ends as usual.
-    """
-    status: list[int] = []
-    atexit.register(_leave, status)
-    try:
-        main()
-    except SystemExit as ended:
-        status[:] = [ended.code] if isinstance(ended.code, int) else []
-        raise
-    status[:] = [0]
-
-
-def _leave(status: list[int]) -> None:
-    if status:
-        with suppress(OSError, ValueError):  # of a closed pipe Python itself tells
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status[0])
 
 
 def main() -> None:
@@ -64,12 +31,12 @@ def main() -> None:
 
 def _status() -> int:
     try:
-        with answering_signals():
-            commands(standalone_mode=False)
+        answer_signals()
+        commands(standalone_mode=False)
         return 0
     except LunguageError as error:
         return _told(str(error))
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return _told("interrupted; run the same command again to go on", 130)
     except click.ClickException as error:
         error.show()
@@ -82,7 +49,7 @@ def _status() -> int:
         # SQLAlchemy's own message quotes what was to be stored; SQLite's does not
         if isinstance(cause, sqlite3.Error):
             return _told(
-                f"a database of the home cannot be read or written ({cause}). Free disk space, mend its "
+                f"a database of the home cannot be read or written ({cause}). Free disk space, fix its "
                 "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
                 "what is finished is kept."
             )
@@ -93,19 +60,29 @@ def _status() -> int:
         return _told(f"unexpected {where(error)}. Please report this.")
 
 
+def answer_signals() -> None:
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, also in what a script starts in the background, which
+    ignores SIGINT. SQLAlchemy's pools say nothing of what interrupts their closing.
+    """
+    for signalled in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signalled, signal.default_int_handler)
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
+
+
 def _told(message: str, status: int = 1) -> int:
     click.echo(f"lunguage: {message}", err=True)
     return status
 
 
 _NOT_WRITABLE = (
-    ". This account must be allowed to read and write there: mend its rights (chmod u+rwX), or name another "
+    ". This account must be allowed to read and write there: fix its rights (chmod u+rwX), or name another "
     "folder (--home, or --out for the release)."
 )
 _REMEDIES = {
     errno.EACCES: _NOT_WRITABLE,
     errno.EPERM: _NOT_WRITABLE,
     errno.EROFS: _NOT_WRITABLE,
+    errno.ENOTDIR: ". Name a folder.",
     errno.ENOSPC: ". Free space there, and run the same command again: what is finished is kept.",
 }
 
@@ -129,25 +106,11 @@ def commands() -> None:
 
 
 for command in (
-    analyse,
-    batches,
-    calibrate,
-    compare_labels,
-    doctor,
-    estimate,
-    explain,
-    land,
-    ledger,
-    read,
-    register,
-    run,
-    sample,
-    status,
-    survey,
-    ui,
+    *(analyse, batches, calibrate, compare_labels, doctor, estimate, explain, land),
+    *(ledger, read, register, run, sample, status, survey, ui),
 ):
     commands.add_command(command)
 
 
 if __name__ == "__main__":
-    process()
+    main()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    import pandas as pd
     from dagster import DagsterInstance
 
     from lunguage_assets.current.standing import Standings
@@ -61,24 +62,11 @@ STRUCTURER_OPTION = click.option(
     help="Who reads findings in raw reports: 'rules' or a language model of the judges file; default: what "
     "the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
 )
-BUDGET_OPTION = click.option(
-    "--budget",
-    type=click.FloatRange(min=0),
-    metavar="USD",
-    help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
-)
-STRICT_OPTION = click.option(
-    "--strict",
-    is_flag=True,
-    help="End the run when a study breaks a rule, instead of setting it aside. Also strict in settings.toml, "
-    "$LUNGUAGE_STRICT.",
-)
-_DATA_CLASS = click.Choice(["synthetic", "credentialed"])
 
 
 def data_class_option(told: str) -> Callable[[Command], Command]:
     """The option --data-class."""
-    return click.option("--data-class", type=_DATA_CLASS, help=told)
+    return click.option("--data-class", type=click.Choice(["synthetic", "credentialed"]), help=told)
 
 
 @dataclass(frozen=True)
@@ -110,69 +98,63 @@ class GivenDelivery:
         from lunguage_assets.home.home import batch_key
         from lunguage_assets.settings import load_settings
 
-        most = load_settings(place.settings_file).corpus.batch_reports
-        return self.batch or batch_key(self.data), most
+        return self.batch or batch_key(self.data), load_settings(place.settings_file).corpus.batch_reports
 
 
-def takes_delivery(command: Command) -> Command:
-    """The options of commands that take files; they become the argument `delivery`."""
-    return _given(command, required=True)
+def takes_delivery(*, required: bool = True) -> Callable[[Command], Command]:
+    """The options of commands that take files; they become the argument `delivery`, None where there are
+    none.
+    """
 
+    def decorate(command: Command) -> Command:
+        @click.option(
+            "--data",
+            required=required,
+            type=click.Path(path_type=Path),
+            help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md)."
+            + ("" if required else "  [default: what is registered]"),
+        )
+        @click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data.")
+        @click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one.")
+        @data_class_option(
+            "Whether the text is patient data; default: what corpus.toml says, else credentialed."
+        )
+        @wraps(command)
+        def taking(
+            *,
+            data: Path | None,
+            batch: str | None,
+            corpus: str | None,
+            data_class: DataClass | None,
+            **others: Any,
+        ) -> None:
+            if data is None and (batch or corpus or data_class):
+                raise click.UsageError(
+                    "--batch, --corpus and --data-class are of the files that --data names."
+                )
+            given = None if data is None else GivenDelivery(data, batch, corpus, data_class)
+            command(delivery=given, **others)
 
-def may_take_delivery(command: Command) -> Command:
-    """The same of a command that goes on with what is registered where it is given no files."""
-    return _given(command, required=False)
+        return taking
 
-
-def _given(command: Command, *, required: bool) -> Command:
-    @click.option(
-        "--data",
-        required=required,
-        type=click.Path(path_type=Path),
-        help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md)."
-        + ("" if required else "  [default: what is registered]"),
-    )
-    @click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data.")
-    @click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one.")
-    @data_class_option("Whether the text is patient data; default: what corpus.toml says, else credentialed.")
-    @wraps(command)
-    def taking(
-        *,
-        data: Path | None,
-        batch: str | None,
-        corpus: str | None,
-        data_class: DataClass | None,
-        **others: Any,
-    ) -> None:
-        if data is None and (batch or corpus or data_class):
-            raise click.UsageError("--batch, --corpus and --data-class are of the files that --data names.")
-        given = None if data is None else GivenDelivery(data, batch, corpus, data_class)
-        command(delivery=given, **others)
-
-    return taking
+    return decorate
 
 
 def chooses(*options: Callable[[Command], Command], there: bool = False) -> Callable[[Command], Command]:
     """--home and these options of a command become its argument `chosen`.
 
     Args:
-        options: of `PRESET_OPTION`, `STRUCTURER_OPTION`, `BUDGET_OPTION`.
+        options: whose names are fields of `Chosen`.
         there: the command makes no home; one that holds nothing is refused.
     """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def choosing(
-            *,
-            home: Path,
-            preset: str | None = None,
-            structurer: str | None = None,
-            budget: float | None = None,
-            strict: bool = False,
-            **others: Any,
-        ) -> None:
+        def choosing(*, home: Path, **given: Any) -> None:
             place = existing_home(home) if there else chosen_home(home)
-            command(chosen=Chosen(place, preset, structurer, budget, strict), **others)
+            fields = ("preset", "structurer", "budget", "strict")
+            own = {name: given.pop(name) for name in fields if name in given}
+            command(chosen=Chosen(place, **own), **given)
 
         optional: Command = choosing
         for option in reversed(options):
@@ -193,7 +175,7 @@ def existing_home(folder: Path) -> Home:
     """The home in a folder, for commands that only look, or work on what is there: they make none.
 
     Raises:
-        ConfigurationError: nothing was ever registered there; the message names homes beside it.
+        ConfigurationError: nothing was ever registered there; the message names a home beside it.
     """
     from lunguage_assets.errors import ConfigurationError
 
@@ -204,21 +186,11 @@ def existing_home(folder: Path) -> Home:
 
 
 def nothing_in(place: Home) -> str:
-    """The message about a home in which nothing is registered; it names those beside it that are in use."""
-    beside = sorted({*place.root.parent.glob("*/corpus.json"), *Path.cwd().glob("*/corpus.json")})
+    """The message about a home in which nothing is registered; it names one beside it that is in use."""
     told = f"{place.root} holds no corpus: nothing was registered there."
-    for home in beside[:1]:
-        told += f" {home.parent} holds one: say --home {_short(home.parent)}, or once for all commands: "
-        told += f"export LUNGUAGE_HOME={_short(home.parent)}"
-    if len(beside) > 1:
-        told += f" (there are also {', '.join(_short(home.parent) for home in beside[1:])})"
-    return told + ("." if beside else "")
-
-
-def _short(folder: Path) -> str:
-    """A path as a person would type it here."""
-    here = Path.cwd()
-    return str(folder.relative_to(here)) if folder.is_relative_to(here) else str(folder)
+    for corpus in sorted({*place.root.parent.glob("*/corpus.json"), *Path.cwd().glob("*/corpus.json")})[:1]:
+        told += f" {corpus.parent} holds one: export LUNGUAGE_HOME={os.path.relpath(corpus.parent)}."
+    return told
 
 
 @dataclass(frozen=True)
@@ -296,6 +268,24 @@ class Chosen:
         from lunguage_assets.current.standing import Standings
 
         return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"))
+
+    def stored(self, table: str, key: str) -> pd.DataFrame:
+        """A stored partition.
+
+        Raises:
+            ConfigurationError: it is not there; says what to do to have it.
+        """
+        from lunguage_assets.errors import ConfigurationError
+        from lunguage_assets.home.store import partition_path, read_table
+        from lunguage_assets.tables import TABLES
+
+        path = partition_path(self.home.tables, table, key)
+        if not path.exists():
+            raise ConfigurationError(
+                f"{self.home.root} has no {table} of {key!r}. Run `lunguage run` with that ranker first, or "
+                "name another with --ranker."
+            )
+        return read_table(TABLES[table], path)
 
     def resource(self, release_to: Path | None = None, processes: int | None = None) -> HomeResource:
         """The same for Dagster; `release_to` is a folder that the person lets the release be written into."""

@@ -14,9 +14,6 @@ from functools import partial
 
 import dagster as dg
 
-# A step that was interrupted has failed at nothing.
-from dagster._core.execution.plan.objects import ErrorSource
-
 # A run of the command line belongs to the code location, as those launched in the UI do: whose it is.
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
@@ -56,8 +53,3 @@ def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
         yield
     finally:
         instance.create_run_for_job = usual  # type: ignore[method-assign]
-
-
-def was_interrupted(event: dg.DagsterEvent) -> bool:
-    """Whether a step failed because its process was asked to stop."""
-    return event.is_step_failure and event.step_failure_data.error_source is ErrorSource.INTERRUPT

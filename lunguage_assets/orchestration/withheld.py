@@ -21,7 +21,6 @@ import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import DataClass
-from lunguage_assets.interruption import is_interruption
 
 REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")
@@ -105,7 +104,7 @@ class _PlacesOnly(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, dg.Failure) or is_interruption(error):
+        if isinstance(error, (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)):
             return False
         record.msg = f"{record.getMessage()}\n{_trace(error)}"
         record.args = record.exc_info = record.exc_text = None

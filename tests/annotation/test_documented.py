@@ -10,7 +10,7 @@ import pandas as pd
 
 import lunguage_assets
 from lunguage_assets.annotation import Annotation
-from lunguage_assets.cli.looking.read import DEFAULT_PORT
+from lunguage_assets.cli.reading import DEFAULT_PORT
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "read.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

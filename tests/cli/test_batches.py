@@ -63,14 +63,6 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     assert contents(home) == before
 
 
-def test_status_says_what_is_stale_and_why(home: Path) -> None:
-    (home / "settings.toml").write_text((home / "settings.toml").read_text() + "[implicit]\nmode = 'paper'\n")
-    panel = status(home)["rankers"]["panel"]
-    assert panel["release_is"].startswith("stale: merge settings changed")
-    assert {"step": "expand (panel x first)", "because": ["merge settings changed"]} in panel["to_make"]
-    assert "to make: expand (panel x first), merge settings changed" in lunguage(home, "status").stdout
-
-
 def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
     changed = "[implicit]\nmode = 'paper'\n[explicit]\nstep_limit = 17\nseed = 8\n"
     kept = (home / "settings.toml").read_text().replace("[explicit]\n", "")
@@ -132,15 +124,6 @@ def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(home: 
     Home(home).remove("second", "ada", "2026-11-22T10:00:00+00:00")  # and then the process was killed
     assert lunguage(home, "batches", "remove", "second", "--yes").returncode == 0
     assert partitions(home) == ["first"]
-
-
-def test_a_mistyped_partition_can_be_removed(home: Path) -> None:
-    partitions(home, "secnod")
-    assert "is gone" in lunguage(home, "batches", "remove", "secnod").stdout
-    assert partitions(home) == ["first", "second"]
-    refused = lunguage(home, "batches", "remove", "third")
-    assert refused.returncode == 1
-    assert "registered: first, second" in refused.stderr
 
 
 def test_a_batch_on_which_a_run_works_is_not_removed(home: Path) -> None:

@@ -57,10 +57,3 @@ def test_doctor_and_estimate_make_no_home_either(beside: Path, five: Path) -> No
     assert lunguage(beside / ".lunguage", "doctor").returncode == 0
     assert lunguage(beside / ".lunguage", "estimate", "--data", five).returncode == 0
     assert listed(beside) == before
-
-
-def test_without_any_home_the_first_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = lunguage(tmp_path / "home", "status").stderr
-    assert "lunguage run --data DIR" in said
-    assert "export" not in said

@@ -15,7 +15,6 @@ from finished_homes import Finished
 
 from lunguage_assets.cli import console
 from lunguage_assets.cli.main import commands
-from lunguage_assets.current.plan import Stage
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.settings import load_settings
@@ -43,27 +42,16 @@ def test_the_help_of_every_command_fits_on_its_line_and_begins_with_a_verb() -> 
             assert said.split()[0].istitle(), name
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("explan", "explain"), ("regsiter", "register"), ("statu", "status")]
-)
+@pytest.mark.parametrize(("typed", "meant"), [("explan", "explain"), ("statu", "status")])
 def test_a_mistyped_command_is_guessed(typed: str, meant: str, tmp_path: Path) -> None:
     done = lunguage(tmp_path, typed)
     assert done.returncode == 2
     assert f"Did you mean '{meant}'?" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ('[implicit]\nencodr = "lexical"', r"unknown option 'implicit\.encodr'\. Did you mean 'encoder'\?"),
-        ("[implict]\n", r"unknown option 'implict'\. Did you mean 'implicit'\?"),
-        ('[implicit]\nanchors = ""', r"belongs into another group: explicit\.anchors"),
-        ("[implicit]\nzzz = 1", r"settings\.toml lists all options"),
-    ],
-)
-def test_a_mistyped_option_of_the_settings_is_guessed(written: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text(written)
-    with pytest.raises(ConfigurationError, match=said):
+def test_a_mistyped_option_of_the_settings_is_guessed(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('[implicit]\nencodr = "lexical"')
+    with pytest.raises(ConfigurationError, match=r"'implicit\.encodr'\. Did you mean 'encoder'\?"):
         load_settings(tmp_path / "settings.toml")
 
 
@@ -98,11 +86,11 @@ def test_a_place_for_the_release_that_cannot_be_used_is_said_before_anything_is_
 ) -> None:
     (tmp_path / "file").write_text("")
     done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "file" / "x")
-    assert "file is a file; expected a folder" in done.stderr
+    assert done.stderr.startswith("lunguage: Not a directory: ")
     if os.geteuid():  # the administrator may write everywhere
         (tmp_path / "closed").mkdir(mode=0o500)
-        done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "closed")
-        assert "may not write into" in done.stderr
+        done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "closed" / "x")
+        assert "fix its rights" in done.stderr
     assert not (tmp_path / "home").exists()
 
 
@@ -123,25 +111,22 @@ def test_the_same_files_under_another_key_are_known(
     assert "nothing to do" in done.stdout
 
 
-def test_without_a_terminal_a_stage_gives_signs_of_life(capsys: pytest.CaptureFixture[str]) -> None:
-    display = console.RunDisplay()
-    display.stage(Stage("analyse", ("panel",)), 0, 1)
-    display.sign_of_life()
-    assert capsys.readouterr().out.splitlines() == [
-        "[1/1] analyse (panel)",
-        "    still at analyse (panel), for 0 s",
-    ]
-
-
 def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, _: str) -> int:
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-    monkeypatch.setattr(sys, "stdout", Gone())
+    written: list[str] = []
+    monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(console.click, "echo", written.append)
     display = console.RunDisplay()
-    display.note(Progress("gpt", "compare", 1, 4, 0, 1, 1, 0, 10, 1, 0.5))
-    display.sign_of_life()
+    progress = Progress("gpt", "compare", 1, 4, 0, 1, 1, 0, 10, 1, 0.5)
+    display.note(progress)
+    assert "gpt" in written[0], "without a terminal, judges have lines"
+    monkeypatch.undo()
+    monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(sys, "stdout", Gone())
+    display.note(progress)
     (told,) = display.spent()
     assert (told.judge, told.settled) == ("gpt", 1)
 

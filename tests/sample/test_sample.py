@@ -12,7 +12,7 @@ import pytest
 from another_process import printed_here_and_elsewhere
 from click.testing import CliRunner
 
-from lunguage_assets.cli.making.sample import sample
+from lunguage_assets.cli.reading import sample
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError

@@ -1,5 +1,5 @@
-"""deploy/compose.yaml as `docker compose` would read it: variables filled in from deploy/.env.example,
-anchors merged.
+"""deploy/compose.yaml as `docker compose` would read it: variables filled in from deploy/.env.example and,
+where that leaves the choice to people, with an invented value; anchors merged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEPLOY = REPOSITORY / "deploy"
-_VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[A-Z0-9_]+)(?::(?P<kind>[-?])(?P<rest>[^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Z0-9_]+)(?::[-?][^}]*)?\}")
 
 
 def example_variables() -> dict[str, str]:
@@ -22,33 +22,22 @@ def example_variables() -> dict[str, str]:
 
 
 def used_variables() -> set[str]:
-    return {
-        found["name"] for found in _VARIABLE.finditer((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
-    }
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    return {found["name"] for found in _VARIABLE.finditer(text)}
 
 
-def filled_in(text: str, values: dict[str, str]) -> str:
-    """Compose's own rules: `:-` a default, `:?` an error, `$$` a dollar."""
-
-    def value(found: re.Match[str]) -> str:
-        given = values.get(found["name"], "")
-        if not given and found["kind"] == "?":
-            raise ValueError(found["rest"])
-        return given or (found["rest"] if found["kind"] == "-" else "")
-
-    return _VARIABLE.sub(value, text).replace("$$", "$")
-
-
-def compose(values: dict[str, str] | None = None) -> dict[str, Any]:
+def compose() -> dict[str, Any]:
     """The parsed file. As in compose, variables are filled into what was parsed, not into the text."""
-    given = example_variables() if values is None else values
+    given = example_variables()
 
     def fill(node: Any) -> Any:
         if isinstance(node, dict):
             return {key: fill(value) for key, value in node.items()}
         if isinstance(node, list):
             return [fill(value) for value in node]
-        return filled_in(node, given) if isinstance(node, str) else node
+        return (
+            _VARIABLE.sub(lambda one: given[one["name"]] or "chosen", node) if isinstance(node, str) else node
+        )
 
     parsed: dict[str, Any] = fill(yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8")))
     return parsed

@@ -1,5 +1,5 @@
 """The scaled-out deployment without containers: each service of deploy/compose.yaml as a local process on a
-port of its own.
+port of its own, driven as its users do: backfills by the daemon, runs, a worker that dies at a known moment.
 """
 
 from __future__ import annotations
@@ -12,18 +12,26 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+import dagster as dg
 import postgres_server
 from compose_file import DEPLOY, REPOSITORY, of_the_package
+from dagster._cli.job import execute_backfill_command
+from dagster._cli.workspace.cli_target import WorkspaceOpts, get_workspace_from_cli_opts
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.storage.tags import PARTITION_NAME_TAG
 
-ENTRYPOINT = DEPLOY / "entrypoint.sh"
+if TYPE_CHECKING:
+    from dagster_celery.launcher import CeleryRunLauncher
+
 DEADLINE_S = 240.0
+WORKSPACE = WorkspaceOpts(workspace=(str(DEPLOY / "workspace.yaml"),))
 
 T = TypeVar("T")
 
@@ -34,16 +42,9 @@ def missing() -> str | None:
         return reason
     if shutil.which("redis-server") is None:
         return "the scaled-out deployment needs redis-server, and it was not found"
-    absent = [
-        module
-        for module in ("dagster_celery", "dagster_postgres", "redis", "s3fs", "moto", "flask")
-        if find_spec(module) is None
-    ]
-    return (
-        f"the scaled-out deployment needs the extra 'scale'; not installed: {', '.join(absent)}"
-        if absent
-        else None
-    )
+    modules = ("dagster_celery", "dagster_postgres", "redis", "s3fs", "moto", "flask")
+    absent = [module for module in modules if find_spec(module) is None]
+    return f"the scaled-out deployment needs the extra 'scale': {', '.join(absent)}" if absent else None
 
 
 def eventually(what: str, found: Callable[[], T | None], within_s: float = DEADLINE_S) -> T:
@@ -70,13 +71,14 @@ class Services:
 
     environment: dict[str, str]
     logs: Path
-    postgres: str
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self, name: str, *command: str) -> None:
+        program, *arguments = command
+        found = shutil.which(program, path=self.environment["PATH"]) or program
         with (self.logs / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
-                command,
+                [found, *arguments],
                 env=self.environment,
                 cwd=self.logs,
                 stdin=subprocess.DEVNULL,
@@ -90,25 +92,16 @@ class Services:
 
     def wait_for_code(self) -> None:
         """Until the code service serves, as the health check of compose.yaml asks it."""
-        check = of_the_package()["code"]["healthcheck"]["test"][1:]
-        check = [
-            str(ENTRYPOINT),
-            *(self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in check),
-        ]
+        asked = of_the_package()["code"]["healthcheck"]["test"][2:]
+        check = [self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in asked]
+        check = [str(Path(sys.executable).with_name("dagster")), *check]
 
         def serves() -> bool:
             assert self.processes["code"].poll() is None, self.log("code")
-            return (
-                subprocess.run(
-                    check, env=self.environment, capture_output=True, check=False, timeout=DEADLINE_S
-                ).returncode
-                == 0
-            )
+            done = subprocess.run(check, env=self.environment, capture_output=True, check=False)
+            return done.returncode == 0
 
         eventually("the code service serves", serves)
-
-    def create_database(self, name: str) -> str:
-        return postgres_server.create_database(self.postgres, name)
 
     def kill(self, name: str) -> None:
         """SIGKILL, as a machine that loses power would have it: nothing is told to anybody."""
@@ -121,16 +114,18 @@ class Services:
             self.kill(name)
 
     def start_service(self, service: str, name: str = "", *more: str) -> None:
-        """Start a service with entry point and command of the image, except for the port and the place of the
-        workspace file.
+        """Start a service with the command of the image, except for the port, the place of the workspace
+        file, and a daemon that looks more often.
         """
         here = {
             "4266": self.environment["LUNGUAGE_CODE_PORT"],
             "0.0.0.0": "127.0.0.1",
             "/opt/lunguage/workspace.yaml": str(DEPLOY / "workspace.yaml"),
         }
-        program, *arguments = (here.get(word, word) for word in of_the_package()[service]["command"])
-        self.start(name or service, str(ENTRYPOINT), program, *arguments, *more)
+        command = [here.get(word, word) for word in of_the_package()[service]["command"]]
+        if command[0] == "dagster-daemon":
+            command[:1] = [sys.executable, str(Path(__file__).with_name("quick_daemon.py"))]
+        self.start(name or service, *command, *more)
 
     def start_worker(self, name: str) -> None:
         """On one machine, workers need names to be told apart."""
@@ -145,6 +140,8 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
     from moto.server import ThreadedMotoServer
 
     (logs := folder / "logs").mkdir()
+    (instance := folder / "dagster_home").mkdir()
+    shutil.copy(DEPLOY / "dagster.yaml", instance)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with ExitStack() as stack:
         postgres = stack.enter_context(postgres_server.running())
@@ -152,74 +149,124 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
         store.start()
         stack.callback(store.stop)
         redis = str(free_port())
+        history, ledger = (postgres_server.create_database(postgres, name) for name in ("dagster", "ledger"))
+        given = of_the_package()["worker"]["environment"]
         of_the_machine = {
             "LUNGUAGE_HOME": str(home),
             "LUNGUAGE_LOGS": str(logs),
-            "LUNGUAGE_DAGSTER_DATABASE": postgres_server.create_database(postgres, "dagster").replace(
-                "postgresql:", "postgresql+psycopg2:"
-            ),
-            "LUNGUAGE_LEDGER": postgres_server.create_database(postgres, "ledger"),
+            "LUNGUAGE_DAGSTER_DATABASE": history.replace("postgresql:", "postgresql+psycopg2:"),
+            "LUNGUAGE_LEDGER": ledger,
             "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis}/0",
             "PYTHONPATH": f"{DEPLOY}:{REPOSITORY}",
             "LUNGUAGE_CODE_HOST": "127.0.0.1",
             "LUNGUAGE_CODE_PORT": str(free_port()),
+        }
+        assert of_the_machine.keys() <= given.keys(), "the test sets a variable that compose.yaml does not"
+        of_options = {
             "LUNGUAGE_TABLES": "s3://lunguage/tables",
             "AWS_ENDPOINT_URL_S3": "http://{}:{}".format(*store.get_host_and_port()),
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
         }
-        services = Services(environment_of_a_service(folder, of_the_machine), logs, postgres)
+        others = ("LUNGUAGE_", "DAGSTER_", "AWS_", "PG")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(others)}
+        programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        image = {"DAGSTER_HOME": str(instance), "PATH": programs}
+        services = Services({**kept, **given, **of_the_machine, **of_options, **image}, logs)
         stack.callback(services.stop)
-        password = ("--requirepass", (folder / "secrets" / "redis_password").read_text())
-        services.start(
-            "redis",
-            "redis-server",
-            "--port",
-            redis,
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--dir",
-            str(folder),
-            *password,
-        )
+        quiet = ("--save", "", "--dir", str(folder))
+        services.start("redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", *quiet)
         yield services
 
 
-def environment_of_a_service(folder: Path, of_the_machine: dict[str, str]) -> dict[str, str]:
-    """What compose.yaml gives a worker, its secrets as files, with the addresses of this machine for those of
-    the containers.
-    """
-    given = of_the_package()["worker"]["environment"]
-    assert set(of_the_machine) <= set(given), "the test sets a variable that compose.yaml does not"
-    secrets = folder / "secrets"
-    secrets.mkdir()
-    (secrets / "redis_password").write_text("0123456789abcdef")
-    (secrets / "services_env").write_text("AWS_ACCESS_KEY_ID=test\nAWS_SECRET_ACCESS_KEY=test\n")
-    kept = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("LUNGUAGE_", "DAGSTER_", "AWS_", "PG"))
-    }
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {
-        **kept,
-        **given,
-        **of_the_machine,
-        "LUNGUAGE_SECRETS": str(secrets),
-        "DAGSTER_HOME": str(folder / "dagster_home"),
-        "PATH": path,
-    }
+@dataclass(frozen=True)
+class Frozen:
+    """A run that was stopped in the middle: the process that has it does not get on."""
+
+    run_id: str
+    worker: str
 
 
-def variables_of_its_process(services: Services) -> dict[str, str]:
-    """What a service's process knows when the entry point has read the secrets."""
-    command = [str(ENTRYPOINT), "env", "--null"]
-    done = subprocess.run(
-        command, env=services.environment, capture_output=True, text=True, check=True, timeout=60
+def launcher(instance: dg.DagsterInstance) -> CeleryRunLauncher:
+    from dagster_celery.launcher import CeleryRunLauncher
+
+    found = instance.run_launcher
+    assert isinstance(found, CeleryRunLauncher)
+    return found
+
+
+def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
+    celery = launcher(instance).celery
+    eventually(f"{count} workers answer", lambda: len(celery.control.ping(timeout=1.0)) == count)
+
+
+def request_backfill(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> None:
+    """What the UI does when a person asks for a backfill: the daemon launches its runs and follows them."""
+    with get_workspace_from_cli_opts(instance, version="", workspace_opts=WORKSPACE) as workspace:
+        (repository,) = workspace.code_locations[0].get_repositories().values()
+        (chosen,) = (found for found in repository.get_partition_sets() if found.job_name == job)
+    backfill = PartitionBackfill(
+        backfill_id=job,
+        partition_set_origin=chosen.get_remote_origin(),
+        status=BulkActionStatus.REQUESTED,
+        partition_names=partitions,
+        from_failure=False,
+        reexecution_steps=None,
+        tags={},
+        backfill_timestamp=time.time(),
     )
-    return dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
+    instance.add_backfill(backfill)
 
 
-def with_postgres_tools(path: str) -> str:
-    """A PATH on which pg_dump and psql are found."""
-    return f"{postgres_server.program('pg_dump').parent}:{path}"
+def submit(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> None:
+    """`dagster job backfill`: one run for each partition, all put into the queue at once."""
+    execute_backfill_command(
+        workspace_opts=WORKSPACE,
+        partitions=",".join(partitions),
+        noprompt=True,
+        job_name=job,
+        instance=instance,
+        print_fn=lambda _: None,
+    )
+
+
+def succeeded(instance: dg.DagsterInstance, job: str) -> set[str]:
+    """Partitions of a job with a run that succeeded."""
+    runs = instance.get_runs(dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS]))
+    return {run.tags[PARTITION_NAME_TAG] for run in runs}
+
+
+def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
+    """Stop the process of whichever run of a job is under way, so that it is certain to be unfinished."""
+    from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+
+    def stopped() -> Frozen | None:
+        for run in instance.get_runs(dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])):
+            known = launcher(instance).celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG]).info
+            if not isinstance(known, dict) or "pid" not in known:
+                continue
+            with suppress(ProcessLookupError):
+                os.kill(known["pid"], signal.SIGSTOP)
+                latest = instance.get_run_by_id(run.run_id)
+                if latest is not None and not latest.is_finished:
+                    return Frozen(run.run_id, known["hostname"].partition("@")[0])
+                os.kill(known["pid"], signal.SIGCONT)
+        return None
+
+    return eventually(f"a run of {job} is under way", stopped)
+
+
+def start_and_cancel(instance: dg.DagsterInstance, job: str, partition: str) -> dg.DagsterRun:
+    """What the UI does when a person cancels a run that is under way; the run as it ended."""
+
+    def latest() -> dg.DagsterRun:
+        return instance.get_runs(dg.RunsFilter(job_name=job), limit=1)[0]
+
+    submit(instance, job, [partition])
+    began = (dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.SUCCESS)
+    eventually("the run is under way", lambda: latest().status in began)
+    if not latest().is_finished:
+        instance.report_run_canceling(latest())
+        instance.run_launcher.terminate(latest().run_id)
+    return eventually("the run has ended", lambda: found if (found := latest()).is_finished else None)

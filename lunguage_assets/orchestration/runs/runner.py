@@ -19,10 +19,9 @@ from sqlalchemy.exc import DBAPIError
 from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, is_current, plan
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
-from lunguage_assets.interruption import noticing_signals
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
+from lunguage_assets.orchestration.dagster_private import runs_of_location
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
@@ -72,7 +71,7 @@ class Runner:
         self, home: HomeResource, instance: dg.DagsterInstance, definitions: dg.Definitions | None = None
     ) -> None:
         self._home, self._instance = home, instance
-        self._given, self._asked_to_stop = definitions, False
+        self._given = definitions
 
     @cached_property
     def definitions(self) -> dg.Definitions:
@@ -158,14 +157,10 @@ class Runner:
         """
         if before and stage not in before and self._is_current_by_now(stage, wanted):
             return
-        if self._asked_to_stop:
-            raise KeyboardInterrupt
         config: dict[str, Any] = dict(QUIET)
         if stage.job == "release" and wanted.release is not None:
             config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
-        with noticing_signals() as asked_to_stop:
-            result = self._executed(stage, config)
-            self._asked_to_stop = asked_to_stop()
+        result = self._executed(stage, config)
         summary.runs += 1
         for evaluation in result.get_asset_check_evaluations():
             summary.note(evaluation, stage.label)
@@ -204,14 +199,10 @@ class Runner:
             ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
-        """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing.
-
-        Before the first step, while resources are set up, it leaves no trace but that this process was asked
-        to stop.
-        """
+        """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing."""
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if cancelled or self._asked_to_stop or any(was_interrupted(event) for event in result.all_events):
+        if cancelled or any(_was_interrupted(event) for event in result.all_events):
             self._cancel(result.run_id)
             raise KeyboardInterrupt
 
@@ -221,6 +212,17 @@ class Runner:
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
+
+
+def _was_interrupted(event: dg.DagsterEvent) -> bool:
+    """Whether a step, or the setting up of a run, failed because its process was asked to stop."""
+    failed = event.is_step_failure or event.is_job_failure
+    error = getattr(event.event_specific_data, "error", None) if failed else None
+    while error is not None:
+        if error.cls_name in ("KeyboardInterrupt", "DagsterExecutionInterruptedError"):
+            return True
+        error = error.cause
+    return False
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:

@@ -22,7 +22,7 @@ from invented_reports import STUDY, Said, frames, identity, run, said
 from profiles import examples
 from rich.console import Console
 
-from lunguage_assets.cli.looking.explain import TextKeptBack, explain
+from lunguage_assets.cli.reading import TextKeptBack, explain
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Corpus, DataClass, Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table

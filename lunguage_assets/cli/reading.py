@@ -1,12 +1,18 @@
-"""The `read` command: what a report says, how surely, and why; at once and without a home."""
+"""The commands that read: `read` a report, `explain` a study; and `sample`, which writes reports to read."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import FILE
+from lunguage_assets.cli.options import FILE, FOLDER, RANKER_OPTION, Chosen, chooses, number
+from lunguage_assets.errors import LunguageError
+
+if TYPE_CHECKING:
+    from lunguage_assets.sample import Prose, RawFormat
 
 DEFAULT_PORT = 8642
 
@@ -80,3 +86,59 @@ def _serve(port: int) -> None:
     with serving_socket(port) as opened:
         click.echo(f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)")
         serve(opened)
+
+
+class TextKeptBack(LunguageError):
+    """Report text of patients would leave the terminal of the person who asks."""
+
+
+@click.command(short_help="Explain why each row of STUDY is, or is not, in the result.")
+@click.argument("study")
+@chooses(there=True)
+@RANKER_OPTION
+@click.option(
+    "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
+)
+def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> None:
+    """Explain why each row of STUDY is, or is not, in the result.
+
+    Text of patients is shown on a terminal only: it goes into no file and no pipe.
+    """
+    place = chosen.home
+
+    if chosen.data_class != "synthetic" and not sys.stdout.isatty():
+        raise TextKeptBack(
+            "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
+            "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
+        )
+
+
+@click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
+@number("--reports", 800, "Number of reports (studies).")
+@number("--seed", 0, least=0)
+@click.option("--out", required=True, type=FOLDER, help="Folder to write the files into.")
+@click.option(
+    "--as-text",
+    type=click.Choice(["table", "mimic", "text"]),
+    help="Write raw reports: reports.csv, MIMIC-CXR's folders, or one .txt per report. The truth about them "
+    "goes into the folder OUT-truth.",
+)
+@click.option(
+    "--prose",
+    type=click.Choice(["plain", "varied"]),
+    help="How the reports are worded.  [default: plain; varied with --as-text]",
+)
+def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose: Prose | None) -> None:
+    """Write a synthetic corpus in the published formats, or as raw reports with the truth about them."""
+    from lunguage_assets.sample import write_raw_sample, write_sample
+
+    if as_text is None:
+        written = write_sample(out, reports=reports, seed=seed, prose=prose or "plain")
+    else:
+        truth = out.with_name(f"{out.name}-truth")
+        written = write_raw_sample(out, truth, reports, seed, form=as_text, prose=prose or "varied")
+    click.echo(
+        f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
+        f"({written.tentative} tentative) and {written.history} history rows, {written.images} images, "
+        f"in {out}" + (f"; what they say, in {truth}" if as_text is not None else "")
+    )

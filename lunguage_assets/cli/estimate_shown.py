@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 if TYPE_CHECKING:
-    from lunguage_assets.judges.estimate import Estimate
+    from lunguage_assets.judges.estimate import Estimate, EstimateLine
 
+_COLUMNS = ("stage, judge", "questions", "ledger", "calls", "tokens in", "out", "USD", "at least", "at most",
+            "minutes")  # fmt: skip
 _WIDE = 120
 """Columns of the estimate's table: a narrow terminal wraps it, so that no number is cut off."""
 
@@ -39,38 +41,29 @@ def print_estimate(estimate: Estimate, judges_file: Path) -> None:
 
 def _estimate_table(estimate: Estimate) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="dim", show_footer=True)
-    lines, unpriced = estimate.lines, " + ?" if estimate.unpriced else ""
-    sums = {
-        name: sum(getattr(line, name) for line in lines)
-        for name in ("questions", "hits", "calls", "input_tokens", "output_tokens")
-    }
-    totals = {
-        "stage, judge": "total",
-        "questions": f"{sums['questions']:,}",
-        "ledger": f"{sums['hits']:,}",
-        "calls": f"{sums['calls']:,}",
-        "tokens in": _short(sums["input_tokens"]),
-        "out": _short(sums["output_tokens"]),
-        "USD": f"{_usd(estimate.usd)}{unpriced}",
-        "at least": _usd(estimate.usd_at_least),
-        "at most": _usd(estimate.usd_at_most),
-        "minutes": f"{sum(estimate.minutes.values()):,.1f}",
-    }
-    for name, total in totals.items():
+    counts = ("questions", "hits", "calls")
+
+    def cells(line: EstimateLine | Estimate, usd: str, minutes: float) -> list[str]:
+        return [_usd(line.usd) + usd, _usd(line.usd_at_least), _usd(line.usd_at_most), f"{minutes:,.1f}"]
+
+    def summed(name: str) -> int:
+        return sum(getattr(line, name) for line in estimate.lines)
+
+    totals = [
+        "total",
+        *(f"{summed(name):,}" for name in counts),
+        _short(summed("input_tokens")),
+        _short(summed("output_tokens")),
+        *cells(estimate, " + ?" if estimate.unpriced else "", sum(estimate.minutes.values())),
+    ]
+    for name, total in zip(_COLUMNS, totals, strict=True):
         table.add_column(name, justify="left" if total == "total" else "right", footer=total)
-    for stage, judges in groupby(lines, key=attrgetter("stage")):
+    for stage, judges in groupby(estimate.lines, key=attrgetter("stage")):
         table.add_row(stage)
         for line in judges:
-            table.add_row(
-                f"  {line.judge}",
-                *(f"{count:,}" for count in (line.questions, line.hits, line.calls)),
-                _short(line.input_tokens),
-                _short(line.output_tokens),
-                _usd(line.usd),
-                _usd(line.usd_at_least),
-                _usd(line.usd_at_most),
-                f"{line.minutes:,.1f}",
-            )
+            tokens = (_short(line.input_tokens), _short(line.output_tokens))
+            numbers = (f"{getattr(line, name):,}" for name in counts)
+            table.add_row(f"  {line.judge}", *numbers, *tokens, *cells(line, "", line.minutes))
     return table
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from commands import lunguage
 from read_reports import HEDGED
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.errors import InputError
 
 
 def _read(*arguments: str, given: str | bytes | None = None) -> Result:
@@ -70,22 +68,6 @@ def test_what_is_no_report_is_one_line_with_a_remedy(
     assert str(error).startswith(str(file))
 
 
-def test_an_error_is_one_line_and_no_success(tmp_path: Path) -> None:
-    done = lunguage(tmp_path, "read", tmp_path / "none.txt")
-    assert (done.returncode, done.stdout) == (1, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("lunguage: ")
-
-
 @pytest.mark.parametrize("arguments", [[], ["--serve", "x.txt"], ["--json", "--html", "x.html", "x.txt"]])
 def test_options_that_do_not_go_together_are_refused(arguments: list[str]) -> None:
     assert _read(*arguments).exception is not None
-
-
-def test_a_port_in_use_ends_the_command() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        error = _read("--serve", "--port", str(taken.getsockname()[1])).exception
-    assert isinstance(error, ConfigurationError)
-    assert "Choose another one with --port" in str(error)

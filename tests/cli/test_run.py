@@ -16,7 +16,6 @@ from commands import Said, lunguage
 from finished_homes import Finished, brief_analyses
 from platform_support import contents
 
-from lunguage_assets.data_files import resource
 from lunguage_assets.release.bundle.versions import current_version
 
 
@@ -148,16 +147,9 @@ def refused(done: Said) -> str:
     [
         (lambda d, t: t / "nowhere", "no such folder"),
         (lambda d, t: edited(d, t / "x", Lunguage__csv=None), "Lunguage.csv"),
-        (lambda d, t: edited(d, t / "x", Lunguage__csv=""), "empty"),
-        (
-            lambda d, t: edited(
-                d, t / "x", Lunguage__csv=",subject_id,study_id,section,sent\n0,p1,s1,find,a\n"
-            ),
-            "ent",
-        ),
         (lambda d, t: edited(d, t / "x", corpus__toml='data_class = "public"\n'), "data_class"),
     ],
-    ids=["no folder", "no findings file", "empty file", "missing column", "unknown data class"],
+    ids=["no folder", "no findings file", "unknown data class"],
 )
 def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
     prepare: Callable[[Path, Path], Path], said: str, tmp_path: Path, five: Path
@@ -165,33 +157,6 @@ def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
     home = tmp_path / "home"
     assert said in refused(lunguage(home, "run", "--data", prepare(five, tmp_path), "--batch", "b"))
     assert not (home / "release").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--ranker", "oracle"), "oracle"),
-        (("--batch", "Bad,Key"), "lower-case"),
-        (("--corpus", "other"), "other"),
-    ],
-    ids=["unknown ranker", "unusable batch key", "another corpus"],
-)
-def test_wrong_options_are_named(arguments: tuple[str, ...], said: str, home: Path, five: Path) -> None:
-    assert said in refused(lunguage(home, "run", "--data", five, *arguments))
-
-
-def test_a_home_without_a_corpus_is_told_how_files_are_taken_in(tmp_path: Path) -> None:
-    assert "lunguage run --data DIR" in refused(lunguage(tmp_path, "run"))
-
-
-def test_an_error_in_a_persons_pathways_names_file_and_line(home: Path, five: Path) -> None:
-    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
-    wrong = packaged.replace("finding: hyperinflation, status: dp", "finding: hyperinflation, status: yes")
-    (home / "pathways.yaml").write_text(wrong, encoding="utf-8")
-    line = next(n for n, text in enumerate(packaged.splitlines(), 1) if "finding: hyperinflation" in text)
-    said = refused(lunguage(home, "run", "--data", five, "--batch", "first"))
-    assert f"line {line}" in said
-    assert "pathways.yaml" in said
 
 
 def fill_in(responses: Path) -> None:
@@ -229,11 +194,6 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
         }
     assert all(sizes.values()), sizes
     assert not (home / "ledger.sqlite").exists()
-
-
-def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path, five: Path) -> None:
-    assert lunguage(tmp_path / "home", "register", "--data", five).returncode == 0
-    assert "Run `lunguage run` first" in refused(lunguage(tmp_path / "home", "analyse"))
 
 
 def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, five: Path) -> None:

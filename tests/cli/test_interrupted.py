@@ -1,4 +1,4 @@
-"""A run that is interrupted counts as cancelled, wherever it was, and leaves no error."""
+"""A command that is asked to stop does, and says one line; its run counts as cancelled, wherever it was."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ import pytest
 from platform_support import environment
 from served_home import wait_for
 
+from lunguage_assets.cli.main import answer_signals
 from lunguage_assets.current.plan import Wanted
 from lunguage_assets.home.home import Home
-from lunguage_assets.interruption import answering_signals
 from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.sample import write_sample
 
-SAID = "lunguage: interrupted; run the same command again to go on"
 HELD = """
 import time
 from lunguage_assets.orchestration.io_manager import ParquetTables
 ParquetTables.handle_output = lambda *_: time.sleep(300)
-from lunguage_assets.cli.main import process
-process()
+from lunguage_assets.cli.main import main
+main()
 """
 """The command whose first run does not get on: it is under way for as long as somebody looks at it."""
 
@@ -56,20 +55,26 @@ def runner(undeclared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             yield Runner(HomeResource(root=str(home.root)), instance)
 
 
+@pytest.fixture
+def answering() -> Iterator[None]:
+    """Signals are answered as in a command, and afterwards as before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    answer_signals()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize(
     ("place", "called"),
-    [
-        (TableStore, "create_io_manager"),
-        (HomeResource, "create_resource"),
-        (Home, "delivery"),
-        (ParquetTables, "handle_output"),
-    ],
-    ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
+    [(TableStore, "create_io_manager"), (Home, "delivery"), (ParquetTables, "handle_output")],
+    ids=["while its store is opened", "in a step", "while a table is stored"],
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     place: type,
     called: str,
     runner: Runner,
+    answering: None,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -79,9 +84,8 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
     instance = runner._instance
     before = len(instance.get_runs())
-    monkeypatch.setattr(runner, "_asked_to_stop", False)  # as in another process
     monkeypatch.setattr(place, called, interrupted)
-    with answering_signals(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         runner.run(Wanted("panel"))
     latest, *_ = runs = instance.get_runs()
     assert len(runs) == before + 1
@@ -90,32 +94,35 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
 
 @pytest.mark.lengthy
-def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
-    tmp_path: Path, undeclared: Path
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_is_stopped_by_either_signal_says_one_line_and_its_run_is_cancelled(
+    number: signal.Signals, tmp_path: Path, undeclared: Path
 ) -> None:
+    """Started by a script with `&`, which lets what it starts ignore SIGINT."""
     home = tmp_path / "home"
     command = [sys.executable, "-c", HELD, "run", "--data", str(undeclared), "--batch", "first"]
     process = subprocess.Popen(
-        command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         _, errors = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130, errors
-    assert errors.strip() == SAID
+    said = "lunguage: interrupted; run the same command again to go on"
+    assert (process.returncode, errors.strip()) == (130, said)
     assert len(_runs(home, "CANCELED")) == 1
     assert not _runs(home, "STARTED", "CANCELING", "FAILURE", "NOT_STARTED")
 
 
 def _runs(home: Path, *statuses: str) -> list[str]:
     """Ids of the runs of a home with one of these statuses."""
-    if not (
-        home / "tables"
-        # made after the instance: two processes that make it at once, one without the lock, would fail
-    ).exists():
+    if not (home / "tables").exists():  # made after the instance, which two processes cannot make at once
         return []
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
         return [run.run_id for run in instance.get_runs() if run.status.value in statuses]

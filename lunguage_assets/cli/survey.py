@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, chooses, into, number
 from lunguage_assets.errors import ConfigurationError, InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from lunguage_assets.tables.schema import Table
-
-_RESTRICTED = (
-    "These files contain sentences of patients' reports. They are readable by you only (mode 0600); "
-    "whoever you give them to must be entitled to the corpus."
-)
 
 
 @click.group(short_help="Ask human experts, and compare them with the judges.")
@@ -40,18 +29,15 @@ def survey() -> None:
 def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
     from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
-    from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 
-    vocabulary = _stored(chosen, HEDGE_VOCABULARY, chosen.judges().extractor)
-    ranking = _stored(chosen, REFERENCE_RANKING, ranker)
+    vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
+    ranking = chosen.stored("reference_ranking", ranker)
     asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
     restrict = asked.has_report_text and chosen.data_class != "synthetic"
     files = write_survey(asked, out, experts=experts, restrict=restrict)
-    _tell_written(f"{len(asked.questions)} of {asked.available} phrase pairs in {out}", files)
+    _tell_written(f"{len(asked.questions)} of {asked.available} phrase pairs in {out}", files, restrict)
     if len(asked.questions) < pairs:
         click.echo(f"{pairs} pairs were asked for; there are no more")
-    if restrict:
-        click.echo(_RESTRICTED)
 
 
 @survey.command("make-ratings", short_help="Write a form to rate the anchors.")
@@ -70,26 +56,20 @@ def make_ratings(
     chosen: Chosen, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
 ) -> None:
     """Write a form for the anchors: a probability per sentence, from several raters."""
-    place = chosen.home
     from lunguage_assets.explicit.analysis.experts.anchor_survey import (
         make_rating_survey,
         write_rating_survey,
     )
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
-    from lunguage_assets.tables import HEDGE_VOCABULARY
 
-    vocabulary = _stored(chosen, HEDGE_VOCABULARY, chosen.judges().extractor)
-    choice = chosen.settings.explicit.anchors
-    known = set(vocabulary["phrase"])
-    asked = phrases or [
-        one.phrase for one in chosen_anchors(choice, place.anchor_ratings, place.root).of(known)
-    ]
+    home = chosen.home
+    vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
+    used = chosen_anchors(chosen.settings.explicit.anchors, home.anchor_ratings, home.root)
+    asked = phrases or [one.phrase for one in used.of(set(vocabulary["phrase"]))]
     rated = make_rating_survey(vocabulary, asked, examples=examples, seed=seed)
     restrict = rated.has_report_text and chosen.data_class != "synthetic"
     files = write_rating_survey(rated, out, raters=raters, restrict=restrict)
-    _tell_written(f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}", files)
-    if restrict:
-        click.echo(_RESTRICTED)
+    _tell_written(f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}", files, restrict)
 
 
 @survey.command("import-ratings", short_help="Import the ratings of the anchors.")
@@ -100,26 +80,26 @@ def import_ratings(chosen: Chosen, ratings: Path) -> None:
 
     The next run fits with them; the settings' `anchors` may name another set.
     """
-    place = chosen.home
     from lunguage_assets.explicit.analysis.experts.anchor_survey import ratings_from_form
     from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
     from lunguage_assets.files import write_private
 
+    home = chosen.home
     content, raters, count = ratings_from_form(ratings)
-    place.create()
-    aside = place.root / ".anchor_ratings.csv.tmp"
+    home.create()
+    aside = home.root / ".anchor_ratings.csv.tmp"
     try:
         write_private(aside, content.encode("utf-8"))
         anchors_from_ratings(aside)
     finally:
         aside.unlink(missing_ok=True)
-    write_private(place.anchor_ratings, content.encode("utf-8"))
-    rated = chosen_anchors("", place.anchor_ratings, place.root)
+    write_private(home.anchor_ratings, content.encode("utf-8"))
+    rated = chosen_anchors("", home.anchor_ratings, home.root)
     click.echo(f"{raters} raters, {count} ratings of {len(rated.anchors)} phrases")
     for one in rated.anchors:
         click.echo(f"{one.phrase}: {one.probability:.3f} ({one.low:.3f} to {one.high:.3f})")
     click.echo(f"between readers: {rated.spread.sd:.2f} logits ({rated.spread.source})")
-    click.echo(f"imported into {place.root}; `lunguage run` fits with them")
+    click.echo(f"imported into {home.root}; `lunguage run` fits with them")
 
 
 @survey.command("import", short_help="Import the answers of the experts.")
@@ -130,23 +110,18 @@ def import_ratings(chosen: Chosen, ratings: Path) -> None:
 )
 @click.option("--experts", default=None, type=GIVEN_FILE, help="The CSV that describes the experts.")
 def import_(chosen: Chosen, ranker: str, responses: Path, experts: Path | None) -> None:
-    """Validate the experts' answers and put them into the home, for the asset expert_agreement."""
-    place = chosen.home
+    """Validate the experts' answers and put them into the home, for the analyses."""
     from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
     from lunguage_assets.files import write_private
-    from lunguage_assets.tables import REFERENCE_RANKING
 
-    for path in filter(None, (responses, experts)):
-        if path.suffix.lower() != ".csv":
-            remedy = "Save it as CSV (UTF-8) in your spreadsheet; nothing was imported."
-            raise InputError(path.name, "another kind of file", "a CSV", remedy)
+    home = chosen.home
     answered = load_responses(responses)
     if not answered.experts:
         remedy = "Fill in a column; nothing was imported."
         raise InputError(responses.name, "no answer of any expert", "at least one answer", remedy)
-    described = load_experts(experts or place.expert_descriptions)
-    place.create()
-    for source, target in ((responses, place.expert_responses), (experts, place.expert_descriptions)):
+    described = load_experts(experts or home.expert_descriptions)
+    home.create()
+    for source, target in ((responses, home.expert_responses), (experts, home.expert_descriptions)):
         if source is not None:
             write_private(target, source.read_bytes())
     missing = int((answered.chosen < 0).sum())
@@ -163,15 +138,21 @@ def import_(chosen: Chosen, ranker: str, responses: Path, experts: Path | None) 
         for entry in entries:
             click.echo(f"{label}: {entry}")
     try:
-        ranked = set(_stored(chosen, REFERENCE_RANKING, ranker)["phrase"])
-        _tell_unranked(answered.phrase_1, answered.phrase_2, ranked, ranker)
+        ranked = set(chosen.stored("reference_ranking", ranker)["phrase"])
     except ConfigurationError:
         click.echo(f"no ranking of {ranker!r} yet: whether its phrases are the survey's was not examined")
-    click.echo(f"imported into {place.root}; materialise expert_agreement to compare")
+    else:
+        _tell_unranked(answered.phrase_1, answered.phrase_2, ranked, ranker)
+    click.echo(f"imported into {home.root}; `lunguage analyse` compares")
 
 
-def _tell_written(what: str, files: Sequence[Path]) -> None:
+def _tell_written(what: str, files: Sequence[Path], restrict: bool) -> None:
     click.echo(f"{what}: {', '.join(path.name for path in files)}")
+    if restrict:
+        click.echo(
+            "These files contain sentences of patients' reports. They are readable by you only (mode 0600); "
+            "whoever you give them to must be entitled to the corpus."
+        )
 
 
 def _tell_unranked(first: Sequence[str], second: Sequence[str], ranked: set[str], ranker: str) -> None:
@@ -183,17 +164,3 @@ def _tell_unranked(first: Sequence[str], second: Sequence[str], ranked: set[str]
             f"phrases that the ranking of {ranker!r} lacks: {len(phrases)}, in {len(unknown)} of the pairs; "
             "these are kept, and not compared with it"
         )
-
-
-def _stored(chosen: Chosen, table: Table, key: str) -> pd.DataFrame:
-    """A stored partition, or what to do to have it."""
-    from lunguage_assets.home.store import partition_path, read_table
-
-    place = chosen.home
-    path = partition_path(place.tables, table.name, key)
-    if not path.exists():
-        raise ConfigurationError(
-            f"{place.root} has no {table.name} of {key!r}. Run `lunguage run` with that ranker "
-            "first, or name another with --ranker."
-        )
-    return read_table(table, path)

@@ -1,0 +1,224 @@
+"""The commands that keep a home: `batches`, `ledger`, `ui`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    FILE,
+    GIVEN_FILE,
+    HOME_OPTION,
+    Chosen,
+    chooses,
+    chosen_home,
+    existing_home,
+    nothing_in,
+)
+from lunguage_assets.errors import ConfigurationError, LunguageError
+
+if TYPE_CHECKING:
+    from lunguage_assets.home.home import Home
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+
+class NotConfirmed(LunguageError):
+    """Something would be removed, and nobody has said so."""
+
+
+@click.group(short_help="List the batches, or remove one with all that is of it.")
+def batches() -> None:
+    """List the registered batches, or remove one with all that follows from it."""
+
+
+@batches.command("list", short_help="List the batches, and those that were removed.")
+@chooses(there=True)
+def list_(chosen: Chosen) -> None:
+    """List the registered batches, and those that were removed."""
+    for batch in chosen.home.registered():
+        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {', '.join(batch.files)}")
+    for gone in chosen.home.removed():
+        click.echo(f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}")
+
+
+@batches.command("remove", short_help="Remove a batch and every table of it.")
+@click.argument("key")
+@click.option("--yes", is_flag=True, help="Remove it; without this, only what would go is listed.")
+@chooses(there=True)
+def remove(key: str, yes: bool, chosen: Chosen) -> None:
+    """Remove the batch KEY: its files, every table of it, its review queues, its partition in Dagster.
+
+    The home keeps a record of it. Releases that are sealed stay; the next run writes one without the batch.
+    """
+    place = chosen.home
+    if key in {batch.key for batch in place.registered()}:
+        _foretell(place, key)
+        if not yes:
+            raise NotConfirmed(f"nothing was removed. To remove it: lunguage batches remove {key} --yes")
+        _remove(chosen, key)
+    from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed
+
+    with chosen.instance() as instance:
+        forget_removed(instance, place)
+        if key in {gone.key for gone in place.removed()}:
+            return
+        if key not in instance.get_dynamic_partitions(REPORT_BATCH.name):
+            known = ", ".join(batch.key for batch in place.registered()) or "none"
+            raise ConfigurationError(f"{place.root} has no batch {key!r}; registered: {known}")
+        instance.delete_dynamic_partition(REPORT_BATCH.name, key)
+        click.echo(f"{key} was a partition without a batch; it is gone")
+
+
+def _foretell(place: Home, key: str) -> None:
+    batch, found = place.batch(key), place.following(key)
+    click.echo(f"batch {key}: {batch.kind}, sha256 {batch.sha256[:12]}, {', '.join(batch.files)}")
+    tables = sorted({table for table, _ in found.own})
+    click.echo(f"goes     {len(found.own)} stored tables ({', '.join(tables) or 'none'})")
+    click.echo(f"goes     its files, {len(found.review)} review queues, its partition in Dagster")
+    for table, keys in found.kept:
+        click.echo(f"stays    {table} ({', '.join(keys)}), made of it among others, until it is made again")
+    for version in sorted(place.release.glob("*/v*")):
+        click.echo(f"stays    release {version.parent.name}/{version.name}, sealed")
+
+
+def _remove(chosen: Chosen, key: str) -> None:
+    import getpass
+    from datetime import UTC, datetime
+
+    from lunguage_assets.orchestration.runs.command_lock import is_at_work
+    from lunguage_assets.orchestration.runs.instance import runs_of_batch
+
+    place = chosen.home
+    if is_at_work(place.root):
+        raise ConfigurationError("another command works on this home. Let it end; nothing was removed.")
+    with chosen.instance() as instance:
+        if running := runs_of_batch(instance, key):
+            raise ConfigurationError(
+                f"run {running[0]} works on batch {key!r}. Let it end, or cancel it; nothing was removed."
+            )
+    gone = place.remove(key, getpass.getuser(), datetime.now(UTC).isoformat(timespec="seconds"))
+    click.echo(f"removed  {key} with {gone.tables} tables; noted in {place.root / 'removals.json'}")
+
+
+@click.group(short_help="Count what answers cost; export and import them.")
+def ledger() -> None:
+    """Answers of language models that are paid for: what they cost, and sharing them with a group."""
+
+
+_NAMED = 20
+"""Rows of an imported file that messages name one by one."""
+
+_LEDGER_OPTION = click.option(
+    "--ledger",
+    "place",
+    envvar="LUNGUAGE_LEDGER",
+    help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER.",
+)
+
+
+def _opened(home: Path, place: str | None) -> Ledger | None:
+    """The ledger, where one is there."""
+    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.ledger.reading import LedgerReader
+
+    where = place or existing_home(home).root / "ledger.sqlite"
+    return Ledger.open(where) if LedgerReader.at(where) is not None else None
+
+
+@ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
+@HOME_OPTION
+@_LEDGER_OPTION
+def ledger_stats(home: Path, place: str | None) -> None:
+    """Count attempts, tokens and US dollars per judge, stage and model."""
+    opened = _opened(home, place)
+    if opened is None:
+        click.echo("the ledger is empty")
+        return
+    in_flight = opened.in_flight()  # counts the losses of dead processes
+    frame = opened.statistics()
+    click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
+    click.echo(f"sent, answer lost: {opened.lost()}; in flight: {in_flight}")
+
+
+@ledger.command("export", short_help="Export all attempts to a Parquet file.")
+@HOME_OPTION
+@_LEDGER_OPTION
+@click.argument("file", type=FILE)
+def ledger_export(home: Path, place: str | None, file: Path) -> None:
+    """Write all attempts to a Parquet file, for others to import; prompts stay out."""
+    opened = _opened(home, place)
+    if opened is None:
+        raise ConfigurationError("there is no ledger: no paid answer was recorded")
+    click.echo(f"{opened.export(file)} attempts in {file}")
+
+
+@ledger.command("import", short_help="Import the attempts of an exported file.")
+@HOME_OPTION
+@_LEDGER_OPTION
+@click.argument("file", type=GIVEN_FILE)
+def ledger_import(home: Path, place: str | None, file: Path) -> None:
+    """Add the attempts of an exported file; what is there already stays as it is.
+
+    Each answer is read as when it was given. A row that does not fit is named and left out.
+    """
+    from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
+    from lunguage_assets.structuring.model.schema import parse_answer
+
+    folder = chosen_home(home)
+    folder.create()
+    opened = Ledger.open(place or folder.root / "ledger.sqlite")
+    parsers = {"extract": parse_phrase_list, "compare": choice_of, "structure": parse_answer}
+    added, known, refused = opened.import_(file, parsers)
+    for error in refused[:_NAMED]:
+        click.echo(str(error), err=True)
+    if len(refused) > _NAMED:
+        click.echo(f"... and {len(refused) - _NAMED} more rows that do not fit", err=True)
+    left_out = f", {len(refused)} left out" if refused else ""
+    click.echo(f"{added} attempts added, {known} were there already{left_out}")
+
+
+@click.command(short_help="Open the Dagster UI on a home.")
+@chooses()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Ask no token: every program of every account on this machine can drive the UI.",
+)
+def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
+    """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
+    from lunguage_assets.files import write_private
+    from lunguage_assets.orchestration.runs.instance import environment_of_children
+    from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
+    from lunguage_assets.orchestration.ui.processes import Serving, only_ui, require_free
+
+    place = chosen.home
+    token = "" if no_token else new_token()
+    door = Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
+    require_free(host, port)
+    shown = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+    with only_ui(place.root, f"{shown}/ of process {os.getpid()}"):
+        if place.corpus() is None:
+            click.echo(nothing_in(place), err=True)
+        environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
+        log = place.root / "logs" / "ui.log"
+        write_private(log, b"")
+        serving = Serving(log, environment)
+        click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
+        serving.start(host, port)
+        click.echo(f"{shown}{door.prefix}/")
+        if no_token:
+            click.echo(
+                "without a token: every program of every account on this machine can drive it", err=True
+            )
+        if environment.get(HOSTS_VARIABLE):
+            click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
+        click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
+        sys.stdout.flush()
+        sys.exit(serving.until_it_ends())

@@ -1,0 +1,272 @@
+"""The commands that make things: `run`, `register`, `land`, `analyse`, `estimate`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.options import (
+    FILE,
+    FOLDER,
+    PRESET_OPTION,
+    RANKER_OPTION,
+    STRUCTURER_OPTION,
+    Chosen,
+    GivenDelivery,
+    chooses,
+    existing_home,
+    takes_delivery,
+)
+
+if TYPE_CHECKING:
+    from lunguage_assets.current.plan import Stage
+    from lunguage_assets.judges.configuration import JudgesConfiguration
+    from lunguage_assets.orchestration.runs.runner import RunSummary
+    from lunguage_assets.settings import Settings
+
+_BUDGET_OPTION = click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
+)
+_STRICT_OPTION = click.option(
+    "--strict",
+    is_flag=True,
+    help="End the run when a study breaks a rule, instead of setting it aside. Also strict in settings.toml, "
+    "$LUNGUAGE_STRICT.",
+)
+_REBUILD_OPTION = click.option(
+    "--rebuild-ranking",
+    is_flag=True,
+    help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
+)
+
+
+@click.command(short_help="Register a delivery as a batch, and make nothing yet.")
+@takes_delivery()
+@chooses()
+def register(delivery: GivenDelivery, chosen: Chosen) -> None:
+    """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
+    registered = delivery.register(chosen.home)
+    _add_partitions(chosen, [one.key for one in registered])
+    for one in registered:
+        click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {chosen.home.root}")
+
+
+def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
+    from lunguage_assets.orchestration.partitions import REPORT_BATCH
+
+    with chosen.instance() as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, list(batches))
+
+
+@click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
+@takes_delivery(required=False)
+@chooses(PRESET_OPTION, STRUCTURER_OPTION, _BUDGET_OPTION, _STRICT_OPTION)
+@click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
+@RANKER_OPTION
+@_REBUILD_OPTION
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    envvar="LUNGUAGE_PROCESSES",
+    help="Processes that structure, merge, expand and resolve; default: the cores. Also $LUNGUAGE_PROCESSES.",
+)
+def run(
+    delivery: GivenDelivery | None,
+    chosen: Chosen,
+    out: Path | None,
+    ranker: str,
+    rebuild_ranking: bool,
+    processes: int | None,
+) -> None:
+    """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
+
+    What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
+    registered is made for the ranker, such as a judge that was just added to the judges file.
+    """
+    from lunguage_assets.cli.console import print_release, print_run, run_display
+    from lunguage_assets.current.plan import Wanted, plan
+
+    place, judges = chosen.home, chosen.judges(ranker)
+    if delivery is None:
+        existing_home(place.root)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
+    for line in _as_published(chosen.settings, judges.preset):
+        click.echo(line)
+    if delivery is not None:
+        delivery.register(place)
+    folder = (out or place.root).resolve() / "release" / ranker
+    wanted = Wanted(ranker, rebuild=rebuild_ranking, release=folder)
+    stages = plan(chosen.standings(), wanted)
+    if not stages:
+        click.echo("Everything is current: nothing to do.")
+        print_release(folder, place)
+        return
+    _require_judges(chosen, judges, stages)
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    with chosen.instance() as instance, run_display() as display:
+        runner = Runner(chosen.resource(out, processes), instance)
+        summary = runner.run(wanted, progress=display.stage, stages=stages)
+    spent = display.spent()
+    ledger = chosen.paid_answers() if spent else None
+    print_run(folder, place, summary, spent, ledger.lost() if ledger is not None else 0)
+    _require_checks(summary)
+
+
+def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequence[Stage]) -> None:
+    """Refuse stages that would ask a judge who cannot be asked: policy, retirement, key, SDK.
+
+    A judge of whose model the ledger has answers is left alone: what it has to answer may all be there.
+
+    Raises:
+        ConfigurationError: one line with everything that is wrong.
+    """
+    from datetime import UTC, datetime
+
+    from lunguage_assets.errors import ConfigurationError
+    from lunguage_assets.judges.examination import examination
+
+    asked: set[str] = set()
+    for stage in stages:
+        if stage.job in ("structure", "extract_hedges", "compare"):
+            asked.add(stage.keys[0])
+        elif stage.job in ("fit", "refit"):
+            asked.update(judges.members(stage.keys[0]))
+    asked &= judges.models.keys()
+    if asked and (ledger := chosen.paid_answers()) is not None:
+        answered = set(ledger.statistics()["model"])
+        asked = {key for key in asked if judges.models[key].model not in answered}
+    if not asked:
+        return
+    found = examination(judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked)
+    refusals = [message for severity, message in found if severity == "refusal"]
+    if refusals:
+        raise ConfigurationError(
+            f"{' '.join(refusals)} Nothing was asked. `lunguage doctor --preset {judges.preset}` looks again."
+        )
+
+
+def _as_published(settings: Settings, preset: str) -> list[str]:
+    """What to tell of the options that are the paper's; nothing where the home does not ask for them."""
+    from lunguage_assets.settings import departures, published_options
+
+    if not settings.as_published:
+        return []
+    other = departures(settings)
+    told = ", ".join(
+        f"{name} = {value}"
+        for group in published_options().values()
+        for name, value in group.items()
+        if not any(key.endswith(f".{name}") for key in other)
+        and not (name == "encoder_model" and "implicit.encoder" in other)
+    )
+    return [
+        f"as published (settings.toml): {told}",
+        *(f"not as published: {key} = {used} (published: {was})" for key, (was, used) in other.items()),
+        f"not options: the judges are those of preset {preset!r}, the prompts this package's own",
+    ]
+
+
+def _require_checks(summary: RunSummary) -> None:
+    """Raise when a check failed; one that only warns was printed."""
+    from lunguage_assets.orchestration.runs.runner import RunFailed
+
+    if failed := summary.checks("failed"):
+        raise RunFailed(f"{len(failed)} checks failed: {'; '.join(failed)}")
+
+
+@click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
+@takes_delivery()
+@chooses(PRESET_OPTION, STRUCTURER_OPTION)
+@RANKER_OPTION
+@_REBUILD_OPTION
+@click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
+def estimate(
+    delivery: GivenDelivery, chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None
+) -> None:
+    """Estimate what a run would ask of language models and cost; write and send nothing."""
+    from lunguage_assets.cli.estimate_shown import print_estimate
+    from lunguage_assets.data_files import resource
+    from lunguage_assets.files import replace_text
+    from lunguage_assets.orchestration.estimate import estimate_run
+
+    chosen.judges(ranker)
+    registrations = delivery.examine(chosen.home)
+    found = estimate_run(chosen.resource(), registrations, ranker, rebuild=rebuild_ranking)
+    print_estimate(found, chosen.judges_file or resource("judges.toml"))
+    if file is not None:
+        replace_text(file, json.dumps(found.values(), indent=2) + "\n")
+
+
+@click.command(short_help="Analyse how far the numbers can be trusted.")
+@chooses(PRESET_OPTION, there=True)
+@RANKER_OPTION
+def analyse(chosen: Chosen, ranker: str) -> None:
+    """Analyse how far the numbers can be trusted: agreement, robustness of the ranking, validation of the
+    fit.
+
+    Asks no judge: everything comes from recorded matches.
+    """
+    from lunguage_assets.cli.console import print_analyses, run_display
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    chosen.judges(ranker)
+    with chosen.instance() as instance, run_display() as display:
+        summary = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
+    released = chosen.standings().of_release(ranker, chosen.home.release / ranker)
+    print_analyses(chosen.home, ranker, summary, release_is_stale=released.state == "stale")
+    _require_checks(summary)
+
+
+@click.command(short_help="Register what lies in the landing folder, once.")
+@chooses()
+@click.option(
+    "--url",
+    type=FOLDER,
+    help="Landing folder; default: $LUNGUAGE_LANDING, else url in [landing] of settings.toml.",
+)
+@click.option("--now", is_flag=True, help="Wait for nothing: nobody is writing into the folder any more.")
+def land(chosen: Chosen, url: Path | None, now: bool) -> None:
+    """Register new deliveries of the landing folder once, without a daemon; put aside what cannot be used.
+
+    The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
+    a delivery was put aside.
+    """
+    from lunguage_assets.errors import ConfigurationError, LunguageError
+    from lunguage_assets.landing.folder import QUARANTINE, landing_folder
+    from lunguage_assets.landing.passes import land as make_pass
+
+    settings = chosen.settings.landing
+    if (folder := url or landing_folder(chosen.home, settings)) is None:
+        raise ConfigurationError(
+            "no landing folder is named. Say --url, set LUNGUAGE_LANDING, or write url in [landing] of "
+            "settings.toml."
+        )
+    found = make_pass(chosen.home, folder, stable_s=None if now else settings.stable_s)
+    if batches := {*(batch.key for batch in found.registered.values()), *found.skipped.values()}:
+        _add_partitions(chosen, sorted(batches))
+    for line in (
+        *(
+            f"registered   {batch.key} from {name}: {batch.counts}"
+            for name, batch in found.registered.items()
+        ),
+        *(f"skipped      {name}: same content as batch {key}" for name, key in sorted(found.skipped.items())),
+        *(f"quarantined  {name}: {error}" for name, error in found.quarantined.items()),
+        *(f"waiting      {name}: {why}" for name, why in sorted(found.waiting.items())),
+        *(f"passed over  {name}: expected findings or reports, or a folder" for name in found.others),
+        found.summary,
+    ):
+        click.echo(line)
+    if found.quarantined:
+        raise LunguageError(
+            f"{len(found.quarantined)} deliveries cannot be used: see REASON.txt in {folder / QUARANTINE}"
+        )

@@ -1,1 +1,0 @@
-"""Commands that make things: batches, tables, releases, an invented corpus."""
