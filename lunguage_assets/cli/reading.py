@@ -111,6 +111,9 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
             "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
             "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
+    batches = [batch.key for batch in place.registered()]
+    story = explain_study(read_study(place.tables, ranker, batches, study), finding)
+    print_story(story, Console(highlight=False))
 
 
 @click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
