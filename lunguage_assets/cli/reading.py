@@ -105,6 +105,10 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
     place = chosen.home
+    from rich.console import Console
+
+    from lunguage_assets.release.explain.explain import explain_study, print_story
+    from lunguage_assets.release.explain.study_record import read_study
 
     if chosen.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(
