@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.texts.mending import mended
+from lunguage_assets.corpus.texts.decoding import decoded
 from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
@@ -30,8 +30,8 @@ class Given:
 
     Args:
         name: what the caller calls it.
-        text: its text, mended as delivered texts are (encoding, markup, ends of lines, blanks around it).
-        notes: codes of what was mended.
+        text: its text, decoded as delivered texts are (encoding, markup, ends of lines, blanks around it).
+        notes: codes of what was done to it.
         views: in the written form; empty: those that the text names.
     """
 
@@ -61,7 +61,7 @@ def given_report(name: str, content: bytes, views: str, place: InputPlace) -> Gi
     """
     if len(content) > LARGEST:
         raise place.error("more than a million bytes", _A_REPORT, "Give each report by itself.")
-    text = mended(content)
+    text = decoded(content)
     if not text.is_text:
         raise place.error("bytes that are no text", _A_REPORT, "Give the report as plain text.")
     return Given(name, text.text, text.notes, views)

@@ -211,27 +211,24 @@ def read_declaration(path: Path) -> CorpusDeclaration:
     """
     if not path.is_file():
         return CorpusDeclaration()
-    if path.stat().st_size > _LARGEST_DECLARATION:
-        raise InputError(
-            str(path), "more than 64 KiB", "keys name and data_class", "Correct or remove the file."
-        )
+    expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        remedy = f"Mend the file ({type(error).__name__})."
-        raise InputError(str(path), "text that is not TOML", "keys name and data_class", remedy) from None
-    unknown = sorted(set(values) - {"name", "data_class"})
-    if unknown:
-        raise InputError(
-            str(path), f"keys {unknown}", "keys name and data_class only", "Correct or remove them."
-        )
+        with path.open("rb") as stream:
+            written = stream.read(_LARGEST_DECLARATION + 1)
+        if len(written) > _LARGEST_DECLARATION:
+            raise ValueError
+        values = tomllib.loads(written.decode())
+    except ValueError:  # of TOML and of UTF-8 too
+        raise InputError(str(path), "no such text", expected, "Correct or remove the file.") from None
+    data_class = values.pop("data_class", None)
+    wrong = sorted(values.keys() - {"name"})
     if not isinstance(values.get("name", ""), str):
-        raise InputError(
-            str(path), "a name that is not text", "a name in quotes", "Correct it.", column="name"
-        )
-    data_class = values.get("data_class", "credentialed")
-    if data_class not in ("synthetic", "credentialed"):
-        raise InputError(
-            str(path), repr(data_class), "'synthetic' or 'credentialed'", "Correct it.", column="data_class"
-        )
-    return CorpusDeclaration(values.get("name", ""), data_class, is_declared="data_class" in values)
+        wrong.append("name")
+    if data_class not in (None, "synthetic", "credentialed"):
+        wrong.append("data_class")
+    if wrong:
+        found = f"an unknown key or value: {wrong[0]}"
+        raise InputError(str(path), found, expected, "Correct or remove it.", column=wrong[0])
+    return CorpusDeclaration(
+        values.get("name", ""), data_class or "credentialed", is_declared=data_class is not None
+    )

@@ -1,19 +1,47 @@
-"""Collects rejections and notes while a delivery is read."""
+"""Collects rejections and notes while a delivery is read; their codes and words are in
+`resources/reasons.yaml`.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Self
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
-from lunguage_assets.corpus.reasons import NOTES, REJECTIONS
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 
 _SHOWN = 80
 
 
+class Reason(BaseModel):
+    """The expected form of a rejected record, and the remedy."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    expected: str
+    remedy: str
+
+
+class Reasons(BaseModel):
+    """`resources/reasons.yaml`: by code, why a record is rejected, or what was noticed and done."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rejections: dict[str, Reason]
+    notes: dict[str, str]
+
+
+@cache
+def reasons() -> Reasons:
+    """The one list of codes."""
+    return read_as(resource("reasons.yaml"), Reasons)
+
+
 class IntakeLog:
-    """Rows for `tables.REJECTED` and `tables.INTAKE_NOTES`; counts rejected rows by study."""
+    """Rows for `tables.REJECTED` and `tables.INTAKE_NOTES`."""
 
     def __init__(self) -> None:
         self._rejected: list[dict[str, object]] = []
@@ -41,20 +69,10 @@ class IntakeLog:
         study_id: str = "",
         content: str = "",
     ) -> None:
-        """Record a row that is not used; `content` is the whole row, so that it can be mended."""
-        known = REJECTIONS[reason]
+        """Record a row that is not used; `content` is the whole row, so that it can be corrected."""
+        place = {"file": file, "line": line, "study_id": study_id, "column": column, "found": found[:_SHOWN]}
         self._rejected.append(
-            {
-                "file": file,
-                "line": line,
-                "study_id": study_id,
-                "column": column,
-                "found": found[:_SHOWN],
-                "expected": known.expected,
-                "remedy": known.remedy,
-                "reason": reason,
-                "content": content,
-            }
+            place | reasons().rejections[reason].model_dump() | {"reason": reason, "content": content}
         )
 
     def note(
@@ -78,7 +96,7 @@ class IntakeLog:
                 "column": column,
                 "reason": reason,
                 "found": found[:_SHOWN],
-                "done": NOTES[reason],
+                "done": reasons().notes[reason],
             }
         )
 

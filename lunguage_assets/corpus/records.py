@@ -30,8 +30,6 @@ from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, damaged
 
-BROKEN_TOLERATED = 1000
-"""With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
 _LINE_LIMIT = 2 * _CELL_LIMIT
 """Characters of a physical line; a longer one is cut there, and its record is broken."""
@@ -79,8 +77,8 @@ def read_records(
     bytes that are not UTF-8: they stay in its values, as `surrogateescape` has them.
 
     Raises:
-        InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most
-            part not CSV. The message shows no cell: a file without a header line has report text in its first
+        InputError: the file is empty, has a header only, is not text, repeats a column, or breaks off in its
+            last record. The message shows no cell: a file without a header line has report text in its first
             line.
     """
     if _is_parquet(path):
@@ -89,7 +87,7 @@ def read_records(
         lines = _Lines(path)
         header = _header(lines, path.name)
         lines.start = _start_of_record(header, id_columns)
-        records = _tolerable(_parsed(lines, len(header), keep_bytes=keep_bytes), path.name)
+        records = _parsed(lines, len(header), path.name, keep_bytes=keep_bytes)
     _refuse_repeated(header, path.name)
     head = next(records, None)
     if head is None:
@@ -120,7 +118,7 @@ def _header(lines: _Lines, file: str) -> list[str]:
     except (csv.Error, _Swallowed):
         if not lines.damaged:
             found, expected = "a header line that cannot be read", "column names separated by commas"
-            raise InputError(file, found, expected, "Mend the header.", row=0) from None
+            raise InputError(file, found, expected, "Correct the header.", row=0) from None
         values = []
     if lines.damaged and values is not None:
         remedy = "Save the file as UTF-8 (not UTF-16, not a spreadsheet)."
@@ -164,6 +162,7 @@ class _Lines:
         self._returned: deque[str] = deque()
         self._file = path.name
         self.taken: list[str] = []
+        self.last = "\n"
         self.limit = _LINES_PER_RECORD[1]
         self.start: re.Pattern[str] | None = None
         """Pattern of the first line of a record; no further line of a record may match it."""
@@ -183,9 +182,10 @@ class _Lines:
         if not line:
             raise StopIteration
         if self.taken and self.start is not None and self.start.match(line):
-            self.give_back([line])
+            self._returned.appendleft(line)
             raise _Swallowed
         self.taken.append(line)
+        self.last = line
         if (not line.isascii() or "\0" in line) and _DAMAGE.search(line):
             self.damaged = True
         return line
@@ -194,14 +194,19 @@ class _Lines:
         self.taken = []
         self.damaged = False
 
-    def skip_record(self) -> None:
-        """Pass over further lines up to the next beginning of a record."""
-        with suppress(_Swallowed):
-            for _ in self:
+    def give_up(self, *, whole: bool) -> list[str]:
+        """The lines that a broken record costs: the first, where no beginning of a record can be recognised
+        and every further line gets its chance; a `whole` one also those up to the next beginning.
+        """
+        self.limit = max(_LINES_PER_RECORD[0], self.limit // 2)
+        if self.start is None or not self.start.match(self.taken[0]):
+            self._returned.extendleft(reversed(self.taken[1:]))
+            return self.taken[:1]
+        with suppress(_Swallowed, StopIteration):
+            while whole:
+                next(self)
                 self.taken.pop()
-
-    def give_back(self, lines: Sequence[str]) -> None:
-        self._returned.extendleft(reversed(lines))
+        return self.taken
 
 
 def _open(path: Path) -> BinaryIO:
@@ -209,72 +214,55 @@ def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, Unpacked(stream, path.name)) if path.name.lower().endswith(".gz") else stream
 
 
-def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
-    number = 0
+def _parsed(lines: _Lines, width: int, file: str, *, keep_bytes: bool) -> Iterator[Record]:
+    number = missing = 0
     reader = csv.reader(lines, strict=True)
     while True:
         lines.next_record()
-        unclosed = too_large = False
         values: list[str] = []
+        broken = found = ""
         try:
             values = next(reader)
         except StopIteration:
+            if missing == number > 0 and not lines.last.endswith(("\n", "\r")):
+                found = "a last record that breaks off, without a line end behind it"
+                remedy = "Deliver the whole file again; if it is whole, fix its last record."
+                raise InputError(file, found, "a whole file", remedy, row=number) from None
             return
         except (csv.Error, _Swallowed) as error:
-            unclosed, too_large = True, "field larger" in str(error)
-        if not unclosed and not values:
+            broken = TOO_LARGE if "field larger" in str(error) else UNCLOSED
+            reader = csv.reader(lines, strict=True)
+        if not broken and not values:
             continue  # an empty line
         number += 1
         taken = lines.taken
-        if unclosed:
-            reader = csv.reader(lines, strict=True)
-            lines.limit = max(_LINES_PER_RECORD[0], lines.limit // 2)
-            begins = lines.start is not None and lines.start.match(taken[0])
-            if too_large and (begins or len(taken) == 1):
-                yield _too_large(number, lines)
-                continue
-            if not begins:
-                # Beginnings cannot be recognised in this file: every further line gets its chance.
-                lines.give_back(taken[1:])
-                taken = taken[:1]
-            found = "a quote that is not closed, or text behind a closing quote"
-            yield Record(number, _salvaged(taken[0]), UNCLOSED, found, shown("".join(taken)))
-        elif len(values) != width or (lines.damaged and not keep_bytes):
-            broken = (ENCODING, "bytes that are not UTF-8 text")
-            if len(values) != width:
-                broken = (WIDTH, f"{len(values)} values")
-            yield Record(number, [shown(value) for value in values], *broken, shown("".join(taken)))
+        if broken:
+            taken = lines.give_up(whole=broken == TOO_LARGE)
+            broken = broken if len(taken) == len(lines.taken) else UNCLOSED
+            found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
+            if broken == UNCLOSED:
+                found = "a quote that is not closed, or text behind a closing quote"
+            values = _salvaged(taken[0][:_SHOWN_OF_LARGE])
+        elif len(values) != width:
+            broken, found = WIDTH, f"{len(values)} values"
+        elif lines.damaged and not keep_bytes:
+            broken, found = ENCODING, "bytes that are not UTF-8 text"
+        if broken == UNCLOSED or len(values) < width:
+            missing = number
+        if broken:
+            values = [shown(value) for value in values]
+            limit = _SHOWN_OF_LARGE if broken == TOO_LARGE else None
+            yield Record(number, values, broken, found, shown("".join(taken)[:limit]))
         else:
             yield Record(number, values)
-
-
-def _too_large(number: int, lines: _Lines) -> Record:
-    """The record whose cell is too large, of which so much is kept that its study shows."""
-    head = lines.taken[0][:_SHOWN_OF_LARGE]
-    if lines.start is not None:
-        lines.skip_record()
-    return Record(
-        number, _salvaged(head), TOO_LARGE, f"a cell of more than {_CELL_LIMIT >> 20} MB", shown(head)
-    )
 
 
 def _salvaged(line: str) -> list[str]:
     """The readable cells of a broken record's first line, which show at least its study."""
     try:
-        return [shown(value) for value in next(csv.reader([line]), [])]
+        return next(csv.reader([line]), [])
     except csv.Error:
         return []
-
-
-def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
-    broken = 0
-    for record in records:
-        broken += record.broken in (UNCLOSED, WIDTH, TOO_LARGE)
-        if broken > BROKEN_TOLERATED and 2 * broken > record.number:
-            found = f"{broken} of {record.number} records that do not fit the header"
-            remedy = "Export the file again as CSV."
-            raise InputError(file, found, "comma-separated values with quoted text", remedy)
-        yield record
 
 
 def shown(text: str) -> str:
@@ -320,33 +308,11 @@ def require_whole(path: Path) -> None:
     A cut between two records, or inside the last cell of one, cannot be told from the end.
 
     Raises:
-        InputError: as said; of what else may be wrong the reading tells.
+        InputError: as `read_records`.
     """
-    if _last_byte(path) in (b"\n", b"\r"):
-        return
-    try:
-        header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True, keep_bytes=True)
-        last = next(iter(deque(records, maxlen=1)), None)
-    except InputError:
-        return
-    if last is not None and (
-        last.broken == UNCLOSED or (last.broken == WIDTH and len(last.values) < len(header))
-    ):
-        found = "a last record that breaks off, without a line end behind it"
-        remedy = "Deliver the whole file again; if it is whole, mend its last record."
-        raise InputError(path.name, found, "a whole file", remedy, row=last.number)
-
-
-def _last_byte(path: Path) -> bytes:
-    """The last byte of the content; a line end where the content cannot be read."""
     with path.open("rb") as stream:
-        if not path.name.lower().endswith(".gz"):
-            stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
-            return stream.read()
-        last, unpacked = b"", Unpacked(stream, path.name)
-        try:
-            while block := unpacked.read(1 << 20):
-                last = block[-1:]
-        except (OSError, EOFError, zlib.error, InputError):
-            return b"\n"
-        return last
+        stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
+        is_packed = path.name.lower().endswith(".gz")
+        if not is_packed and stream.read() in (b"\n", b"\r"):
+            return
+    deque(read_records(path, ("subject_id", "study_id"), may_be_empty=True, keep_bytes=True)[1], maxlen=0)

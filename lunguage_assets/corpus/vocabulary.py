@@ -14,13 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import CATEGORIES
 
 _LOCATION = "location"
@@ -262,32 +260,8 @@ def category_code(written: str) -> str | None:
 
 @cache
 def built_in_forms() -> BuiltInForms:
-    """The packaged `terms.yaml`."""
-    return read_forms(resource("terms.yaml"))
-
-
-def read_forms(path: Path) -> BuiltInForms:
-    """Forms from a file.
-
-    Raises `ConfigurationError` for another shape, or a spelling of two forms.
-    """
-    forms = read_as(path, BuiltInForms, "The header of the file explains its form.")
-    together = (
-        [*forms.words.items(), *forms.findings.items()],
-        [*forms.words.items(), *forms.locations.items()],
-        forms.whole.items(),
-        forms.plurals.items(),
-    )
-    for entries in together:
-        seen: dict[str, str] = {}
-        for form, spelling in ((form, spelling) for form, spellings in entries for spelling in spellings):
-            other = seen.setdefault(_blanks(plain(spelling)), form)
-            if other != form:
-                raise ConfigurationError(
-                    f"{path}: spelling {spelling!r} is listed under "
-                    f"{other!r} and {form!r}. Keep one of the two."
-                )
-    return forms
+    """The packaged `terms.yaml`; no spelling in it has two forms."""
+    return read_as(resource("terms.yaml"), BuiltInForms, "The header of the file explains its form.")
 
 
 def _one_of(spelling: str, forms: set[str]) -> str:

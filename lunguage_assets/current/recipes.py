@@ -80,7 +80,7 @@ RECIPES: Mapping[str, Recipe] = {
     "report_texts": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
         reads=("delivery", "text rules"),
-        code="3",
+        code="4",
     ),
     "structured_findings": Recipe(
         ("structured_findings", "sentence_accounts", "refused_values"),

@@ -16,7 +16,7 @@ import pandas as pd
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.showing.document import by_report
 from lunguage_assets.annotation.showing.marks import OUT, PAST, Piece, ReadSentence, ReadSpan, pieces, tone_of
-from lunguage_assets.corpus.reasons import NOTES
+from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
@@ -148,7 +148,7 @@ def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> Sho
     spans = [ReadSpan(s["finding_id"], s["column"], s["begin"], s["end"]) for s in parts["spans"]]
     rows = _Rows(parts)
     aside = [f"Set aside, nothing is concluded from it: {one['rule']}." for one in parts["set_aside"]]
-    remarks = [NOTES[note] for note in report["notes"] if note != "unknown-view"]
+    remarks = [reasons().notes[note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
         remarks.append(NO_VIEWS)
     return ShownReport(

@@ -16,15 +16,14 @@ from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
 from lunguage_assets.corpus.findings.references import DeliveredRow, DeliveredStudy, Target
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.reasons import MOST_ROWS_OF_A_STUDY
 from lunguage_assets.corpus.records import ENCODING, Record, read_records
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES
 
+MOST_ROWS_OF_A_STUDY = 5_000
+"""No report has as many findings; a file whose column of study ids is constant has."""
 _Value = TypeVar("_Value")
 _NUMBERED = ("sequence", "sent_idx", "ent_idx")
-_WITHOUT_TARGET = ("study-of-two-patients", "study-too-long")
-"""Rejections of rows to which nothing that stays can refer."""
 _MAY_BE_DERIVED = ("sent_idx", "ent_idx", "cat")
 _DERIVED = {ROW_NUMBER: "row-numbers-made"} | dict.fromkeys(("sent_idx", "ent_idx"), "positions-derived")
 """Reasons of notes on missing columns whose values are counted."""
@@ -55,7 +54,7 @@ class RowReader:
     """Reads the findings file into `studies`, by study id."""
 
     def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
-        self.file, self._path = path.name, path
+        self.file = path.name
         self.studies: dict[str, DeliveredStudy] = {}
         self._vocabulary, self._log = vocabulary, log
         self._header, self._records = read_records(path, ("subject_id", "study_id"))
@@ -111,23 +110,14 @@ class RowReader:
         return self.studies
 
     def _reject_long_studies(self) -> None:
-        """Reject the rows of studies that have more than any report; the file is read again for them."""
-        found = {
-            row.line: study
-            for study in self.studies.values()
-            if len(study.rows) > MOST_ROWS_OF_A_STUDY
-            for row in study.rows
-        }
-        if not found:
-            return
-        for record in read_records(self._path, ("subject_id", "study_id"))[1]:
-            study = found.get(record.number)
-            if study is not None:
-                rejection = _Rejection(
-                    "study-too-long", "study_id", f"{len(study.rows):,} rows of {study.study_id}"
-                )
-                self._reject(record, study, rejection)
-        for study in found.values():
+        """Reject the rows of studies that have more than any report."""
+        for study in self.studies.values():
+            if len(study.rows) <= MOST_ROWS_OF_A_STUDY:
+                continue
+            found = f"{len(study.rows):,} rows of {study.study_id}"
+            place = {"column": "study_id", "study_id": study.study_id, "found": found}
+            for row in study.rows:
+                self._log.reject("study-too-long", self.file, row.line, **place)
             study.rows = []
 
     def _sentence(self, record: Record, passage: str) -> str:
@@ -157,7 +147,7 @@ class RowReader:
         what = {"column": rejection.column, "found": rejection.found, "content": content}
         self._log.reject(rejection.reason, self.file, record.number, study_id=study_id, **what)
         in_place = record.broken in ("", ENCODING)  # every value stands in its column
-        if study is not None and in_place and rejection.reason not in _WITHOUT_TARGET:
+        if study is not None and in_place and rejection.reason != "study-of-two-patients":
             study.refused.append(self._refused_target(record))
 
     def _refused_target(self, record: Record) -> Target:
@@ -227,7 +217,7 @@ class RowReader:
             )
         )
         self._learn(record, study, sequence)
-        self._note_mended(record, study)
+        self._note_derived(record, study)
 
     def _row_number(self, record: Record) -> int:
         if ROW_NUMBER not in self._has:
@@ -268,7 +258,7 @@ class RowReader:
             elif report and report != study.report:
                 self._once(study, "reports-differ", record, "report")
 
-    def _note_mended(self, record: Record, study: DeliveredStudy) -> None:
+    def _note_derived(self, record: Record, study: DeliveredStudy) -> None:
         for column in _MAY_BE_DERIVED:
             if column in self._has and not clean(record.values[self._at[column]]):
                 if column == "cat":

@@ -17,8 +17,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
-from lunguage_assets.corpus.texts.tables import stored
+from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.corpus.unpacking import MOST_ENTRIES, require_size
 from lunguage_assets.errors import InputError, damaged
 
@@ -30,8 +29,6 @@ _NO_REPORT = re.compile(
     r"\.(?:txt|xml)(?:\.gz)?$",
     re.IGNORECASE,
 )
-UNREADABLE = "unreadable-file"
-_PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 
 
 def names_in(place: Path, form: re.Pattern[str]) -> list[str]:
@@ -40,14 +37,12 @@ def names_in(place: Path, form: re.Pattern[str]) -> list[str]:
     Raises:
         InputError: the package is damaged.
     """
-    found = _in_package(place) if place.is_file() else _in_tree(place)
-    return sorted(name for name in found if _is_report(name, form))
+    return sorted(_names(place, form))
 
 
 def has_any(place: Path, form: re.Pattern[str]) -> bool:
     """Whether there is a report of this form; the search ends with the first one."""
-    found = _in_package(place) if place.is_file() else _in_tree(place)
-    return any(_is_report(name, form) for name in found)
+    return next(_names(place, form), None) is not None
 
 
 def contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
@@ -66,30 +61,6 @@ def contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]
                 unpacked += len(content)
                 require_size(place.name, unpacked)
             yield name, content
-
-
-def read_text_files(place: Path) -> Iterator[RawReport]:
-    """Every text file of a folder or a `.zip`, or the one that the place is.
-
-    The study is the file's name; the patient is the folder's where that is MIMIC-CXR's form of one.
-
-    Raises:
-        InputError: the package is damaged.
-    """
-    alone = place.is_file() and TEXT_FORM.search(place.name) is not None
-    names = [place.name] if alone else names_in(place, TEXT_FORM)
-    place = place.parent if alone else place
-    for name, content in contents(place, names):
-        inside = PurePosixPath(stored(name))
-        folder = inside.parent.name or place.name
-        yield RawReport(
-            str(inside),
-            1,
-            TEXT_FORM.sub("", inside.name),
-            folder if _PATIENT.fullmatch(folder) else "",
-            content=content or b"",
-            broken=UNREADABLE if content is None else "",
-        )
 
 
 def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
@@ -120,8 +91,10 @@ def _is_packed(name: str) -> bool:
     return name.lower().endswith(".gz")
 
 
-def _is_report(name: str, form: re.Pattern[str]) -> bool:
-    return bool(form.search(name)) and not _HIDDEN.search(name) and not _NO_REPORT.search(name)
+def _names(place: Path, form: re.Pattern[str]) -> Iterator[str]:
+    for name in _in_package(place) if place.is_file() else _in_tree(place):
+        if form.search(name) and not _HIDDEN.search(name) and not _NO_REPORT.search(name):
+            yield name
 
 
 def _in_tree(folder: Path) -> Iterator[str]:

@@ -29,7 +29,7 @@ class RawReport:
         views: codes of projections as delivered; empty when unknown.
         procedure: name of the examination as delivered, which may name projections.
         content: bytes of the text; those of a table are UTF-8 unless the table is not.
-        broken: reason code when the record itself could not be read (`corpus.reasons.REJECTIONS`).
+        broken: reason code when the record itself could not be read (resources/reasons.yaml).
     """
 
     file: str

@@ -17,11 +17,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.texts.members import read_text_files
-from lunguage_assets.corpus.texts.openi import read_openi_table, read_openi_xml
+from lunguage_assets.corpus.texts.layouts import (
+    read_openi_table,
+    read_openi_xml,
+    read_table,
+    read_text_files,
+)
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
 from lunguage_assets.corpus.texts.source import Layout, TextSource
-from lunguage_assets.corpus.texts.tables import read_table
 from lunguage_assets.errors import InputError, damaged
 
 _TOGETHER = 1000

@@ -21,7 +21,7 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
-from lunguage_assets.corpus.texts.mending import mended
+from lunguage_assets.corpus.texts.decoding import decoded
 from lunguage_assets.corpus.texts.raw import (
     LARGEST,
     RawReport,
@@ -119,7 +119,7 @@ class _Reader:
         if len(raw.content) > LARGEST:
             self._reject("report-too-large", raw, study_id, "report", _shown(raw.content))
             return
-        text = mended(raw.content)
+        text = decoded(raw.content)
         if not text.is_text:
             self._reject("report-not-text", raw, study_id, "report", _shown(raw.content))
         elif not any(map(str.isalnum, text.text)):

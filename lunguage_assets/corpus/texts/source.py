@@ -10,7 +10,7 @@ from typing import Literal
 from lunguage_assets.corpus.columns import REQUIRED as FINDING_COLUMNS
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.records import read_header
-from lunguage_assets.corpus.texts import openi, tables
+from lunguage_assets.corpus.texts import layouts
 from lunguage_assets.corpus.texts.members import TEXT_FORM, XML_FORM, has_any
 from lunguage_assets.errors import InputError
 
@@ -130,8 +130,8 @@ def table_holds(path: Path) -> Literal["findings", "open-i", "projections", "rep
         return "reports" if is_named else ""
     if names >= {*FINDING_COLUMNS}:
         return "findings"
-    if names >= openi.REPORT_COLUMNS:
+    if names >= {*layouts.OPENI_REQUIRED}:
         return "open-i"
-    if names >= openi.PROJECTION_COLUMNS:
+    if names >= {*layouts.PROJECTIONS}:
         return "projections"
-    return "reports" if is_named or names >= {*tables.REQUIRED} else ""
+    return "reports" if is_named or names >= {*layouts.REQUIRED} else ""

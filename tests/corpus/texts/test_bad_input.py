@@ -19,8 +19,8 @@ from profiles import examples
 from raw_deliveries import MIXED_ENCODINGS, ODD
 
 from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.reasons import NOTES, REJECTIONS
-from lunguage_assets.corpus.texts.mending import mended
+from lunguage_assets.corpus.log import reasons
+from lunguage_assets.corpus.texts.decoding import decoded
 from lunguage_assets.corpus.texts.raw import LARGEST
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
@@ -115,14 +115,14 @@ def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(tmp_path
 
 
 def test_the_words_of_a_page_stay_apart_and_comparisons_are_no_marks() -> None:
-    page = mended(b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>Nodule &lt; 5 mm<script>x</script></p>")
+    page = decoded(b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>Nodule &lt; 5 mm<script>x</script></p>")
     assert page.text.split("\n") == ["Small effusion.", "No pneumothorax.", "Nodule < 5 mm"]
-    plain = mended(b"A nodule <5 mm, effusion > 2 cm; a < b.")
+    plain = decoded(b"A nodule <5 mm, effusion > 2 cm; a < b.")
     assert (plain.text, plain.notes) == ("A nodule <5 mm, effusion > 2 cm; a < b.", ())
 
 
 def test_ends_of_lines_are_those_of_unix() -> None:
-    assert mended(b"FINDINGS:\r\nNo effusion.\rDone.").text == "FINDINGS:\nNo effusion.\nDone."
+    assert decoded(b"FINDINGS:\r\nNo effusion.\rDone.").text == "FINDINGS:\nNo effusion.\nDone."
 
 
 def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
@@ -224,8 +224,8 @@ def test_every_record_of_a_table_ends_somewhere(tmp_path: Path, records: list[tu
     taken = received(tmp_path)
     again = int((taken.intake_notes["reason"] == "same-report-again").sum())
     assert len(taken.report_texts) + len(taken.rejected) + again == len(records)
-    assert set(taken.rejected["reason"]) <= set(REJECTIONS)
-    assert set(taken.intake_notes["reason"]) <= set(NOTES)
+    assert set(taken.rejected["reason"]) <= set(reasons().rejections)
+    assert set(taken.intake_notes["reason"]) <= set(reasons().notes)
 
 
 @given(contents=st.lists(_TEXTS, min_size=1, max_size=6))
