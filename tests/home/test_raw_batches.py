@@ -118,7 +118,7 @@ def test_a_batch_of_findings_says_so_even_when_it_was_registered_before_there_we
     tmp_path: Path, home: Home
 ) -> None:
     (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "Lunguage.csv").write_text("any", encoding="utf-8")
+    (tmp_path / "d" / "Lunguage.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert home.register(tmp_path / "d", "d", batch_reports=1) == home.registered()
     manifest = home.batches / "d" / "batch.json"
     manifest.write_text(manifest.read_text().replace('  "kind": "findings",\n', ""), encoding="utf-8")
