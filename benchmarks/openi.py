@@ -288,7 +288,12 @@ def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
 
     found = annotate(frame[["study_id", "report"]])
     fractures = found.findings[(found.findings["name"] == "fracture") & (found.findings["status"] != "dn")]
-    surest = fractures.sort_values("p").drop_duplicates("study_id", keep="last").set_index("study_id")
+    surest = (
+        fractures.rename(columns={"prob": "p"})
+        .sort_values("p")
+        .drop_duplicates("study_id", keep="last")
+        .set_index("study_id")
+    )
     labels = found.labels.set_index("study_id")
     healed = labels.index[(labels["label"] == "benign or healed") & (labels["source"] == "stated")]
     fracture = (labels["label"] == "fracture") & (labels["source"] == "unmentioned")

@@ -67,12 +67,12 @@ def drawn_sentence(rows: list[Row], spans: list[Row], y: float) -> Iterator[str]
 
 def drawn_row(row: Row, depth: int, y: float) -> Iterator[str]:
     """Name and place, bar from 0 to 1 with interval and p (hollow where it is a bound), figures, words."""
-    colour, bound = COLOURS[row["status"]], row["p_is_bound"]
+    colour, bound = COLOURS[row["status"]], row["prob_is_bound"]
     x = MARGIN + 26 * depth
     if depth:
         yield line(f"M{x - 16},{y - 20:g} v15 h11", "#9ca3af", 1.5)
-    yield words(x, y, ", ".join(filter(None, (row["name"], row["place"]))), "" if depth else "stated")
-    low, at, high = (BAR_LEFT + BAR_WIDTH * row[column] for column in ("p_low", "p", "p_high"))
+    yield words(x, y, ", ".join(filter(None, (row["name"], row["location"]))), "" if depth else "stated")
+    low, at, high = (BAR_LEFT + BAR_WIDTH * row[column] for column in ("p_low", "prob", "p_high"))
     yield line(f"M{BAR_LEFT},{y - 5:g} h{BAR_WIDTH}", "#e5e7eb", 6)
     yield line(f"M{low:g},{y - 5:g} H{high:g}", colour, 6, f' stroke-opacity="{0.35 if bound else 0.75}"')
     yield (
@@ -80,15 +80,17 @@ def drawn_row(row: Row, depth: int, y: float) -> Iterator[str]:
         f'stroke="{colour}" stroke-width="2"/>'
     )
     yield words(P_LEFT, y, believed(row))
-    said = f"“{row['phrase']}”" if row["phrase"] else {"dp": "present", "dn": "absent"}.get(row["status"], "")
+    definite = {"dp": "present", "dn": "absent"}.get(row["status"], "")
+    said = f"“{'; '.join(row['phrases'])}”" if row["phrases"] else definite
     yield words(WORDS_LEFT, y, "implied", "note") if depth else words(WORDS_LEFT, y, said)
 
 
 def believed(row: Row) -> str:
     """p with its interval; a bound says that it is one."""
     if row["p_low"] == row["p_high"]:
-        return f"{row['p']:.0f}"
-    return f"{'≥ ' if row['p_is_bound'] else ''}{row['p']:.2f} ({row['p_low']:.2f} to {row['p_high']:.2f})"
+        return f"{row['prob']:.0f}"
+    at_least = "≥ " if row["prob_is_bound"] else ""
+    return f"{at_least}{row['prob']:.2f} ({row['p_low']:.2f} to {row['p_high']:.2f})"
 
 
 def picture() -> str:

@@ -9,18 +9,16 @@ import pandas as pd
 
 from lunguage_assets.annotation.frames import (
     Names,
-    conflicts_frame,
-    findings_frame,
-    left_out_frame,
-    reports_frame,
-    sentences_frame,
-    spans_frame,
+    findings_table,
+    left_out_table,
+    reports_table,
+    sentences_table,
+    spans_table,
 )
 from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids, given_text, given_views
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.annotation.reading import read_texts
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
-from lunguage_assets.tables.annotation import READ_LABELS, READ_SET_ASIDE
 
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
@@ -31,19 +29,18 @@ ONE = "report"
 
 @dataclass(frozen=True, repr=False)
 class Annotation:
-    """What reports say and imply. Frames; `study_id` is the caller's, `finding_id` joins them.
-
-    Their columns are those of the tables in `lunguage_assets/tables/annotation.py`.
+    """What reports say and imply. Frames with the columns of the stored tables (docs/data_dictionary.md);
+    `study_id` is the caller's, `finding_id` joins them.
 
     Args:
         reports: one row per report, in the given order: views, notes on the text, the text.
-        sentences: every sentence with its account.
-        findings: Lunguage++ rows: phrase, p, p_low, p_high, status, place; implied rows with pathway and
-            parent.
-        labels: study-level labels, one row per report and label.
-        conflicts: rows about the same finding and place that disagree or repeat each other, before they were
-            resolved.
-        left_out: rows that are not among the findings, with the rule and the row that stands for them.
+        sentences: REPORT_SENTENCES, every sentence with its account.
+        findings: LUNGUAGE_PLUS_PLUS with `phrases`, the hedging phrases, and `parent_pathway_id`, the pathway
+            that implied a row.
+        labels: LABELS, one row per report and label.
+        conflicts: CONFLICTS: rows about the same finding and place that disagree or repeat each other, before
+            they were resolved.
+        left_out: RESOLUTION_LOG of the rows that are not among the findings, with their words.
         spans: characters of every value that was read.
         set_aside: reports of which a row broke a rule of the method, with the rule: nothing is concluded from
             them, and only `reports` and `sentences` have them, too.
@@ -124,13 +121,14 @@ def _part(given: Sequence[Given], start: int) -> Annotation:
     kept = without_studies({"findings": intake.findings}, studies_of(results.set_aside))
     found = replace(found, intake=replace(intake, findings=kept["findings"]))
     names = Names.of({study: one.name for study, one in studies.items()}, intake.findings)
-    return Annotation(
-        reports=reports_frame(found, names),
-        sentences=sentences_frame(found, names),
-        findings=findings_frame(results, names),
-        labels=names.frame(READ_LABELS, results.labels),
-        conflicts=conflicts_frame(results, names),
-        left_out=left_out_frame(found, results, names),
-        spans=spans_frame(found, results, names),
-        set_aside=names.frame(READ_SET_ASIDE, pd.DataFrame(results.set_aside, columns=Aside._fields)),
-    )
+    tables = {
+        "reports": reports_table(found),
+        "sentences": sentences_table(found),
+        "findings": findings_table(results),
+        "labels": results.labels,
+        "conflicts": results.resolution.conflicts,
+        "left_out": left_out_table(found, results),
+        "spans": spans_table(found, results),
+        "set_aside": pd.DataFrame(results.set_aside, columns=Aside._fields),
+    }
+    return Annotation(**{name: names.frame(table) for name, table in tables.items()})

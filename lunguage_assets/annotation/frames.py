@@ -1,5 +1,5 @@
-"""Tables of a run as the frames of an `Annotation`: the caller's own ids, plain column names, one place for
-every value, and the characters in which it was read. Nothing of the method is decided here.
+"""The frames of an `Annotation`: the stored tables of a run under the caller's own ids, and the characters in
+which every value was read. Nothing of the method is decided here.
 """
 
 from __future__ import annotations
@@ -11,25 +11,16 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.method import Results
-from lunguage_assets.annotation.reading import GIVEN, Read
+from lunguage_assets.annotation.reading import Read
 from lunguage_assets.annotation.showing.marks import PHRASE, nearest
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.structuring.rows import read_spans
-from lunguage_assets.tables.annotation import (
-    LEFT_OUT,
-    READ_CONFLICTS,
-    READ_FINDINGS,
-    READ_REPORTS,
-    READ_SENTENCES,
-    READ_SPANS,
-)
-from lunguage_assets.tables.schema import Table
 
-_RENAMED = {"p": "prob", "place": "location", "p_is_bound": "prob_is_bound"}
-_SOURCES = {"original": "stated", "expansion": "implied"}
-_SENTENCE = ("study_id", "section", "sent_idx")
-_ROW_IDS = frozenset({"finding_id", "parent_id", "root_id", "survivor_id"})
-_LISTS_OF_IDS = frozenset({"evidence", "associate", "merged_ids", "finding_ids", "kept_ids"})
+_SENTENCE = ["study_id", "section", "sent_idx"]
+_ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
+_LISTS_OF_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
+_WORDS = ["section", "sent_idx", "ent", "location"]
+_SPANS = ["study_id", "finding_id", "section", "status", "column", "begin", "end", "words"]
 
 
 @dataclass(frozen=True)
@@ -62,120 +53,83 @@ class Names:
         number, slash, edges = number.partition("/")
         return f"{self.of_study[study]}:{int(number) - self.first_row[study] + 1}{slash}{edges}"
 
-    def frame(self, table: Table, stored: pd.DataFrame, **made: Sequence[Any]) -> pd.DataFrame:
-        """The table from the columns of a stored one and those that are made, with all its ids renamed."""
-        columns: dict[str, Sequence[Any]] = {}
-        for name in table.names:
-            source = name if name in stored.columns else _RENAMED.get(name, name)
-            values = made[name] if name in made else column_values(stored, source)
+    def frame(self, stored: pd.DataFrame) -> pd.DataFrame:
+        """A table with all its ids renamed, without patients and numbers that were made up for it."""
+        renamed: dict[str, list[Any]] = {}
+        for name in stored.columns:
+            values = column_values(stored, name)
             if name == "study_id":
-                columns[name] = [self.of_study[study] for study in values]
+                renamed[name] = [self.of_study[study] for study in values]
             elif name in _ROW_IDS:
-                columns[name] = [self.row(value) for value in values]
+                renamed[name] = [self.row(value) for value in values]
             elif name in _LISTS_OF_IDS:
-                columns[name] = [[self.row(value) for value in listed] for listed in values]
-            else:
-                columns[name] = values
-        return table.frame(columns)
+                renamed[name] = [[self.row(value) for value in ids] for ids in values]
+        columns = {
+            name: pd.Series(values, index=stored.index, dtype=stored[name].dtype)
+            for name, values in renamed.items()
+        }
+        known = stored.drop(columns=["subject_id", "number"], errors="ignore")
+        return known.assign(**columns).reset_index(drop=True)
 
 
-def findings_frame(results: Results, names: Names) -> pd.DataFrame:
-    """READ_FINDINGS, in the order of LUNGUAGE_PLUS_PLUS."""
-    rows = results.resolution.rows
-    phrases = phrases_by_row(results)
-    implied_by = _values_by_row(results.expansion.expansions, "parent_pathway_id")
-    ids = rows["finding_id"].tolist()
-    return names.frame(
-        READ_FINDINGS,
-        rows,
-        source=_sources(rows),
-        phrase=["; ".join(phrases.get(own, ())) for own in ids],
-        implied_by=[implied_by.get(own, "") for own in ids],
-    )
+def reports_table(found: Read) -> pd.DataFrame:
+    """Texts and views, with what was odd about a text."""
+    texts = found.read.report_texts[["study_id", "view_information", "view_source", "report"]]
+    notes = pd.Series([list(found.notes[study]) for study in texts["study_id"]], texts.index, dtype=object)
+    return texts.assign(notes=notes)
 
 
-def left_out_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
-    """LEFT_OUT: the resolution log without lost references, with the words of the rows."""
-    log = results.resolution.log
-    log = log[(log["event"] != "reference lost").to_numpy(dtype=bool)]
-    words: dict[str, Sequence[Any]] = {}
-    for name in ("section", "sent_idx", "ent", "place"):
-        stored = _RENAMED.get(name, name)
-        known = _values_by_row(found.intake.findings, stored)
-        known |= _values_by_row(results.expansion.expansions, stored)
-        words[name] = [known[own] for own in log["finding_id"].tolist()]
-    return names.frame(LEFT_OUT, log, source=_sources(log), **words)
-
-
-def conflicts_frame(results: Results, names: Names) -> pd.DataFrame:
-    """READ_CONFLICTS, with the rows of each that are left."""
-    conflicts = results.resolution.conflicts
-    living = set(results.resolution.rows["finding_id"].tolist())
-    kept = [[own for own in listed if own in living] for listed in conflicts["finding_ids"].tolist()]
-    return names.frame(READ_CONFLICTS, conflicts, kept_ids=kept)
-
-
-def reports_frame(found: Read, names: Names) -> pd.DataFrame:
-    """READ_REPORTS."""
-    texts = found.read.report_texts
-    sources = ["given" if source == GIVEN else source for source in texts["view_source"].tolist()]
-    notes = [found.notes[study] for study in texts["study_id"].tolist()]
-    return names.frame(READ_REPORTS, texts, view_source=sources, notes=notes)
-
-
-def sentences_frame(found: Read, names: Names) -> pd.DataFrame:
-    """READ_SENTENCES; a sentence without an account is of a section that states nothing."""
+def sentences_table(found: Read) -> pd.DataFrame:
+    """REPORT_SENTENCES with their accounts; of a section that states nothing nobody gives any."""
     told = found.structured.sentence_accounts[[*_SENTENCE, "account", "reason"]]
-    sentences = found.read.report_sentences.merge(told, on=list(_SENTENCE), how="left")
-    account = sentences["account"].fillna("nothing stated").tolist()
-    return names.frame(
-        READ_SENTENCES, sentences, account=account, reason=sentences["reason"].fillna("").tolist()
+    joined = found.read.report_sentences.merge(told, on=_SENTENCE, how="left")
+    return joined.fillna({"account": "nothing stated", "reason": ""})
+
+
+def findings_table(results: Results) -> pd.DataFrame:
+    """LUNGUAGE_PLUS_PLUS with the hedging phrases of every row, and the pathway that implied it."""
+    rows = results.resolution.rows
+    ids = rows["finding_id"].tolist()
+    phrases = _by(results.hedges, ["finding_id"], "phrases")
+    pathways = _by(results.expansion.expansions, ["finding_id"], "parent_pathway_id")
+    return rows.assign(
+        phrases=pd.Series([list(phrases.get((own,), ())) for own in ids], rows.index, dtype=object),
+        parent_pathway_id=[pathways.get((own,), "") for own in ids],
     )
 
 
-def phrases_by_row(results: Results) -> dict[str, tuple[str, ...]]:
-    """Hedging phrases of every tentative row."""
-    return {own: tuple(phrases) for own, phrases in _values_by_row(results.hedges, "phrases").items()}
+def left_out_table(found: Read, results: Results) -> pd.DataFrame:
+    """Rows of RESOLUTION_LOG that are not among the findings, with their words."""
+    log = results.resolution.log
+    gone = log[~log["event"].isin(["reference lost", "cell kept apart"])]
+    rows = pd.concat([found.intake.findings, results.expansion.expansions], ignore_index=True)
+    words = rows[["finding_id", *_WORDS]].drop_duplicates("finding_id", keep="last")
+    return gone.merge(words, on="finding_id", how="left", validate="m:1")
 
 
-def _sources(rows: pd.DataFrame) -> list[str]:
-    return [_SOURCES[source] for source in rows["source"].tolist()]
-
-
-def _values_by_row(frame: pd.DataFrame, name: str) -> dict[str, Any]:
-    return dict(zip(frame["finding_id"].tolist(), column_values(frame, name), strict=True))
-
-
-_READ = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
-
-
-def spans_frame(found: Read, results: Results, names: Names) -> pd.DataFrame:
-    """READ_SPANS: the spans of the structured rows, and those of the hedging phrases of their sentences."""
-    texts = _by(found.read.report_texts, ("study_id",), "report")
-    spans = _by(found.structured.structured_findings, ("study_id", "section", "ent_idx"), "spans")
-    place = ("study_id", "section", "sent_idx")
-    begins, ends = (_by(found.read.report_sentences, place, name) for name in ("begin", "end"))
-    phrases = phrases_by_row(results)
+def spans_table(found: Read, results: Results) -> pd.DataFrame:
+    """The characters of every value of the structured rows, and of the hedging phrases of their sentences."""
+    texts = _by(found.read.report_texts, ["study_id"], "report")
+    spans = _by(found.structured.structured_findings, ["study_id", "section", "ent_idx"], "spans")
+    begins, ends = (_by(found.read.report_sentences, _SENTENCE, name) for name in ("begin", "end"))
+    phrases = _by(results.hedges, ["finding_id"], "phrases")
     rows: list[tuple[Any, ...]] = []
-    findings = found.intake.findings
+    columns = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
     for own, study, section, status, sent_idx, ent_idx in zip(
-        *(findings[name].tolist() for name in _READ), strict=True
+        *(found.intake.findings[name].tolist() for name in columns), strict=True
     ):
+        text, where = texts[study,], (study, section, sent_idx)
         read = read_spans(spans[study, section, ent_idx])
         values = [(column, span.begin, span.end) for column, parts in read.items() for span in parts]
-        where = study, section, sent_idx
-        for phrase in phrases.get(own, ()):
-            values += [
-                (PHRASE, *span)
-                for span in nearest(phrase, texts[study,], begins[where], ends[where], read["ent"][0].begin)
-            ]
-        rows += [
-            (study, own, section, status, column, begin, end, texts[study,][begin:end])
-            for column, begin, end in values
-        ]
-    return names.frame(READ_SPANS, pd.DataFrame(rows, columns=READ_SPANS.names))
+        for phrase in phrases.get((own,), ()):
+            near = nearest(phrase, text, begins[where], ends[where], read["ent"][0].begin)
+            values += [(PHRASE, *span) for span in near]
+        rows += [(study, own, section, status, *value, text[value[1] : value[2]]) for value in values]
+    return pd.DataFrame(rows, columns=_SPANS).astype(
+        {name: "int64" if name in ("begin", "end") else "str" for name in _SPANS}
+    )
 
 
 def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:
     keys = zip(*(frame[name].tolist() for name in key), strict=True)
-    return dict(zip(keys, frame[value].tolist(), strict=True))
+    return dict(zip(keys, column_values(frame, value), strict=True))

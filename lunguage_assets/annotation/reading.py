@@ -22,10 +22,6 @@ from lunguage_assets.structuring.rows import StructuredRows, StructuredTables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
 
-GIVEN = "metadata"
-"""`view_source` of views that the caller gave."""
-
-
 _structurer = lru_cache(maxsize=1)(RuleStructurer)
 
 
@@ -71,7 +67,7 @@ def _row(study: str, given: Given) -> dict[str, object]:
         "line": 1,
         "taken_at": "",
         "view_information": given.views,
-        "view_source": GIVEN if given.views else "unknown",
+        "view_source": "metadata" if given.views else "unknown",
         "report": given.text,
     }
 

@@ -18,26 +18,14 @@ import lunguage_assets
 from lunguage_assets.annotation import Annotation, annotation, method
 from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.errors import InputError
-from lunguage_assets.tables.annotation import (
-    LEFT_OUT,
-    READ_CONFLICTS,
-    READ_FINDINGS,
-    READ_LABELS,
-    READ_REPORTS,
-    READ_SENTENCES,
-    READ_SET_ASIDE,
-    READ_SPANS,
-)
+from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
+from lunguage_assets.tables.labels import LABELS
 
-TABLES = {
-    "reports": READ_REPORTS,
-    "sentences": READ_SENTENCES,
-    "findings": READ_FINDINGS,
-    "labels": READ_LABELS,
-    "conflicts": READ_CONFLICTS,
-    "left_out": LEFT_OUT,
-    "spans": READ_SPANS,
-    "set_aside": READ_SET_ASIDE,
+STORED = {
+    "findings": LUNGUAGE_PLUS_PLUS,
+    "labels": LABELS,
+    "conflicts": CONFLICTS,
+    "left_out": RESOLUTION_LOG,
 }
 
 
@@ -58,15 +46,15 @@ def _texts(*texts: str | None) -> pd.DataFrame:
 
 def test_a_hedged_finding_has_its_phrase_and_a_probability_inside_its_interval(hedged: Annotation) -> None:
     (row,) = _rows(hedged.findings, name="pneumonia", section="find")
-    assert (row["status"], row["phrase"], row["p_source"]) == ("tp", "may represent", "fitted")
-    assert 0 < row["p_low"] < row["p"] < row["p_high"] < 1
+    assert (row["status"], row["phrases"], row["p_source"]) == ("tp", ["may represent"], "fitted")
+    assert 0 < row["p_low"] < row["prob"] < row["p_high"] < 1
 
 
 def test_what_a_diagnosis_implies_names_parent_and_pathway(hedged: Annotation) -> None:
-    (edema,) = _rows(hedged.findings, name="pulmonary edema", source="stated")
-    implied = _rows(hedged.findings, source="implied", parent_id=edema["finding_id"])
+    (edema,) = _rows(hedged.findings, name="pulmonary edema", source="original")
+    implied = _rows(hedged.findings, source="expansion", parent_id=edema["finding_id"])
     assert implied
-    assert {row["implied_by"] for row in implied} == {edema["pathway_id"]}
+    assert {row["parent_pathway_id"] for row in implied} == {edema["pathway_id"]}
 
 
 def test_a_contradiction_is_told_with_both_sides_and_what_became_of_them(hedged: Annotation) -> None:
@@ -87,7 +75,7 @@ def test_spans_lead_from_a_finding_to_its_words_and_its_hedge(hedged: Annotation
 
 def test_views_that_are_given_count_before_those_of_the_text(hedged: Annotation) -> None:
     given_views = lunguage_assets.read(HEDGED, views="AP supine").reports.to_dict("records")[0]
-    assert (given_views["view_information"], given_views["view_source"]) == ("ap, supine", "given")
+    assert (given_views["view_information"], given_views["view_source"]) == ("ap, supine", "metadata")
     assert hedged.reports["view_information"].tolist() == ["pa, lateral"]
     assert hedged.reports["view_source"].tolist() == ["report text"]
 
@@ -100,13 +88,14 @@ def test_whatever_is_written_every_value_quotes_it_and_every_row_is_accounted_fo
     assert [report[b:e] for b, e in zip(found.spans["begin"], found.spans["end"], strict=True)] == (
         found.spans["words"].tolist()
     )
-    stated = set(found.findings.loc[found.findings["source"] == "stated", "finding_id"])
-    out = set(found.left_out.loc[found.left_out["source"] == "stated", "finding_id"])
+    stated = set(found.findings.loc[found.findings["source"] == "original", "finding_id"])
+    out = set(found.left_out.loc[found.left_out["source"] == "original", "finding_id"])
     assert stated | out == set(found.spans["finding_id"])
     assert not stated & out
-    for name, table in TABLES.items():
-        assert list(getattr(found, name).columns) == table.names
-        assert not table.key or table.violations(getattr(found, name)) == []
+    assert found.findings["finding_id"].is_unique
+    assert found.left_out["finding_id"].is_unique
+    for name, table in STORED.items():
+        assert set(table.names) - {"subject_id", "number"} <= set(getattr(found, name).columns)
 
 
 def test_a_report_is_read_alone_whatever_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,9 +157,7 @@ def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
 
 def test_no_reports_are_no_rows() -> None:
     found = lunguage_assets.annotate(_texts())
-    assert {part.name: len(getattr(found, part.name)) for part in fields(Annotation)} == dict.fromkeys(
-        TABLES, 0
-    )
+    assert all(getattr(found, part.name).empty for part in fields(Annotation))
 
 
 def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None:

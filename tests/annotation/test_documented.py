@@ -11,8 +11,11 @@ import pandas as pd
 import lunguage_assets
 from lunguage_assets.annotation import Annotation
 from lunguage_assets.cli.reading import DEFAULT_PORT
+from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.labels import LABELS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "read.md").read_text(encoding="utf-8")
+KNOWN = {**TABLES, LABELS.name: LABELS}
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -23,20 +26,19 @@ def test_the_examples_of_the_page_run() -> None:
     annotation, labels = names["annotation"], names["labels"]
     assert isinstance(annotation, Annotation)
     assert isinstance(labels, pd.DataFrame)
-    assert "possible" in annotation.findings["phrase"].tolist()
+    assert ["possible"] in annotation.findings["phrases"].tolist()
     assert set(labels["study_id"]) == {"a", "b"}
 
 
-def test_the_page_names_every_frame_with_its_columns_and_no_other() -> None:
+def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> None:
     found = lunguage_assets.read("No effusion.")
-    listed = re.findall(r"^\| `(\w+)` \| [^|]* \| (.*) \|$", PAGE, re.MULTILINE)
-    assert [frame for frame, _ in listed] == [
-        "reports", "sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside"
-    ]  # fmt: skip
-    assert {frame for frame, _ in listed} == {part.name for part in fields(Annotation)}
-    for frame, columns in listed:
-        named = set(re.findall(r"`(\w+)`", columns))
-        assert named | {"study_id"} == set(getattr(found, frame).columns), frame
+    listed = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| (.*)\|$", PAGE, re.MULTILINE)
+    assert {frame for frame, _, _ in listed} == {part.name for part in fields(Annotation)}
+    for frame, columns, more in listed:
+        table, *some = re.findall(r"`(\w+)`", columns)
+        stored = KNOWN[table].names if table in KNOWN else [table]
+        named = {*(some or stored), *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "number"}
+        assert named == set(getattr(found, frame).columns), frame
 
 
 def test_the_page_names_the_address_of_the_server() -> None:

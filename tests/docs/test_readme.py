@@ -48,7 +48,7 @@ def test_the_python_of_the_readme_runs() -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)
-    assert "possible" in names["annotation"].findings["phrase"].tolist()
+    assert ["possible"] in names["annotation"].findings["phrases"].tolist()
 
 
 def test_the_readme_is_read_in_a_few_minutes() -> None:

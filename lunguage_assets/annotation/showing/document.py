@@ -12,7 +12,7 @@ import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
 
-SCHEMA = "lunguage.read/1"
+SCHEMA = "lunguage.read/2"
 """Raised when a key changes its meaning or goes; new keys do not raise it."""
 
 _LISTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")

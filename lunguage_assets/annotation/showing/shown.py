@@ -171,7 +171,7 @@ class _Rows:
         self._findings, self._out, self._conflicts = parts["findings"], parts["left_out"], parts["conflicts"]
         self._children: dict[str, list[_Record]] = {}
         for row in self._findings:
-            if row["source"] == "implied":
+            if row["source"] == "expansion":
                 self._children.setdefault(row["parent_id"], []).append(row)
         self._already: dict[str, list[_Record]] = {}
         for row in self._out:
@@ -179,7 +179,7 @@ class _Rows:
                 self._already.setdefault(row["finding_id"].rpartition("/")[0], []).append(row)
         self._numbers: dict[str, int] = {}
         for row in self._findings:
-            if row["source"] == "stated":
+            if row["source"] == "original":
                 self._count(row)
 
     def _count(self, row: _Record) -> None:
@@ -190,12 +190,12 @@ class _Rows:
 
     def stated(self) -> Iterator[ShownRow]:
         """The stated findings with everything that they imply."""
-        return (self._row(row) for row in self._findings if row["source"] == "stated")
+        return (self._row(row) for row in self._findings if row["source"] == "original")
 
     def left_out(self) -> Iterator[ShownRow]:
         """Stated rows that are not among the findings."""
         for row in self._out:
-            if row["source"] == "stated":
+            if row["source"] == "original":
                 tone = {"merged": tone_of(row["status"]), "excluded": PAST}.get(row["event"], OUT)
                 number = self._numbers.get(row["survivor_id"], 0)
                 yield self._as_shown(row, number, tone, _where(row), (self._fate(row),), is_left_out=True)
@@ -216,7 +216,7 @@ class _Rows:
                 )
 
     def _side(self, row: _Record) -> str:
-        said = f"in {_where(row)}" if row["source"] == "stated" else "implied"
+        said = f"in {_where(row)}" if row["source"] == "original" else "implied"
         fate = f"kept, see {self._numbers[row['finding_id']]}" if "rule" not in row else row["event"]
         return f"{status_of(row)} {said} ({fate}{self._at(row) if 'rule' in row else ''})"
 
@@ -226,13 +226,13 @@ class _Rows:
             row,
             self._numbers[row["finding_id"]],
             tone_of(row["status"]),
-            _where(row) if row["source"] == "stated" else "",
+            _where(row) if row["source"] == "original" else "",
             tuple(self._reasons(row)),
-            phrase=row["phrase"],
-            p=row["p"],
+            phrase="; ".join(row["phrases"]),
+            p=row["prob"],
             low=row["p_low"],
             high=row["p_high"],
-            is_bound=row["p_is_bound"],
+            is_bound=row["prob_is_bound"],
             details="; ".join(f"{shown}: {row[name]}" for name, shown in ATTRIBUTES.items() if row[name]),
             implied=children,
         )
@@ -240,14 +240,15 @@ class _Rows:
     def _as_shown(
         self, row: _Record, number: int, tone: str, where: str, lines: tuple[str, ...], **more: Any
     ) -> ShownRow:
-        title, status = titled(row["ent"], row["place"]), status_of(row)
+        title, status = titled(row["ent"], row["location"]), status_of(row)
         return ShownRow(number, row["finding_id"], title, tone, status, where, lines, **more)
 
     def _reasons(self, row: _Record) -> Iterator[str]:
+        phrase = "; ".join(row["phrases"])
         if row["past_hx"].lower().startswith("addend"):
             yield "taken back by the addendum"
-        if row["source"] == "implied":
-            yield f"implied, pathway {row['implied_by']}"
+        if row["source"] == "expansion":
+            yield f"implied, pathway {row['parent_pathway_id']}"
         elif row["p_source"] == "definitive":
             yield "stated without doubt"
         elif row["p_source"] == QUALIFIER:
@@ -263,14 +264,14 @@ class _Rows:
         elif row["p_source"] == "none":
             yield "stated with doubt, but in no words that say how much"
         elif row["p_source"] == "alternative":
-            yield f"one of several alternatives (“{row['phrase']}”), which share the probability of the list"
+            yield f"one of several alternatives (“{phrase}”), which share the probability of the list"
         else:
-            yield f"hedged by “{row['phrase']}”" if row["phrase"] else "hedged, in no known phrase"
+            yield f"hedged by “{phrase}”" if phrase else "hedged, in no known phrase"
             yield _other_readers(row)
         if len(row["merged_ids"]):
             yield f"said {len(row['merged_ids']) + 1} times"
         for other in self._already.get(row["finding_id"], ()):
-            yield f"implies {titled(other['ent'], other['place'])}, which is stated{self._at(other)}"
+            yield f"implies {titled(other['ent'], other['location'])}, which is stated{self._at(other)}"
 
     def _fate(self, row: _Record) -> str:
         said = RULES.get(row["rule"], row["rule"])
@@ -314,7 +315,7 @@ def _spread() -> ReaderSpread:
 
 def _other_readers(row: Mapping[str, Any]) -> str:
     """Where another reader's p would lie, 19 times of 20."""
-    low, high = reader_range(row["p"], row["p_low"], row["p_high"], _spread())
+    low, high = reader_range(row["prob"], row["p_low"], row["p_high"], _spread())
     return f"another reader: {float(low):.2f} to {float(high):.2f}"
 
 

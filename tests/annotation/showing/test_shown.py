@@ -138,10 +138,10 @@ def test_no_script_of_a_report_runs(tmp_path: Path) -> None:
 
 def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
     document = json.loads(json_document(lunguage_assets.read(HEDGED)))
-    assert document["schema"] == SCHEMA == "lunguage.read/1"
+    assert document["schema"] == SCHEMA == "lunguage.read/2"
     (report,) = document["reports"]
     assert list(report) == [
-        "study_id", "view_information", "view_source", "notes", "report",
+        "study_id", "view_information", "view_source", "report", "notes",
         "sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside",
     ]  # fmt: skip
     known = {row["finding_id"] for row in (*report["findings"], *report["left_out"])}
