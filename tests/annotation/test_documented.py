@@ -36,8 +36,8 @@ def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> Non
     assert {frame for frame, _, _ in listed} == {part.name for part in fields(Annotation)}
     for frame, columns, more in listed:
         table, *some = re.findall(r"`(\w+)`", columns)
-        stored = KNOWN[table].names if table in KNOWN else [table]
-        named = {*(some or stored), *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "number"}
+        stored = some or KNOWN[table].names if table in KNOWN else [table, *some]
+        named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "number"}
         assert named == set(getattr(found, frame).columns), frame
 
 
