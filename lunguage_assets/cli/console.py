@@ -143,7 +143,7 @@ def print_analyses(home: Home, ranker: str, summary: RunSummary, *, release_is_s
         for name in ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
     )
     lines: list[tuple[str, str]] = []
-    for measure in ("pairwise agreement", "fleiss kappa", "krippendorff alpha", "cyclic triads"):
+    for measure in ("pairwise agreement", "fleiss kappa", "krippendorff alpha"):
         for row in agreement[agreement["measure"] == measure].to_dict("records"):
             of = " - ".join(str(row[side]) for side in ("first", "second") if row[side])
             coding = "" if row["coding"] == "none" else f", coding {row['coding']}"

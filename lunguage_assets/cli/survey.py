@@ -28,7 +28,7 @@ def survey() -> None:
 @into("the four files")
 def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
-    from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
+    from lunguage_assets.explicit.analysis.surveys import make_survey, write_survey
 
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
     ranking = chosen.stored("reference_ranking", ranker)
@@ -56,7 +56,7 @@ def make_ratings(
     chosen: Chosen, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
 ) -> None:
     """Write a form for the anchors: a probability per sentence, from several raters."""
-    from lunguage_assets.explicit.analysis.experts.anchor_survey import (
+    from lunguage_assets.explicit.analysis.surveys import (
         make_rating_survey,
         write_rating_survey,
     )
@@ -67,9 +67,10 @@ def make_ratings(
     used = chosen_anchors(chosen.settings.explicit.anchors, home.anchor_ratings, home.root)
     asked = phrases or [one.phrase for one in used.of(set(vocabulary["phrase"]))]
     rated = make_rating_survey(vocabulary, asked, examples=examples, seed=seed)
-    restrict = rated.has_report_text and chosen.data_class != "synthetic"
+    own = bool((vocabulary["ruler"] == "own").any())
+    restrict = own and chosen.data_class != "synthetic"
     files = write_rating_survey(rated, out, raters=raters, restrict=restrict)
-    _tell_written(f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}", files, restrict)
+    _tell_written(f"{len(rated)} sentences of {len(set(asked))} phrases in {out}", files, restrict)
 
 
 @survey.command("import-ratings", short_help="Import the ratings of the anchors.")
@@ -80,7 +81,7 @@ def import_ratings(chosen: Chosen, ratings: Path) -> None:
 
     The next run fits with them; the settings' `anchors` may name another set.
     """
-    from lunguage_assets.explicit.analysis.experts.anchor_survey import ratings_from_form
+    from lunguage_assets.explicit.analysis.surveys import ratings_from_form
     from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
     from lunguage_assets.files import write_private
 
@@ -111,7 +112,7 @@ def import_ratings(chosen: Chosen, ratings: Path) -> None:
 @click.option("--experts", default=None, type=GIVEN_FILE, help="The CSV that describes the experts.")
 def import_(chosen: Chosen, ranker: str, responses: Path, experts: Path | None) -> None:
     """Validate the experts' answers and put them into the home, for the analyses."""
-    from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
+    from lunguage_assets.explicit.analysis.experts import load_experts, load_responses, undescribed
     from lunguage_assets.files import write_private
 
     home = chosen.home

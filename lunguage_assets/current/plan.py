@@ -30,9 +30,7 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "analyse_structuring": ("structuring_agreement",),
     "analyse": (
         "judge_agreement",
-        "ranking_robustness",
         "fit_validation",
-        "expert_agreement",
         "pathway_audit",
         "calibration",
     ),

@@ -74,8 +74,6 @@ def _inputs(*tables: str, optional: bool = False) -> tuple[Input, ...]:
     return tuple(Input(table, optional=optional) for table in tables)
 
 
-_RANKING_AND_MATCHES = (Input("reference_ranking"), Input("comparison_matches", "members"))
-
 RECIPES: Mapping[str, Recipe] = {
     "report_texts": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
@@ -161,29 +159,20 @@ RECIPES: Mapping[str, Recipe] = {
         on_request=True,
     ),
     "judge_agreement": Recipe(
-        ("judge_agreement", "ranking_correlations"),
+        ("judge_agreement", "ranking_correlations", "expert_agreement"),
         (
             Input("comparison_matches", "members"),
             Input("hedge_phrases", "all", on_request=True),
             Input("reference_ranking"),
         ),
-        ("comparison settings", "ranking settings"),
-        code="2",
-        on_request=True,
-    ),
-    "ranking_robustness": Recipe(
-        ("ranking_robustness",),
-        _RANKING_AND_MATCHES,
-        ("comparison settings", "ranking settings"),
+        ("comparison settings", "ranking settings", "expert responses"),
+        code="3",
         on_request=True,
     ),
     "fit_validation": Recipe(
-        ("fit_validation",), _RANKING_AND_MATCHES, ("ranking settings", "fit settings"), on_request=True
-    ),
-    "expert_agreement": Recipe(
-        ("expert_agreement",),
-        _RANKING_AND_MATCHES,
-        ("ranking settings", "expert responses"),
+        ("fit_validation", "ranking_robustness"),
+        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        ("comparison settings", "ranking settings", "fit settings"),
         code="2",
         on_request=True,
     ),

@@ -36,8 +36,8 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
 
 
 def expert_heat_map(shares: pd.DataFrame) -> bytes:
-    """Shares of equal answers with their numbers: a line per expert or group, a column for whom they are
-    compared with (`by_group`, `by_expert`); what was not compared stays blank.
+    """Shares of equal answers with their numbers: a line per group of experts, a column for whom they are
+    compared with (`by_group`); what was not compared stays blank.
     """
     lines, columns = shares.shape
     figure = bare_figure(4.0 + 0.8 * max(columns, 2), 1.8 + 0.45 * max(lines, 2))

@@ -36,7 +36,7 @@ JUDGE_AGREEMENT = Table(
         code("measure", "What is measured", ("pairwise agreement", "mean pairwise agreement", "fleiss kappa",
             "krippendorff alpha", "sentence_1 chosen", "sentence_1 chosen, phrase_a shown first",
             "sentence_1 chosen, phrase_b shown first", "position effect", "invalid answers",
-            "majority share", "cyclic triads", "extraction: same phrases", "extraction: jaccard",
+            "majority share", "extraction: same phrases", "extraction: jaccard",
             "extraction: f1", "not compared")),
         _CODING,
         text("first", "Judge; 'all judges' for a measure of all together"),
@@ -72,7 +72,7 @@ EXPERT_AGREEMENT = Table(
     "How far human experts agree with the ranking, with each judge's majority vote, and with each other.",
     (
         code("measure", "What is measured", ("with ranking", "with judge", "with expert", "fleiss kappa",
-            "krippendorff alpha", "not compared")),
+            "krippendorff alpha")),
         _CODING,
         text("group", "Experts averaged or compared: all; writer or reader of reports; 'occupation: ' and "
             "which", pattern=r"all|writer|reader|occupation: .+"),

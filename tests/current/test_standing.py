@@ -31,7 +31,7 @@ from lunguage_assets.tables import TABLES
 BATCHES = ("first", "second")
 OVER_ALL = ("pathway_audit", "calibration", "release")
 RESULT = ("deduplicated_findings", "expansions", "lunguage_plus_plus", *OVER_ALL)
-ANALYSES = ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
+ANALYSES = ("judge_agreement", "fit_validation")
 AUDITS = ("pathway_audit", "calibration")
 FOLLOWS = {
     # of raw reports, which are not in this home
@@ -266,7 +266,7 @@ ROWS = {
     ),
     "a setting of the comparisons": Row(
         setting("explicit", "repetitions = 2"),
-        all_of(below(COMPARISON, "comparison_matches", "judge_agreement", "ranking_robustness")),
+        all_of(below(COMPARISON, "comparison_matches", "judge_agreement", "fit_validation")),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the ranking": Row(
@@ -305,7 +305,7 @@ ROWS = {
         below("corrections changed", "hedge_phrases", batch="first"),
         ("extract_hedges (lexicon x first)", REFIT[0], *OUT),
     ),
-    "answers of experts": Row(experts, below("expert responses changed", "expert_agreement"), ()),
+    "answers of experts": Row(experts, below("expert responses changed", "judge_agreement"), ()),
     "a table edited in place": Row(
         edited_in_place,
         {
@@ -542,10 +542,10 @@ def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one
         small.home.settings_file.read_text() + "\n[checks]\nrecent_calls = 10\n", encoding="utf-8"
     )
     assert small.plan() == []
-    path = partition_path(small.home.tables, "expert_agreement", "panel")
+    path = partition_path(small.home.tables, "judge_agreement", "panel")
     path.unlink()
     assert not_current(small.standings()) == {
-        "expert_agreement/panel": {"missing"},
+        "judge_agreement/panel": {"missing"},
         "release/panel": {"a batch or an analysis was removed"},
     }
     assert small.plan() == list(OUT)

@@ -1,6 +1,6 @@
 """The pipeline with real weights: SmolLM2 as the judge, MiniLM as encoder (preset `local-small`).
 
-As few answers as the processors of CI can afford: six reports, the published ruler, one round of an economy
+As few answers as the processors of CI can afford: six reports, the published ruler, one step of a
 fit.
 """
 

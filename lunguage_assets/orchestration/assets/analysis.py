@@ -9,14 +9,11 @@ import pandas as pd
 
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
-from lunguage_assets.explicit.analysis.experts.expert_agreement import (
-    expert_agreement as experts_with_ranking,
-)
-from lunguage_assets.explicit.analysis.experts.expert_views import by_expert, by_group
-from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
-from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
-from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
-from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
+from lunguage_assets.explicit.analysis.correlations import ranking_correlations as correlate_rankings
+from lunguage_assets.explicit.analysis.experts import by_group, load_experts, load_responses
+from lunguage_assets.explicit.analysis.experts import expert_agreement as experts_with_ranking
+from lunguage_assets.explicit.analysis.robustness import ranking_robustness as rank_with_half
+from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
@@ -35,34 +32,37 @@ def judge_agreement(
     hedge_phrases: Mapping[tuple[str, str], pd.DataFrame],
     reference_ranking: pd.DataFrame,
 ) -> Result:
-    """How far judges agree with each other, with themselves and with the pooled ranking."""
+    """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
+    experts whose answers `lunguage survey import` has brought.
+    """
     settings = home.settings.explicit
     matches, (ranker,) = _by_judge(comparison_matches), keys
     version = str(reference_ranking["vocabulary_version"].iloc[0])
-    agreement = judges_with_each_other(matches, hedge_phrases, settings, version)
+    agreement = judges_with_each_other(matches, hedge_phrases, version)
     correlations = correlate_rankings(matches, {ranker: reference_ranking}, settings, version)
+    experts, of_experts = EXPERT_AGREEMENT.frame(), {}
+    if home.home.expert_responses.exists():
+        responses = load_responses(home.home.expert_responses)
+        described = load_experts(home.home.expert_descriptions)
+        experts = experts_with_ranking(
+            responses, described, ranker, reference_ranking, matches, settings.seed
+        )
+        of_experts = {
+            "experts": rows_table(experts, ["group", "experts", *_SHOWN]),
+            "experts_by_occupation": picture(expert_heat_map(by_group(experts))),
+        }
     return dg.MaterializeResult(
-        value={"judge_agreement": agreement, "ranking_correlations": correlations},
+        value={
+            "judge_agreement": agreement,
+            "ranking_correlations": correlations,
+            "expert_agreement": experts,
+        },
         metadata={
             "agreement": rows_table(agreement, _SHOWN),
             "plot": picture(agreement_heat_map(agreement)),
             "correlations": picture(correlation_heat_map(correlations)),
+            **of_experts,
         },
-    )
-
-
-@table_asset("analysis")
-def ranking_robustness(
-    home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
-) -> Result:
-    """Rank again with part of the comparisons."""
-    frame = rank_with_half(reference_ranking, _by_judge(comparison_matches), home.settings.explicit)
-    measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
-    means = frame.groupby("comparisons", as_index=False)[measures].mean()
-    plot = {"plot": picture(robustness_plot(frame))} if len(frame) else {}
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={"mean_over_repeats": rows_table(means, ["comparisons", *measures]), **plot},
     )
 
 
@@ -70,50 +70,28 @@ def ranking_robustness(
 def fit_validation(
     home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
 ) -> Result:
-    """Fit the phrases of the ranking back into it."""
-    settings = home.settings.explicit
-    frame = fit_phrases_back(reference_ranking, _by_judge(comparison_matches), settings)
-    if frame.empty:
-        note = "the published ruler has no matches to fit back with"
-        return dg.MaterializeResult(value=frame, metadata={"note": note})
+    """Rank again with half of the comparisons, and fit the phrases of the ranking back into it."""
+    settings, matches = home.settings.explicit, _by_judge(comparison_matches)
+    robustness = rank_with_half(reference_ranking, matches, settings)
+    validation = fit_phrases_back(reference_ranking, matches, settings)
+    value = {"fit_validation": validation, "ranking_robustness": robustness}
+    if validation.empty:
+        note = "the published ruler has no matches to rank again and to fit back with"
+        return dg.MaterializeResult(value=value, metadata={"note": note})
+    measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
+    means = robustness.groupby("comparisons", as_index=False)[measures].mean()
     limits = (settings.opponent_limit, settings.panel_steps)
-    last = frame[frame["step"] == frame["step"].max()]
+    last = validation[validation["step"] == validation["step"].max()]
     of_run = ["strategy", "judges", "opponent_limit", "panel_steps"]
     distances = ["mean_distance", "sd_distance", "mean_distance_stopped"]
     return dg.MaterializeResult(
-        value=frame,
+        value=value,
         metadata={
+            "robustness": rows_table(means, ["comparisons", *measures]),
+            "robustness_plot": picture(robustness_plot(robustness)),
             "last_step": rows_table(last, [*of_run, *distances]),
-            "curves": picture(validation_curves(frame, *limits)),
-            "spread": picture(validation_spread(frame, *limits)),
-        },
-    )
-
-
-@table_asset("analysis")
-def expert_agreement(
-    home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
-) -> Result:
-    """Compare human experts with the ranking; empty until `lunguage survey import` has brought answers."""
-    if not home.home.expert_responses.exists():
-        empty = EXPERT_AGREEMENT.frame()
-        return dg.MaterializeResult(value=empty, metadata={"note": "no survey was imported"})
-    responses = load_responses(home.home.expert_responses)
-    experts = load_experts(home.home.expert_descriptions)
-    matches = _by_judge(comparison_matches)
-    frame = experts_with_ranking(
-        responses, experts, *keys, reference_ranking, matches, home.settings.explicit
-    )
-    not_described, without_answers = undescribed(responses, experts)
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "agreement": rows_table(frame, ["group", "experts", *_SHOWN]),
-            "by_expert": picture(expert_heat_map(by_expert(frame, experts))),
-            "by_occupation": picture(expert_heat_map(by_group(frame))),
-            "experts": len(responses.experts),
-            "experts_without_description": len(not_described),
-            "descriptions_without_answers": len(without_answers),
+            "curves": picture(validation_curves(validation, *limits)),
+            "spread": picture(validation_spread(validation, *limits)),
         },
     )
 

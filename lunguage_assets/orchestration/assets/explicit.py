@@ -10,7 +10,7 @@ import pandas as pd
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
+from lunguage_assets.explicit.analysis.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases

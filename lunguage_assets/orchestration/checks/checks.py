@@ -10,7 +10,7 @@ import dagster as dg
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.explicit.analysis.trust.verification import (
+from lunguage_assets.explicit.analysis.verification import (
     PACKAGE_TOLERANCE,
     REPLAY_TOLERANCE,
     Verification,

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.experts.expert_views import FEWEST, OCCUPATION
+from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.release.bundle.provenance import Origin, language_models

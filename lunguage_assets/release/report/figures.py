@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.experts.expert_views import by_group
+from lunguage_assets.explicit.analysis.experts import by_group
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map

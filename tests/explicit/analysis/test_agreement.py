@@ -1,24 +1,19 @@
-"""Agreement of judges: pairwise, in both codings, position bias, cycles, extractors, correlations."""
+"""Agreement of judges: pairwise, in both codings, position bias, extractors, correlations."""
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from invented_answers import matches_frame, plain_alpha, plain_kappa, simulated_panel, winners_frame
-from profiles import examples
 from scipy.stats import spearmanr
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
-from lunguage_assets.explicit.analysis.rank_correlation import AVERAGED, ranking_correlations
-from lunguage_assets.explicit.analysis.trust.diagnostics import position_bias
+from lunguage_assets.explicit.analysis.correlations import AVERAGED, ranking_correlations
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import ExplicitSettings
@@ -62,7 +57,7 @@ HAND = {
 
 
 def test_agreement_of_three_judges_by_hand() -> None:
-    frame = judge_agreement(HAND, {}, SETTINGS)
+    frame = judge_agreement(HAND, {})
     JUDGE_AGREEMENT.to_arrow(frame)
     pair = measured(frame, "pairwise agreement", "ann", "bob")
     assert (pair["value"], pair["n"], pair["left_out"], pair["reasons"]) == (
@@ -88,13 +83,13 @@ def test_agreement_of_three_judges_by_hand() -> None:
 
 
 def test_names_of_judges_and_order_of_rows_change_no_number() -> None:
-    before = judge_agreement(HAND, {}, SETTINGS)
+    before = judge_agreement(HAND, {})
     renaming = {"ann": "zoe", "bob": "max", "cyd": "abe"}
     shuffled = {
         renaming[judge]: frame.sample(frac=1, random_state=1).reset_index(drop=True)
         for judge, frame in reversed(HAND.items())
     }
-    after = judge_agreement(shuffled, {}, SETTINGS)
+    after = judge_agreement(shuffled, {})
     names = after[["first", "second"]].replace({new: old for old, new in renaming.items()})
     pairs = [tuple(sorted(row)) if row[1] else tuple(row) for row in names.to_numpy().tolist()]
     after = after.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
@@ -108,16 +103,15 @@ def test_other_sentences_or_another_order_make_another_question() -> None:
     other = HAND["bob"].copy()
     other.loc[0, "sentence_a"] = "another <finding>."
     other.loc[1, "swapped"] = not other.loc[1, "swapped"]
-    frame = judge_agreement({"ann": HAND["ann"], "bob": other}, {}, NO_RESAMPLES)
+    frame = judge_agreement({"ann": HAND["ann"], "bob": other}, {})
     pair = measured(frame, "pairwise agreement", "ann", "bob")
     assert (pair["n"], pair["reasons"]) == (1, "invalid answer: 1; not asked of both: 4")
-    assert (pair["low"], pair["high"]) == (None, None)
 
 
 def test_a_panel_like_the_published_one_agrees_on_phrases_more_than_positions() -> None:
     panel = simulated_panel(("gemini", "gpt", "claude", "medgemma"))
     assert sum(map(len, panel.values())) == 34440
-    frame = judge_agreement(panel, {}, SETTINGS)
+    frame = judge_agreement(panel, {})
     agreement = frame.loc[frame["measure"] == "pairwise agreement", "value"]
     assert len(agreement) == 6
     assert agreement.between(0.85, 0.89).all()
@@ -134,11 +128,11 @@ def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> 
             *(HAND["ann"][c] for c in ("phrase_a", "phrase_b", "repetition", "swapped")), strict=True
         )
     )
-    frame = judge_agreement({**HAND, "mute": mute}, {}, SETTINGS)
+    frame = judge_agreement({**HAND, "mute": mute}, {})
     assert measured(frame, "not compared", "mute")["reasons"] == "no valid answer"
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
-    without = judge_agreement(HAND, {}, SETTINGS)
+    without = judge_agreement(HAND, {})
     for coding in ("phrase", "position"):
         assert measured(frame, "fleiss kappa", "all judges", coding=coding) == measured(
             without, "fleiss kappa", "all judges", coding=coding
@@ -151,7 +145,7 @@ def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> 
     ids=["none", "one", "published ruler"],
 )
 def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[str, pd.DataFrame]) -> None:
-    frame = judge_agreement(panel, {}, SETTINGS)
+    frame = judge_agreement(panel, {})
     assert not (frame["measure"] == "pairwise agreement").any()
     coefficients = frame[frame["measure"].isin(["fleiss kappa", "krippendorff alpha"])]
     assert len(coefficients) == 4
@@ -164,8 +158,8 @@ def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[
 def test_matches_of_another_vocabulary_are_refused_or_left_out_and_listed() -> None:
     panel = {**HAND, "old": matches_frame([("a", "b", 0, False, "sentence_1")], version="older")}
     with pytest.raises(MethodError, match="2 vocabularies"):
-        judge_agreement(panel, {}, NO_RESAMPLES)
-    frame = judge_agreement(panel, {}, NO_RESAMPLES, vocabulary_version="v")
+        judge_agreement(panel, {})
+    frame = judge_agreement(panel, {}, vocabulary_version="v")
     left_out = measured(frame, "not compared", "old")
     assert (left_out["left_out"], left_out["reasons"]) == (1, "matches of another vocabulary")
     assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
@@ -179,61 +173,9 @@ def test_majority_share_is_the_mean_over_phrase_pairs_answered_twice_or_more() -
     frame = judge_agreement(
         {"ann": winners_frame([*repeated(7, 3), *repeated(0, 4, "a", "c"), ("b", "c", "b"), ("b", "c", "")])},
         {},
-        SETTINGS,
     )
     share = measured(frame, "majority share", "ann")
     assert (share["value"], share["n"], share["left_out"]) == (pytest.approx((0.7 + 1.0) / 2), 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("winners", "share", "decided", "undecided"),
-    [
-        ([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "c")], 1.0, 1, 0),
-        ([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")], 0.0, 1, 0),
-        ([("a", "b", "a"), ("a", "b", "b"), ("b", "c", "b"), ("a", "c", "a")], None, 0, 1),
-        ([("a", "b", "a"), ("b", "c", ""), ("a", "c", "a")], None, 0, 1),
-        (
-            [
-                ("a", "b", "a"),
-                ("b", "c", "b"),
-                ("a", "c", "c"),
-                ("a", "d", "a"),
-                ("b", "d", "b"),
-                ("c", "d", "c"),
-            ],
-            0.25,
-            4,
-            0,
-        ),
-    ],
-    ids=["circle", "order", "tie", "invalid", "one circle among four"],
-)
-def test_cyclic_triads(
-    winners: list[tuple[str, str, str]], share: float | None, decided: int, undecided: int
-) -> None:
-    found = measured(
-        judge_agreement({"ann": winners_frame(winners)}, {}, NO_RESAMPLES), "cyclic triads", "ann"
-    )
-    assert (found["value"], found["n"], found["left_out"]) == (share, decided, undecided)
-
-
-@given(st.lists(st.sampled_from(["first", "second", ""]), min_size=15, max_size=15))
-@examples(40)
-def test_cyclic_triads_equal_a_count_over_all_triples(said: list[str]) -> None:
-    pairs = list(combinations("abcdef", 2))
-    chosen = {
-        (a, b): {"first": a, "second": b, "": ""}[answer] for (a, b), answer in zip(pairs, said, strict=True)
-    }
-    frame = judge_agreement(
-        {"ann": winners_frame([(a, b, w) for (a, b), w in chosen.items()])}, {}, NO_RESAMPLES
-    )
-    wins = [Counter(chosen[pair] for pair in combinations(triple, 2)) for triple in combinations("abcdef", 3)]
-    decided = [tally for tally in wins if not tally[""]]
-    found = measured(frame, "cyclic triads", "ann")
-    assert found["n"] == len(decided)
-    assert (found["value"] or 0.0) * len(decided) == pytest.approx(
-        sum(max(tally.values()) == 1 for tally in decided)
-    )
 
 
 def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:
@@ -242,52 +184,28 @@ def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:
 
 
 def test_position_bias_is_told_apart_from_content() -> None:
-    content = coin_matches(lambda r, swapped: "sentence_2" if swapped else "sentence_1")
-    stuck = coin_matches(lambda r, swapped: "sentence_1")
-    leaning = coin_matches(lambda r, swapped: "sentence_1" if r % 4 == 0 or not swapped else "sentence_2")
-    frames = {"content": content, "stuck": stuck, "leaning": leaning}
-    found = {judge: position_bias(frame) for judge, frame in frames.items()}
-    assert (found["content"].effect.value, found["content"].verdict, found["content"].passed) == (
-        0.0,
-        "even",
-        True,
-    )
-    assert found["content"].a_first.value == 1.0
-    assert found["content"].b_first.value == 0.0
-    assert (found["stuck"].effect.value, found["stuck"].overall.value, found["stuck"].verdict) == (
-        1.0,
-        1.0,
-        "biased",
-    )
-    assert found["stuck"].p_value < 1e-9
-    assert found["leaning"].effect.value == pytest.approx(0.25, abs=0.06)
-    assert not found["leaning"].passed
-    assert all(bias.effect.low <= bias.effect.value <= bias.effect.high for bias in found.values())
-
-
-def test_fixed_positions_have_no_test_and_no_verdict() -> None:
-    bias = position_bias(winners_frame(repeated(10, 0)))
-    assert (bias.p_value, bias.effect.value, bias.verdict, bias.passed) == (
+    frames = {
+        "content": coin_matches(lambda r, swapped: "sentence_2" if swapped else "sentence_1"),
+        "stuck": coin_matches(lambda r, swapped: "sentence_1"),
+        "leaning": coin_matches(
+            lambda r, swapped: "sentence_1" if r % 4 == 0 or not swapped else "sentence_2"
+        ),
+        "fixed": winners_frame(repeated(10, 0)),
+    }
+    found = judge_agreement(frames, {})
+    effects = {judge: measured(found, "position effect", judge) for judge in frames}
+    assert effects["content"]["value"] == 0.0
+    assert measured(found, "sentence_1 chosen, phrase_a shown first", "content")["value"] == 1.0
+    assert measured(found, "sentence_1 chosen, phrase_b shown first", "content")["value"] == 0.0
+    assert effects["stuck"]["value"] == measured(found, "sentence_1 chosen", "stuck")["value"] == 1.0
+    assert measured(found, "sentence_1 chosen", "stuck")["p_value"] < 1e-9
+    assert effects["leaning"]["value"] == pytest.approx(0.25, abs=0.06)
+    assert effects["leaning"]["low"] < effects["leaning"]["value"] < effects["leaning"]["high"]
+    assert (effects["fixed"]["value"], effects["fixed"]["reasons"]) == (
         None,
-        None,
-        "positions fixed",
-        True,
+        "positions were never swapped: 10",
     )
-    row = measured(
-        judge_agreement({"ann": winners_frame(repeated(10, 0))}, {}, NO_RESAMPLES), "position effect", "ann"
-    )
-    assert (row["value"], row["reasons"]) == (None, "positions were never swapped: 10")
-
-
-def test_few_matches_do_not_convict_a_judge_and_no_valid_answer_does_not_pass() -> None:
-    few = matches_frame([("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_1")])
-    mute = matches_frame([("a", "b", 0, False, "invalid")])
-    found = [position_bias(frame) for frame in (few, mute, few.head(0))]
-    assert [(bias.verdict, bias.passed) for bias in found] == [
-        ("even", True),
-        ("no valid answer", False),
-        ("no matches", True),
-    ]
+    assert measured(found, "sentence_1 chosen", "fixed")["p_value"] is None
 
 
 def hedges(
@@ -375,22 +293,6 @@ def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_thr
     }
 
 
-def test_a_correlation_ranks_anew_the_phrases_that_both_have() -> None:
-    panel = simulated_panel(("gemini", "gpt"), phrases=8, repetitions=4)
-    gpt = panel["gpt"]
-    met = (gpt[["phrase_a", "phrase_b"]] == "phrase 03").any(axis=1)
-    panel["gpt"] = gpt.assign(answer=gpt["answer"].mask(met, "invalid"), winner=gpt["winner"].mask(met))
-    once = ExplicitSettings(orders=1, bootstrap=0)
-    row = ranking_correlations(panel, {}, once).iloc[0]
-    known = vocabulary([f"phrase {i:02d}" for i in range(8)])
-    one, other = (reference_ranking(known, {judge: panel[judge]}, once) for judge in ("gemini", "gpt"))
-    both = one.merge(other, on="phrase")
-    both = both[both["phrase"] != "phrase 03"]
-    expected = spearmanr(both["mu_x"], both["mu_y"]).statistic
-    assert (row["spearman"], row["n_phrases"]) == (pytest.approx(expected), 7)
-    assert row["spearman"] < 1.0
-
-
 def test_without_matches_there_are_no_correlations() -> None:
     assert len(ranking_correlations({"ann": HAND["ann"].head(0)}, {}, SETTINGS)) == 0
     assert len(ranking_correlations({}, {}, SETTINGS)) == 0
@@ -400,7 +302,7 @@ def test_without_matches_there_are_no_correlations() -> None:
 def test_heat_maps_are_pictures_and_the_same_bytes_every_time(judges: list[str]) -> None:
     panel = {judge: HAND[judge] for judge in judges}
     agreement, correlations = (
-        judge_agreement(panel, {}, NO_RESAMPLES),
+        judge_agreement(panel, {}),
         ranking_correlations(panel, {}, SETTINGS),
     )
     for picture, frame in ((agreement_heat_map, agreement), (correlation_heat_map, correlations)):

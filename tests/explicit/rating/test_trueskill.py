@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.explicit.analysis.trust.verification import play_with_package
+from lunguage_assets.explicit.analysis.verification import play_with_package
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.trueskill import MU, SIGMA, TAU, corrections, play, update
 

@@ -19,16 +19,19 @@ from profiles import examples
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
-from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses
-from lunguage_assets.explicit.analysis.experts.survey import (
+from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
+from lunguage_assets.explicit.analysis.surveys import (
     Question,
     Survey,
-    form,
+    make_rating_survey,
     make_survey,
+    ratings_from_form,
     spread_pairs,
+    write_rating_survey,
     write_survey,
 )
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Corpus, Home
@@ -82,18 +85,6 @@ def test_a_survey_is_the_same_every_time_and_another_with_another_seed() -> None
     assert first.available == 861
 
 
-def test_a_coin_decides_which_phrase_comes_first_and_five_sentences_show_each() -> None:
-    survey = make_survey(PUBLISHED, RULER, pairs=400)
-    place = dict(zip(RULER["phrase"], RULER["rank"], strict=True))
-    surer_first = sum(place[q.sides[0][0]] < place[q.sides[1][0]] for q in survey.questions)
-    assert 160 < surer_first < 240
-    sentences = dict(zip(PUBLISHED["phrase"], PUBLISHED["example_sentences"], strict=True))
-    for question in survey.questions:
-        for phrase, shown in question.sides:
-            assert len(shown) == len(set(shown)) == 5
-            assert set(shown) <= set(sentences[phrase])
-
-
 def test_a_sentence_that_shows_both_phrases_comes_last() -> None:
     shared = "Possible and likely <finding>."
     vocabulary, ranking = own(
@@ -111,6 +102,11 @@ def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:
         make_survey(*own(own_vocabulary({"likely": ["<finding>"]})))
     with pytest.raises(MethodError, match="another version"):
         make_survey(PUBLISHED, RULER.assign(vocabulary_version="older"))
+
+
+def form(survey: Survey, folder: Path) -> str:
+    """The printable page of a survey."""
+    return write_survey(survey, folder / "form")[1].read_text(encoding="utf-8")
 
 
 class _Form(HTMLParser):
@@ -139,8 +135,8 @@ class _Form(HTMLParser):
         self.text += data
 
 
-def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask() -> None:
-    page = form(make_survey(PUBLISHED, RULER, pairs=10))
+def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask(tmp_path: Path) -> None:
+    page = form(make_survey(PUBLISHED, RULER, pairs=10), tmp_path)
     read = _Form()
     read.feed(page)
     assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
@@ -154,12 +150,12 @@ def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask() 
     assert "@media print" in page
 
 
-def test_text_from_reports_cannot_become_markup() -> None:
+def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
     vocabulary, ranking = own(
         own_vocabulary({"likely": ["<script>alert(1)</script> <finding>"], "or": ["a & b <finding>"]})
     )
     read = _Form()
-    read.feed(form(make_survey(vocabulary, ranking)))
+    read.feed(form(make_survey(vocabulary, ranking), tmp_path))
     assert read.tags["script"] == 0
     assert "<script>alert(1)</script> <finding>" in read.text
 
@@ -168,7 +164,7 @@ def test_text_from_reports_cannot_become_markup() -> None:
 def test_words_of_a_report_are_shown_and_do_not_run(tmp_path: Path) -> None:
     said = {f"likely {HOSTILE}": [f"{HOSTILE} <finding>"], "or": ["a & b <finding>"]}
     vocabulary, ranking = own(own_vocabulary(said))
-    require_harmless(form(make_survey(vocabulary, ranking)), tmp_path)
+    require_harmless(form(make_survey(vocabulary, ranking), tmp_path), tmp_path)
 
 
 def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:
@@ -205,7 +201,7 @@ def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(
         row[9:] = [first, second]
     csv.writer(responses.open("w", encoding="utf-8", newline="")).writerows(rows)
     assert load_responses(responses).chosen.tolist() == [[0, 1], [1, 1], [-1, 0], [0, -1]]
-    assert load_experts(experts).described.keys() == {"expert_1", "expert_2"}
+    assert load_experts(experts).keys() == {"expert_1", "expert_2"}
     with pytest.raises(ConfigurationError, match="filled in"):
         write_survey(survey, tmp_path / "study", experts=2)
     assert load_responses(responses).chosen.tolist() == [[0, 1], [1, 1], [-1, 0], [0, -1]]
@@ -285,7 +281,7 @@ def test_import_puts_the_answers_into_the_home_and_says_who_is_not_described(
     assert "described, but no answers: eve" in said
     assert [line for line in said if "lacks: 1, in 1 of the pairs" in line]
     assert place.expert_responses.read_bytes() == filled.read_bytes()
-    assert load_experts(place.expert_descriptions).role("ann") == "writer"
+    assert load_experts(place.expert_descriptions)["ann"].role == "writer"
     assert stat.S_IMODE(place.expert_responses.stat().st_mode) == 0o600
 
 
@@ -302,9 +298,93 @@ def test_an_import_without_any_answer_is_refused_and_keeps_what_is_there(
     assert place.expert_responses.read_text(encoding="utf-8") == "earlier"
 
 
-def test_a_survey_before_any_ranking_says_what_to_run(
+ENDS = ["less likely", "most likely"]
+
+
+def filled(path: Path, **said: str) -> Path:
+    """The form with columns of raters in place of the empty ones, each an answer to every sentence."""
+    rows = list(csv.DictReader(path.open(encoding="utf-8", newline="")))
+    kept = [{name: row[name] for name in ("number", "phrase", "sentence")} | said for row in rows]
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(kept[0]))
+        writer.writeheader()
+        writer.writerows(kept)
+    return path
+
+
+def test_sentences_of_all_phrases_are_mixed_and_the_same_every_time() -> None:
+    first = make_rating_survey(PUBLISHED, ENDS, examples=3)
+    assert first == make_rating_survey(PUBLISHED.sample(frac=1, random_state=1), ENDS, examples=3)
+    assert sorted(one.phrase for one in first) == [*["less likely"] * 3, *["most likely"] * 3]
+    assert [one.number for one in first] == [1, 2, 3, 4, 5, 6]
+    assert first != make_rating_survey(PUBLISHED, ENDS, examples=3, seed=1)
+    with pytest.raises(MethodError, match="two at least"):
+        make_rating_survey(PUBLISHED, ["likely"])
+    with pytest.raises(MethodError, match="no sentence with the phrase 'unheard of'"):
+        make_rating_survey(PUBLISHED, ["likely", "unheard of"])
+
+
+def test_the_page_loads_nothing_and_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
+    vocabulary = own_vocabulary({"likely": ["<script>x</script> <finding>"], "or": ["a & b <finding>"]})
+    survey = make_rating_survey(vocabulary, ["likely", "or"])
+    paths = write_rating_survey(survey, tmp_path / "form", restrict=True)
+    page = paths[1].read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "src=" not in page
+    assert "&lt;finding&gt;" in page
+    assert "patients' reports" in page
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
+    filled(paths[0], ann="40")
+    with pytest.raises(ConfigurationError, match="filled in"):
+        write_rating_survey(survey, tmp_path / "form", restrict=True)
+
+
+def test_columns_of_raters_become_ratings_and_an_empty_cell_is_no_answer(tmp_path: Path) -> None:
+    paths = write_rating_survey(make_rating_survey(PUBLISHED, ENDS, examples=2), tmp_path)
+    content, raters, count = ratings_from_form(filled(paths[0], ann="40", bob="60 %", cyd=""))
+    rows = list(csv.reader(content.splitlines()))
+    assert rows[0] == ["rater", "phrase", "sentence", "rating"]
+    assert (raters, count, len(rows)) == (2, 8, 9)
+    assert {(row[0], row[3]) for row in rows[1:]} == {("ann", "40"), ("bob", "60")}
+    with pytest.raises(InputError, match=r"row 1, column 'ann'.*0 to 100"):
+        ratings_from_form(filled(paths[0], ann="surely"))
+    with pytest.raises(InputError, match="nothing was imported"):
+        ratings_from_form(filled(paths[0], ann=""))
+
+
+def rated(path: Path, lowest: str, highest: str) -> Path:
+    """Two invented raters who differ by ten points."""
+    frame = pd.read_csv(path, dtype=str)
+    low = frame["phrase"] == "less likely"
+    frame["rater_1"] = low.map({True: lowest, False: highest})
+    frame["rater_2"] = low.map({True: str(int(lowest) + 10), False: str(int(highest) - 10)})
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
+    place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
+    out = tmp_path / "form"
+    assert "20 sentences of 2 phrases" in lunguage("survey", "make-ratings", "--out", out)
+    said = lunguage("survey", "import-ratings", "--ratings", rated(out / "ratings.csv", "10", "90"))
+    assert "2 raters, 40 ratings of 2 phrases" in said
+    chosen = chosen_anchors("", place.anchor_ratings, place.root)
+    assert [one.probability for one in chosen.anchors] == pytest.approx([0.15, 0.85])
+    assert chosen.spread.df == 2.0
+    assert chosen.spread.sd > 0.0
+    assert stat.S_IMODE(place.anchor_ratings.stat().st_mode) == 0o600
+
+
+def test_ratings_that_give_no_anchor_are_refused_and_keep_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
-    with pytest.raises(LunguageError, match="lunguage run"):
-        lunguage("survey", "make", "--home", tmp_path / "home", "--out", tmp_path / "out")
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
+    place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
+    lunguage("survey", "make-ratings", "--out", tmp_path / "form")
+    place.anchor_ratings.write_text("earlier", encoding="utf-8")
+    form = filled(tmp_path / "form" / "ratings.csv", ann="0")
+    with pytest.raises(InputError, match="between 0 and 100"):
+        lunguage("survey", "import-ratings", "--ratings", form)
+    assert place.anchor_ratings.read_text(encoding="utf-8") == "earlier"
+    assert not list(place.root.glob(".anchor*"))

@@ -122,17 +122,6 @@ def test_answers_of_one_judge_are_not_independent(adverse: list[Trial]) -> None:
     assert coverage(adverse, alike=True) < coverage(adverse)
 
 
-def test_a_simulated_judge_answers_by_question_not_by_order() -> None:
-    corpus = simulated_corpus(1, phrases=4, targets=30)
-    questions = [
-        ComparisonQuestion(a, b, i)
-        for i, (a, b) in enumerate(zip(corpus.targets, corpus.targets[1:], strict=False))
-    ]
-    once = corpus.panel(1, ADVERSE)[0].compare(questions)
-    assert corpus.panel(1, ADVERSE)[0].compare(questions[::-1]) == once[::-1]
-    assert corpus.panel(1, ADVERSE, seed=5)[0].compare(questions) != once
-
-
 @pytest.mark.parametrize(("noise", "share"), [
     (Noise(deviation=4.167), 0.7602),  # Phi(4.167 / (sqrt(2) 4.167))
     (Noise(deviation=4.167, lapse=1.0), 0.5),
@@ -143,17 +132,3 @@ def test_a_simulated_judge_errs_as_often_as_its_noise_says(noise: Noise, share: 
     judge = SimulatedJudge("judge", {"high": 4.167, "low": 0.0}, noise)
     answers = judge.compare([ComparisonQuestion("high", "low", i) for i in range(6_000)])
     assert np.mean([answer.answer == "sentence_1" for answer in answers]) == pytest.approx(share, abs=0.02)
-
-
-def test_readings_differ_between_judges_and_stay_with_the_sentence() -> None:
-    noise = replace(ASSUMED, deviation=1e-6, reading=3.0)
-    truth = {f"{side}{i}": 0.0 for side in ("left ", "right ") for i in range(400)}
-    said = []
-    for key in ("one", "other"):
-        judge = SimulatedJudge(key, truth, noise)
-        answers = judge.compare(
-            [ComparisonQuestion(f"left {i}", f"right {i}", j) for i in range(400) for j in range(2)]
-        )
-        said.append(np.array([answer.answer == "sentence_1" for answer in answers]).reshape(400, 2))
-    assert (said[0][:, 0] == said[0][:, 1]).all()
-    assert 0.3 < (said[0][:, 0] == said[1][:, 0]).mean() < 0.7

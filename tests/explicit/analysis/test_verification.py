@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from recorded_matches import noisy, ranked, recorded
 
-from lunguage_assets.explicit.analysis.trust.verification import play_with_package, verify_with_package
+from lunguage_assets.explicit.analysis.verification import play_with_package, verify_with_package
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -50,10 +50,6 @@ def test_a_sound_ranking_passes() -> None:
     assert verification.replay_difference == 0.0
 
 
-def test_of_a_large_corpus_the_beginning_of_an_order_is_played() -> None:
-    assert verify_with_package(RANKING, MATCHES, SETTINGS, sample=100).matches == 100
-
-
 def test_a_changed_place_fails() -> None:
     for column in ("mu", "sigma"):
         changed = RANKING.copy()
@@ -63,24 +59,12 @@ def test_a_changed_place_fails() -> None:
         assert verification.replay_difference == pytest.approx(1e-6)
 
 
-def test_answers_other_than_the_ranking_s_fail() -> None:
-    verification = verify_with_package(RANKING, recorded(8, ["one", "two"], noisy(seed=1)), SETTINGS)
-    assert verification.package_difference < 1e-5
-    assert not verification.passed
-
-
 def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     right = trueskill.corrections
     monkeypatch.setattr(trueskill, "corrections", lambda t: tuple(1.001 * part for part in right(t)))
     verification = verify_with_package(RANKING, MATCHES, SETTINGS)
     assert verification.package_difference > 1e-5
     assert not verification.passed
-
-
-def test_a_place_that_is_no_number_fails() -> None:
-    changed = RANKING.copy()
-    changed.loc[0, "mu"] = np.nan
-    assert not verify_with_package(changed, MATCHES, SETTINGS).passed
 
 
 def test_the_published_ruler_is_compared_with_the_published_places() -> None:

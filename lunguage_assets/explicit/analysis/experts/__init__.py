@@ -1,1 +1,0 @@
-"""Human experts beside the ranking."""

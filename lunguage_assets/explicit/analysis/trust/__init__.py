@@ -1,1 +1,0 @@
-"""How far ranking and fit can be trusted."""
