@@ -76,11 +76,10 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
 def _foretell(place: Home, key: str) -> None:
     batch, found = place.batch(key), place.following(key)
     click.echo(f"batch {key}: {batch.kind}, sha256 {batch.sha256[:12]}, {', '.join(batch.files)}")
-    tables = sorted({table for table, _ in found.own})
-    click.echo(f"goes     {len(found.own)} stored tables ({', '.join(tables) or 'none'})")
+    tables = sorted({table for table, _ in found.tables})
+    click.echo(f"goes     {len(found.tables)} stored tables ({', '.join(tables) or 'none'})")
     click.echo(f"goes     its files, {len(found.review)} review queues, its partition in Dagster")
-    for table, keys in found.kept:
-        click.echo(f"stays    {table} ({', '.join(keys)}), made of it among others, until it is made again")
+    click.echo("stays    what is made of several batches (a vocabulary, a ranking), until it is made again")
     for version in sorted(place.release.glob("*/v*")):
         click.echo(f"stays    release {version.parent.name}/{version.name}, sealed")
 

@@ -69,11 +69,8 @@ def store_batches(
 
 
 def _staging(batches: Path, batch: Batch) -> Path:
-    batches.mkdir(parents=True, exist_ok=True)
-    for abandoned in batches.glob(f".{batch.key}.*.tmp"):  # left by a registration that was killed
-        shutil.rmtree(abandoned, ignore_errors=True)
     staging = batches / f".{batch.key}.{uuid.uuid4().hex}.tmp"
-    staging.mkdir()
+    staging.mkdir(parents=True)
     return staging
 
 

@@ -31,7 +31,7 @@ from lunguage_assets.home.batch import Batch, as_json, read_batch, store_batches
 from lunguage_assets.home.removal import (
     Following,
     Removal,
-    finish_removals,
+    clear_abandoned,
     following,
     removals,
     remove_batch,
@@ -226,11 +226,11 @@ class Home:
         self.batches.mkdir(parents=True, exist_ok=True)
         with (self.batches / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            finish_removals(self.root, self.tables)
+            clear_abandoned(self.batches)
             yield
 
     def following(self, key: str) -> Following:
-        """What is stored of a registered batch; raises as `batch`."""
+        """What is stored of a registered batch alone; raises as `batch`."""
         return following(self.root, self.tables, self.batch(key).key)
 
     def remove(self, key: str, who: str, when: str) -> Removal:

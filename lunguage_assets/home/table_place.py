@@ -3,7 +3,7 @@ this home alone.
 
 `$LUNGUAGE_TABLES` names such a place, as any fsspec URL, when the home is made; the home keeps it, so that no
 process can look for the tables elsewhere later. A small file at the place says whose it is, so that two homes
-never write over each other. Tables move by a back-up that is loaded at another place.
+never write over each other.
 """
 
 from __future__ import annotations
@@ -63,57 +63,31 @@ def tables_place(home: Path) -> Path | UPath:
     if not record and not (home / "corpus.json").exists():  # a home that is still to be made
         return open_place(named)
     raise ConfigurationError(
-        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it. To move the "
-        "tables, back the home up and restore it with this set (deploy/README.md)."
+        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or make a new "
+        "home with it set."
     )
 
 
 def claim_place(home: Path) -> None:
-    """Make the place where a home's tables lie, or will lie, its own; the same again changes nothing.
+    """Make a place outside the home its own, recorded at both ends; the same again changes nothing.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
         ConfigurationError: as in `tables_place`.
     """
     place = tables_place(home)
-    _bind(home, place, _require_free(home, place))
-
-
-def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> int:
-    """Copy tables of a back-up to where the home keeps its tables, or to another place, which it keeps from
-    now on; returns how many.
-
-    Raises:
-        CorpusMismatch: the place belongs to another home.
-        ConfigurationError: as in `copy_tables`.
-    """
-    goal = tables_place(home) if place is None else place
-    identity = _require_free(home, goal)
-    copied = copy_tables(folder, goal)
-    _bind(home, goal, identity)
-    return copied
-
-
-def copy_tables(source: Path | UPath, target: Path | UPath) -> int:
-    """Copy every table file into a place without tables, and nothing half-written; returns how many.
-
-    Raises:
-        ConfigurationError: there are tables already, or a file did not arrive whole.
-    """
-    if there := len(_table_files(target)):
-        raise ConfigurationError(
-            f"{target} holds {there} table files; expected none. Name an empty place, or remove them."
-        )
-    files = _table_files(source)
-    for path in files:
-        goal = target.joinpath(*str(path)[len(str(source)) :].strip("/").split("/"))
-        content = path.read_bytes()
-        publish(content, goal)
-        if goal.read_bytes() != content:
-            raise ConfigurationError(
-                f"{goal} did not arrive whole: its bytes are not those of {path}. Try again."
-            )
-    return len(files)
+    if place == home / "tables":
+        return
+    record = _read(home / _RECORD)
+    identity = record.get("home") or uuid.uuid4().hex
+    owner = _read(place / OWNER).get("home")
+    if owner not in (None, identity):
+        raise CorpusMismatch(f"{place} holds the tables of another home (id {owner}). Name another place.")
+    if not record:
+        written = json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True)
+        replace_text(home / _RECORD, written + "\n")
+    if owner is None:
+        publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
 
 
 def publish(content: bytes, path: Path | UPath) -> None:
@@ -124,31 +98,6 @@ def publish(content: bytes, path: Path | UPath) -> None:
         there = UPath(path)
         there.parent.mkdir(parents=True, exist_ok=True)
         there.fs.pipe_file(there.path, content)
-
-
-def _require_free(home: Path, place: Path | UPath) -> str:
-    """The identity of a home, made if it has none, for a place that is nobody's or its own."""
-    identity = _read(home / _RECORD).get("home") or uuid.uuid4().hex
-    owner = _read(place / OWNER).get("home", identity)
-    if owner != identity:
-        raise CorpusMismatch(f"{place} holds the tables of another home (id {owner}). Name another place.")
-    return identity
-
-
-def _bind(home: Path, place: Path | UPath, identity: str) -> None:
-    """Record at both ends that a home's tables lie at a place; its own folder needs no record."""
-    kept, record = _read(home / _RECORD), {"home": identity, "tables": str(place)}
-    if not kept and place == home / "tables":
-        return
-    if kept != record:
-        replace_text(home / _RECORD, json.dumps(record, indent=2, sort_keys=True) + "\n")
-    if not _read(place / OWNER):
-        publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
-
-
-def _table_files(root: Path | UPath) -> list[UPath]:
-    found = (path for path in UPath(root).rglob("*.parquet") if not path.name.startswith("."))
-    return sorted(found, key=str)
 
 
 def _read(record: Path | UPath) -> dict[str, str]:

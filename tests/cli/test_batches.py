@@ -100,7 +100,7 @@ def test_what_would_go_is_listed_and_nothing_goes_without_yes(home: Path) -> Non
     assert done.returncode == 1
     assert "lunguage batches remove second --yes" in done.stderr
     assert "lunguage_plus_plus" in done.stdout
-    assert "stays    hedge_vocabulary (lexicon)" in done.stdout
+    assert "stays    what is made of several batches" in done.stdout
     assert "stays    release panel/v1, sealed" in done.stdout
     assert contents(home) == before
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -24,7 +23,6 @@ OF_FIRST = (
     ("hedge_phrases", ("lexicon", "first")),
     ("fitted_probabilities", ("panel", "first")),
 )
-VOCABULARY = ("hedge_vocabulary", ("lexicon",))
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +67,7 @@ def files(home: Home) -> list[str]:
 def test_what_goes_and_what_stays_is_told_before(home: Home) -> None:
     before = files(home)
     found = home.following("first")
-    assert sorted(found.own) == sorted(OF_FIRST)
-    assert found.kept == (VOCABULARY,)
+    assert sorted(found.tables) == sorted(OF_FIRST)
     assert [path.name for path in found.review] == ["first.csv"]
     assert files(home) == before
 
@@ -92,7 +89,6 @@ def test_who_removed_what_and_when_is_kept(home: Home) -> None:
     (noted,) = json.loads((home.root / "removals.json").read_text())
     assert noted == {
         "key": "first", "sha256": sha256, "number": 0, "who": "ada", "when": WHEN, "tables": 3,
-        "finished": True,
     }  # fmt: skip
 
 
@@ -109,16 +105,24 @@ def dies_after(steps: int) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("steps", range(5))
-def test_a_removal_that_was_killed_is_finished_by_the_next_registration(home: Home, steps: int) -> None:
+def test_a_removal_that_was_killed_is_done_by_doing_it_again(home: Home, steps: int) -> None:
     whole = Home(home.root.with_name("whole"))
     shutil.copytree(home.root, whole.root)
     whole.remove("first", "ada", WHEN)
-    with mock.patch.object(Path, "unlink", dies_after(steps)), suppress(KeyboardInterrupt):
+    with mock.patch.object(Path, "unlink", dies_after(steps)), pytest.raises(KeyboardInterrupt):
         home.remove("first", "ada", WHEN)
-    assert files(home) != files(whole)
-    home.register(whole.batches / "second", "second")
+    assert [batch.key for batch in home.registered()] == ["first", "second"]
+    home.remove("first", "ada", WHEN)
     assert files(home) == files(whole)
-    assert home.removed() == whole.removed()
+    assert {gone.sha256 for gone in home.removed()} == {gone.sha256 for gone in whole.removed()}
+
+
+def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registration(home: Home) -> None:
+    with mock.patch("shutil.rmtree", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        home.remove("first", "ada", WHEN)
+    assert [batch.key for batch in home.registered()] == ["second"]
+    home.register(home.batches / "second", "second")
+    assert not any("first" in name for name in files(home))
 
 
 def test_a_key_that_was_removed_can_be_given_again_and_loses_nothing_later(

@@ -14,20 +14,8 @@ from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.home.store import (
-    is_stored,
-    partition_path,
-    read_table,
-    remove_abandoned_files,
-    write_table,
-)
-from lunguage_assets.home.table_place import (
-    OWNER,
-    TABLES_VARIABLE,
-    copy_tables,
-    load_tables,
-    open_place,
-)
+from lunguage_assets.home.store import is_stored, partition_path, write_table
+from lunguage_assets.home.table_place import OWNER, TABLES_VARIABLE
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TERMS
@@ -77,22 +65,15 @@ def test_a_home_keeps_the_place_that_it_was_made_with(
     assert not (home.root / "tables").exists()
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
 def test_another_place_in_the_environment_is_refused_not_followed(
-    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, is_kept: bool
 ) -> None:
-    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    if is_kept:
+        monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     monkeypatch.setenv(TABLES_VARIABLE, bucket + "-other")
-    with pytest.raises(ConfigurationError, match="back the home up and restore it"):
-        _ = home.tables
-
-
-def test_a_home_whose_tables_are_in_its_folder_does_not_follow_the_environment(
-    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.claim(SYNTHETIC)
-    monkeypatch.setenv(TABLES_VARIABLE, bucket)
-    with pytest.raises(ConfigurationError, match="keeps its tables at"):
+    with pytest.raises(ConfigurationError, match="Unset it, or make a new home"):
         _ = home.tables
     with pytest.raises(ConfigurationError):
         home.claim(SYNTHETIC)
@@ -130,58 +111,6 @@ def test_an_interrupted_claim_goes_on(home: Home, bucket: str, monkeypatch: pyte
     )
 
 
-def test_tables_that_moved_are_the_same_tables(home: Home, bucket: str, tmp_path: Path) -> None:
-    home.claim(SYNTHETIC)
-    fill(home, "first", "second")
-    (home.root / "tables" / "terms" / ".second.parquet.1.tmp").write_bytes(b"half")
-    before = (home.root / "tables" / "terms" / "second.parquet").read_bytes()
-    assert copy_tables(home.tables, tmp_path / "saved") == 2
-    assert load_tables(home.root, tmp_path / "saved", open_place(bucket)) == 2
-    assert str(home.tables) == bucket
-    assert partition_path(home.tables, "terms", "second").read_bytes() == before
-    assert sorted(path.name for path in UPath(bucket).rglob("*") if path.is_file()) == [
-        OWNER,
-        "first.parquet",
-        "second.parquet",
-    ]
-    assert load_tables(home.root, tmp_path / "saved", home.root / "moved back") == 2
-    assert home.tables == home.root / "moved back"
-
-
-def test_tables_are_never_loaded_among_others(home: Home, bucket: str, tmp_path: Path) -> None:
-    home.claim(SYNTHETIC)
-    fill(home, "first")
-    copy_tables(home.tables, tmp_path / "saved")
-    other = Home(tmp_path / "other")
-    other.claim(SYNTHETIC)
-    fill(other, "theirs")
-    with pytest.raises(ConfigurationError, match="holds 1 table files"):
-        load_tables(home.root, tmp_path / "saved", other.root / "tables")
-    copy_tables(other.tables, tmp_path / "their tables")
-    load_tables(other.root, tmp_path / "their tables", open_place(bucket))
-    with pytest.raises(CorpusMismatch, match="another home"):
-        load_tables(home.root, tmp_path / "saved", open_place(bucket))
-    assert home.tables == home.root / "tables"
-    assert not partition_path(UPath(bucket), "terms", "first").exists()
-
-
-def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, tmp_path: Path) -> None:
-    home.claim(SYNTHETIC)
-    fill(home, "first")
-    saved = tmp_path / "saved"
-    assert copy_tables(home.tables, saved) == 1
-    assert (saved / "terms" / "first.parquet").read_bytes() == (
-        home.root / "tables" / "terms" / "first.parquet"
-    ).read_bytes()
-    with pytest.raises(ConfigurationError, match="expected none"):
-        load_tables(home.root, saved)
-    assert load_tables(home.root, saved, open_place(bucket)) == 1
-    assert list(read_table(TERMS, partition_path(home.tables, "terms", "first"))[TERMS.key[0]]) == [
-        "opacity",
-        "first",
-    ]
-
-
 @pytest.mark.usefixtures("few_views")
 def test_views_over_other_storage_show_tables_that_come_later(
     home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
@@ -194,14 +123,6 @@ def test_views_over_other_storage_show_tables_that_come_later(
         assert connection.execute("SELECT count(*) FROM terms").fetchone() == (0,)
         fill(home, "late.batch")
         assert connection.execute("SELECT DISTINCT report_batch FROM terms").fetchall() == [("late.batch",)]
-
-
-def test_nothing_is_searched_for_leftovers_on_object_storage(
-    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(TABLES_VARIABLE, bucket)
-    home.claim(SYNTHETIC)
-    assert remove_abandoned_files(home.tables) == 0
 
 
 def test_registering_a_delivery_claims_the_place(
