@@ -74,8 +74,6 @@ class AutomationSettings(_Options):
     enabled: bool = False
     nightly: str = "0 2 * * *"
     time_zone: str = "UTC"
-    rebuild: bool = False
-    rebuild_cron: str = "0 3 1 * *"
     interval_s: int = Field(default=30, ge=1)
 
     @field_validator("time_zone")

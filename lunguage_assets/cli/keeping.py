@@ -88,8 +88,7 @@ def _remove(chosen: Chosen, key: str) -> None:
     import getpass
     from datetime import UTC, datetime
 
-    from lunguage_assets.orchestration.runs.command_lock import is_at_work
-    from lunguage_assets.orchestration.runs.instance import runs_of_batch
+    from lunguage_assets.orchestration.runs.instance import is_at_work, runs_of_batch
 
     place = chosen.home
     if is_at_work(place.root):

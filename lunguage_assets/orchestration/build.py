@@ -9,7 +9,7 @@ from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
-from lunguage_assets.orchestration.automation.schedules import automation_schedules
+from lunguage_assets.orchestration.automation.schedules import nightly_schedule
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
@@ -37,7 +37,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
             landing_sensor(place, first_jobs),
             alerts_sensor(),
         ],
-        schedules=automation_schedules(partitions, automation),
+        schedules=[nightly_schedule(list(partitions.panel_members), automation)],
         resources={
             "home": chosen,
             "io_manager": TableStore(root=str(place.tables), database=str(place.database)),

@@ -14,13 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 import dagster as dg
-import numpy as np
 import pandas as pd
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.documents import cell_text, literal, markdown_table
+from lunguage_assets.documents import literal, markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
-from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
@@ -65,8 +63,6 @@ COUNTED: Mapping[str, Mapping[str, tuple[str, str]]] = {
 """Table -> metadata -> the column whose values are counted, and the heading of the counts."""
 
 MOST_FREQUENT = 20
-
-SAMPLE_ROWS = 5
 
 EXAMPLES = 20
 """Keys of failing rows that a check shows."""
@@ -211,28 +207,6 @@ def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
     """Columns of a small frame as a table in the UI; an empty frame has none to show."""
     shown = markdown_table(frame[list(columns)], written=literal) if len(frame) else "no rows"
     return dg.MetadataValue.md(shown)
-
-
-def sample_rows(table: Table, frame: pd.DataFrame, data_class: DataClass | None) -> dict[str, Any]:
-    """The first rows of a synthetic corpus as metadata, without report text and columns that are empty there.
-
-    Of any other corpus, one that nobody declared too, there is none: rows are patients'.
-    """
-    if data_class != "synthetic" or frame.empty:
-        return {}
-    first = frame.head(SAMPLE_ROWS)
-    filled = [
-        column.name
-        for column in table.columns
-        if not column.restricted and any(cell_text(_joined(value)) for value in first[column.name])
-    ]
-    shown = first[filled].map(_joined)
-    return {"first_rows": dg.MetadataValue.md(markdown_table(shown, written=literal))}
-
-
-def _joined(value: Any) -> Any:
-    """Lists as words."""
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple | np.ndarray) else value
 
 
 def picture(png: bytes) -> dg.MetadataValue:

@@ -49,7 +49,7 @@ CRASHES = {
     "asset": "lunguage_assets.orchestration.assets.explicit:extract_hedge_phrases",
     "storing": "lunguage_assets.orchestration.io_manager:publish_table",
     "reading": "lunguage_assets.orchestration.io_manager:read_sound_table",
-    "check": "lunguage_assets.orchestration.checks.checks:unmet",
+    "check": "lunguage_assets.orchestration.checks:unmet",
 }
 QUOTING_FILES = {
     "corrections": (

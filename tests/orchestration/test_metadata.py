@@ -6,20 +6,16 @@ import base64
 import io
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from hostile_words import HOSTILE
-from invented_reports import frames, said
 from PIL import Image, ImageChops
 
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     MOST_FREQUENT,
-    SAMPLE_ROWS,
     account_of,
     as_written,
     asset_options,
@@ -28,7 +24,6 @@ from lunguage_assets.orchestration.metadata import (
     markdown,
     picture,
     rows_table,
-    sample_rows,
 )
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.plots import P_EDGES, probability_bars
@@ -47,37 +42,6 @@ def test_codes_are_told_in_words_where_the_column_is_shown() -> None:
     assert "dp (certainly present)" in shown["status"]
     assert "OTH (devices and procedures)" in shown["cat"]
     assert set(MEANINGS) == {*STATUSES, *CATEGORIES}
-
-
-PLANTED = "planted-word"
-
-
-def planted(rows: int) -> pd.DataFrame:
-    """Findings with the planted word in every free text."""
-    frame, _, _ = frames([said("nodule")] * rows)
-    for column in FINDINGS.columns:
-        if column.type == "string" and not column.choices:
-            frame[column.name] = PLANTED
-    return frame
-
-
-def test_first_rows_of_a_synthetic_corpus_are_shown_without_report_text() -> None:
-    frame = planted(9)
-    frame["sent"] = "sentence-of-a-report"
-    table = sample_rows(FINDINGS, frame, "synthetic")["first_rows"].value
-    assert len(table.splitlines()) == 2 + SAMPLE_ROWS
-    assert PLANTED in table
-    assert "sentence-of-a-report" not in table
-    headings = table.splitlines()[0]
-    assert not any(
-        f"| {name.name.replace('_', ' ')} |" in headings for name in FINDINGS.columns if name.restricted
-    )
-    assert "evidence" not in headings, "columns that are empty in these rows are left out"
-
-
-@pytest.mark.parametrize("data_class", ["credentialed", "deidentified", None])
-def test_no_row_of_a_corpus_that_is_not_declared_synthetic_is_shown(data_class: Any) -> None:
-    assert sample_rows(FINDINGS, planted(2), data_class) == {}
 
 
 def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estimate() -> None:
@@ -117,10 +81,6 @@ def test_no_tag_link_or_picture_of_a_corpus_begins_in_what_the_ui_shows() -> Non
         last = str(shown.value).splitlines()[-1]
         assert not re.search(r"(?<!\\)[<\[`]", last), last
         assert "\\<script>" in last
-
-
-def test_a_rare_count_still_shows() -> None:
-    assert counts({"many": 100_000, "one": 1}, "of").value.splitlines()[-1] == "| one | 1 | 0.0% | ▏ |"
 
 
 def test_a_picture_is_stored_smaller_and_shows_the_same() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from lunguage_assets.data_files import expectation
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.checks.checks import WITH_SUITE
+from lunguage_assets.orchestration.checks import WITH_SUITE
 from lunguage_assets.quality.dictionary import data_dictionary
 from lunguage_assets.quality.suites import Unmet, load_suite, suite_file, unmet
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES

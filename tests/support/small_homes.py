@@ -35,8 +35,8 @@ from quick_instance import quick_instance
 from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.current.standing import Standings
+from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.checks import checks
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import Runner, RunSummary

@@ -20,7 +20,7 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as colle
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.checks.checks import verification_result
+from lunguage_assets.orchestration.checks import verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture, probability_bars
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.ahead import asked_ahead

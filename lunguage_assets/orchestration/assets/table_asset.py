@@ -22,8 +22,7 @@ from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.record import Encoded, encode, fingerprint
 from lunguage_assets.home.store import SET_ASIDE, partition_path
-from lunguage_assets.orchestration.checks.check import CheckContext, check_results, check_specs
-from lunguage_assets.orchestration.checks.checks import CHECKS, refused
+from lunguage_assets.orchestration.checks import CheckContext, check_results, check_specs, refused
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import (
     EXAMPLES,
@@ -31,7 +30,6 @@ from lunguage_assets.orchestration.metadata import (
     asset_options,
     counted,
     markdown,
-    sample_rows,
 )
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
@@ -98,7 +96,7 @@ class TableAsset:
             description=self.compute.__doc__,
             partitions_def=partitions.of(self.name),
             deps=partitions.deps(self.name),
-            check_specs=check_specs(CHECKS, recipe.tables, partitions),
+            check_specs=check_specs(recipe.tables, partitions),
             pool=JUDGES_POOL if recipe.asks_judges else None,
         )
         def materialize(
@@ -113,7 +111,7 @@ class TableAsset:
                     yield from refused(self.name, error)
                     raise
                 yield from made.check_results
-                yield from check_results(CHECKS, CheckContext(home, of_partition, made.frames))
+                yield from check_results(CheckContext(home, of_partition, made.frames))
                 version = dg.DataVersion(made.version)
                 yield dg.Output(made.tables, self.name, metadata=made.metadata, data_version=version)
 
@@ -128,20 +126,18 @@ class TableAsset:
         """
         recipe, now, spending = RECIPES[self.name], home.standings(), Spending(log)
         read = {} if recipe.by_query else _read(self.name, keys, now)
-        made_of, corpus = now.made_of(self.name, keys, read), home.home.corpus()
+        made_of = now.made_of(self.name, keys, read)
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
         encoded = tuple(
             encode(TABLES[table], frames[table], keys, made_of, asides) for table in recipe.tables
         )
-        own, data_class = encoded[0].frame, corpus.data_class if corpus is not None else None
         metadata = {
             **(result.metadata or {}),
             **spending.metadata(),
             **_told(asides),
             **_counts(recipe, frames),
-            **sample_rows(TABLES[self.name], own, data_class),
         }
         return StepOutputs(encoded, metadata, result.check_results or ())
 

@@ -17,7 +17,7 @@ from lunguage_assets.current.standing import Standings
 from lunguage_assets.orchestration.automation.schedules import release_freshness
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.command_lock import is_at_work
+from lunguage_assets.orchestration.runs.instance import is_at_work
 from lunguage_assets.settings import AutomationSettings
 
 SENSOR = "carry_batches_on"
@@ -108,25 +108,11 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     )
 
 
-def rebuilding(home: HomeResource) -> dg.AutomationCondition:
-    """When comparisons and ranking follow a new vocabulary without a person: opt-in, may cost money."""
-    automatic = dg.AutomationCondition
-    return (
-        automatic.any_deps_updated().since(automatic.newly_requested() | automatic.newly_updated())
-        & ~automatic.missing()
-        & ~automatic.any_deps_missing()
-        & ~automatic.any_deps_in_progress()
-        & ~automatic.in_progress()
-        & Ready(home)
-    )
-
-
 def automated(
     assets: Sequence[dg.AssetsDefinition], settings: AutomationSettings, home: HomeResource
 ) -> list[dg.AssetsDefinition]:
     """The assets, those that a batch is carried through with their condition."""
     late = release_freshness(settings) if settings.enabled else None
-    rebuilt = {"comparison_matches", "reference_ranking"} if settings.rebuild else set()
 
     def attach(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = spec.key.path[-1]
@@ -134,8 +120,6 @@ def automated(
             return spec.replace_attributes(automation_condition=condition(home, table))
         if table == RELEASE and late is not None:
             return dg.apply_freshness_policy(spec, late)
-        if table in rebuilt:
-            return spec.replace_attributes(automation_condition=rebuilding(home))
         return spec
 
     return list(dg.map_asset_specs(attach, assets))

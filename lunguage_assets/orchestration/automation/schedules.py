@@ -1,5 +1,4 @@
-"""Schedules: the nightly release, and the slow, opt-in rebuilding of the measuring stick. Times are in the
-configured time zone.
+"""The schedule of the nightly release. Times are in the configured time zone.
 
 Dagster runs a schedule once per tick of its cron line: a time that a change to summer time leaves out runs
 right after it, one that comes twice runs once.
@@ -14,7 +13,6 @@ import dagster as dg
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.dagster_private import cron_string_iterator, is_valid_cron_schedule
-from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import AutomationSettings
 
@@ -22,19 +20,17 @@ GRACE = timedelta(hours=2)
 """Longer than a night with a change of the clock, and than a release takes."""
 
 
-def automation_schedules(partitions: Partitions, settings: AutomationSettings) -> list[dg.ScheduleDefinition]:
-    """Both schedules; the nightly one runs by itself when automation is enabled, the other one only when a
-    person starts it.
+def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg.ScheduleDefinition:
+    """The schedule; it runs by itself when automation is enabled.
 
     Raises:
-        ConfigurationError: a cron line is none.
+        ConfigurationError: the cron line is none.
     """
-    rankers, extractor = list(partitions.panel_members), partitions.extractor
     running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
 
     @dg.schedule(
         job_name="release",
-        cron_schedule=_checked(settings.nightly, "nightly"),
+        cron_schedule=_checked(settings.nightly),
         execution_timezone=settings.time_zone,
         default_status=running if settings.enabled else stopped,
         description="Writes the release of every ranker in use that has a finished batch. When nothing "
@@ -45,22 +41,7 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         yield from releases(home.standings(), rankers, context.scheduled_execution_time)
 
-    @dg.schedule(
-        job_name="build_vocabulary",
-        cron_schedule=_checked(settings.rebuild_cron, "rebuild_cron"),
-        execution_timezone=settings.time_zone,
-        default_status=stopped,
-        description="Collects the extractor's vocabulary anew over all batches. With `rebuild = true` under "
-        "[automation], the sensor has a changed vocabulary compared by the judges of the rankers in use and "
-        "ranked, which may cost money: see `lunguage estimate --rebuild-ranking`. No batch is fitted again: "
-        "`lunguage status` names those to refit.",
-    )
-    def rebuild_measuring_stick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-        return dg.RunRequest(
-            run_key=f"{extractor} {context.scheduled_execution_time.isoformat()}", partition_key=extractor
-        )
-
-    return [nightly_release, rebuild_measuring_stick]
+    return nightly_release
 
 
 def releases(
@@ -86,15 +67,15 @@ def releases(
 def release_freshness(settings: AutomationSettings) -> dg.FreshnessPolicy:
     """Late when one nightly release is missing, failed when two are; the longest pause of the cron counts."""
     start = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
-    ticks = islice(cron_string_iterator(start, _checked(settings.nightly, "nightly"), settings.time_zone), 60)
+    ticks = islice(cron_string_iterator(start, _checked(settings.nightly), settings.time_zone), 60)
     pause = max(after - before for before, after in pairwise(ticks))
     return dg.FreshnessPolicy.time_window(fail_window=2 * pause + GRACE, warn_window=pause + GRACE)
 
 
-def _checked(cron: str, option: str) -> str:
+def _checked(cron: str) -> str:
     if not is_valid_cron_schedule(cron):
         raise ConfigurationError(
-            f"settings, option automation.{option}: found {cron!r}; expected five fields of cron, "
-            "such as '0 2 * * *'. Mend it or remove it."
+            f"settings, option automation.nightly: found {cron!r}; expected five fields of cron, "
+            "such as '0 2 * * *'. Fix it or remove it."
         )
     return cron

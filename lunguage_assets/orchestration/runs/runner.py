@@ -26,8 +26,7 @@ from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.ahead import COMPARE, asking_ahead
-from lunguage_assets.orchestration.runs.command_lock import command_at_work
-from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, executed_here
+from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, command_at_work, executed_here
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -184,7 +183,7 @@ class Runner:
                     instance=self._instance,
                     partition_key=partition_key(stage.dimensions, stage.keys),
                     raise_on_error=False,
-                    tags=executed_here(run_id),
+                    tags=executed_here(),
                     run_id=run_id,
                 )
         # before the run has begun, Dagster does not take an interruption down

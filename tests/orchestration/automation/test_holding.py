@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from acted_out import TAKEN_IN, Acted, CodeLocation, Requested, defined, everything_of, in_use, located
 
-from lunguage_assets.orchestration.runs.command_lock import command_at_work
+from lunguage_assets.orchestration.runs.instance import command_at_work
 
 BEFORE_RESOLUTION = (
     "fitted_probabilities",

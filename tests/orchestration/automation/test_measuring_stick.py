@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from acted_out import CARRIED, Acted, defined, everything_of, in_use
-
-REBUILT = "[automation]\nrebuild = true\n"
+from acted_out import CARRIED, Acted, everything_of
 
 
 def rank(acted: Acted, ranker: str) -> None:
@@ -49,24 +47,7 @@ def test_refitting_by_hand_asks_for_nothing_more(acted: Acted) -> None:
     assert acted.tick() == {}
 
 
-def test_without_rebuild_a_new_vocabulary_is_neither_compared_nor_ranked(acted: Acted) -> None:
+def test_a_new_vocabulary_is_neither_compared_nor_ranked(acted: Acted) -> None:
     assert acted.tick() == {}
     acted.done(["hedge_vocabulary"], "lexicon")
     assert acted.tick() == {}
-
-
-def test_with_rebuild_a_changed_vocabulary_is_compared_by_the_judges_in_use_and_then_ranked() -> None:
-    acted = in_use(Acted(defined(REBUILT)))
-    assert acted.tick() == {}
-    acted.done(["hedge_vocabulary"], "lexicon")
-    for judge in ("lexicon", "cues"):
-        acted.outdated("comparison_matches", judge)
-    assert acted.tick() == {"comparison_matches": {"lexicon", "cues"}}
-    acted.done(["comparison_matches"], "lexicon")
-    failed = acted.start(["comparison_matches"], "cues")
-    acted.fail(failed)
-    assert acted.tick() == {}, "a judge who failed is asked no second time by itself"
-    acted.done(["comparison_matches"], "cues")
-    assert acted.tick() == {"reference_ranking": {"panel"}}, "no ranking for rankers that have none"
-    rank(acted, "panel")
-    assert acted.tick() == {}, "and nothing is fitted again"

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
-from acted_out import Acted, CodeLocation, defined
+from acted_out import CodeLocation, defined
 from dagster._utils.schedules import schedule_execution_time_iterator
 from finished_homes import Finished
 from small_homes import SmallHome
@@ -21,7 +21,7 @@ from lunguage_assets.home.store import partition_path
 from lunguage_assets.orchestration.automation.schedules import GRACE, release_freshness, releases
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.settings import AutomationSettings, load_settings
+from lunguage_assets.settings import AutomationSettings
 
 ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
 
@@ -49,9 +49,6 @@ def test_nothing_starts_by_itself_before_somebody_says_so() -> None:
         is dg.DefaultSensorStatus.RUNNING
     )
     assert schedule(on, "nightly_release").default_status is dg.DefaultScheduleStatus.RUNNING
-    assert schedule(on, "rebuild_measuring_stick").default_status is dg.DefaultScheduleStatus.STOPPED, (
-        "it may cost money"
-    )
 
 
 def test_one_sensor_evaluates_every_condition_in_our_own_code() -> None:
@@ -82,15 +79,6 @@ def test_without_a_finished_batch_the_nightly_release_says_what_is_missing(small
     (told,) = nightly(small.home.root, datetime(2026, 11, 20, 2, tzinfo=UTC))
     assert isinstance(told, dg.SkipReason)
     assert "finished batch" in (told.skip_message or "")
-
-
-def test_the_rebuild_asks_for_the_vocabulary_of_the_extractor_only() -> None:
-    rebuild = schedule(defined(), "rebuild_measuring_stick")
-    with dg.build_schedule_context(
-        Acted().instance, scheduled_execution_time=datetime(2026, 12, 1, 3, tzinfo=UTC)
-    ) as context:
-        request = rebuild(context)
-    assert (rebuild.job_name, request.partition_key) == ("build_vocabulary", "lexicon")
 
 
 @pytest.mark.parametrize(
@@ -144,14 +132,9 @@ def test_only_a_home_with_automation_has_a_release_that_can_be_late() -> None:
         "time_zone = 'Europe/Nowhere'",
         "nightly = 'every night'",
         "interval_s = 0",
-        "rebuild_cron = '61 * * * *'",
     ],
 )
 def test_a_setting_that_cannot_be_is_named_with_what_was_found(wrong: str, tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text(f"[automation]\n{wrong}\n")
     with pytest.raises(ConfigurationError, match=r"automation\." + wrong.split()[0]):
         build_defs(HomeResource(root=str(tmp_path)))
-
-
-def test_the_defaults_are_the_packaged_ones() -> None:
-    assert load_settings().automation == AutomationSettings()

@@ -19,10 +19,9 @@ from small_homes import SmallHome
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
-from lunguage_assets.orchestration.checks import checks
-from lunguage_assets.orchestration.checks.check import Check, CheckContext
-from lunguage_assets.orchestration.checks.checks import CHECKS
+from lunguage_assets.orchestration.checks import CHECKS, Check, CheckContext
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 

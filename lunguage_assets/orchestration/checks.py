@@ -1,26 +1,114 @@
-"""The checks of the method's tables: each is something that a person acts on, and says how.
+"""Asset checks: each is something that a person acts on, and says how.
 
-What people expect of a table stands in `expectations/` and only warns. Blocking is `conflict_free` alone:
-nothing that breaks a rule is stored, and it says what was refused.
+They belong to the asset (`check_specs`), look at the tables that its step has made, before they are stored,
+and cost three events each. What people expect of a table stands in `expectations/` and only warns. Blocking
+is `conflict_free` alone: nothing that breaks a rule is stored, and it says what was refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import dagster as dg
+import pandas as pd
 
-from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.errors import InvalidTable
+from lunguage_assets.current.recipes import RECIPES, STEP_OF
+from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.verification import (
     PACKAGE_TOLERANCE,
     REPLAY_TOLERANCE,
     Verification,
 )
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES
-from lunguage_assets.orchestration.checks.check import Check, CheckContext, CheckOutcome, check
 from lunguage_assets.orchestration.metadata import examples, markdown
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.drift import drift_of_p, earlier_fits
 from lunguage_assets.quality.suites import load_suite, suite_file, unmet
 from lunguage_assets.tables import TABLES
+
+ERROR = dg.AssetCheckSeverity.ERROR
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """What a check can look at.
+
+    Args:
+        home: settings, judges, stored tables.
+        keys: key of the partition by dimension.
+        tables: frames that the step has made, and single partitions that it has read, by table.
+    """
+
+    home: HomeResource
+    keys: Mapping[str, str]
+    tables: Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """What a check found. Where it does not pass, `remedy` says what to do, and `because` why, in few words
+    for the summary of a run.
+    """
+
+    passed: bool
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    remedy: str = ""
+    because: str = ""
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.WARN
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of a table, shown with the asset that makes it: what it says, and the function that looks;
+    None: the asset yields it itself.
+    """
+
+    table: str
+    name: str
+    description: str
+    look: Callable[[CheckContext], CheckOutcome] | None
+    blocking: bool = False
+
+    def spec(self, partitions: Partitions) -> dg.AssetCheckSpec:
+        return dg.AssetCheckSpec(
+            self.name,
+            asset=STEP_OF[self.table],
+            description=self.description,
+            blocking=self.blocking,
+            partitions_def=partitions.of(self.table),
+        )
+
+    def result(self, outcome: CheckOutcome) -> dg.AssetCheckResult:
+        """An outcome as Dagster takes it, with the remedy where it did not pass."""
+        return dg.AssetCheckResult(
+            asset_key=STEP_OF[self.table],
+            check_name=self.name,
+            passed=outcome.passed,
+            severity=outcome.severity,
+            description=outcome.because or None,
+            metadata={**outcome.metadata, **({} if outcome.passed else {"remedy": outcome.remedy})},
+        )
+
+    def outcome(self, context: CheckContext) -> CheckOutcome:
+        """What it finds. What keeps it from looking, such as a file that was edited wrongly, is a finding
+        too: a check that only reports stops no run.
+        """
+        assert self.look is not None
+        try:
+            return self.look(context)
+        except LunguageError as error:
+            return CheckOutcome(
+                False, {"note": str(error)}, "Fix what the note names, and launch this again."
+            )
+
+
+def check(
+    table: str, name: str, description: str
+) -> Callable[[Callable[[CheckContext], CheckOutcome]], Check]:
+    """Make a function that looks a check of a table."""
+    return lambda look: Check(table, name, description, look)
+
 
 WITH_SUITE = (
     "sentence_accounts",
@@ -35,8 +123,6 @@ WITH_SUITE = (
     "judge_agreement",
 )
 """Tables with a file in `expectations/`."""
-
-ERROR = dg.AssetCheckSeverity.ERROR
 
 
 def expectations(table: str) -> Check:
@@ -219,3 +305,15 @@ def verification_result(found: Verification) -> dg.AssetCheckResult:
             severity=ERROR,
         )
     )
+
+
+def check_specs(tables: Sequence[str], partitions: Partitions) -> list[dg.AssetCheckSpec]:
+    """Of the checks of tables that are made together, for `check_specs` of their asset."""
+    return [check.spec(partitions) for check in CHECKS if check.table in tables]
+
+
+def check_results(context: CheckContext) -> Iterator[dg.AssetCheckResult]:
+    """Of the checks of tables that are there; to be yielded before the tables are."""
+    for one in CHECKS:
+        if one.table in context.tables and one.look is not None:
+            yield one.result(one.outcome(context))

@@ -1,1 +1,0 @@
-"""Asset checks: what a person should know of a table, made by the asset before the table is stored."""
