@@ -10,8 +10,7 @@ import pytest
 import tiny_encoder
 import tiny_model
 
-from lunguage_assets.implicit.encoders.model_folder import find_model
-from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
 from lunguage_assets.judges.providers import local_model
 
 if (reason := tiny_model.missing() or tiny_encoder.missing()) is not None:

@@ -1,7 +1,7 @@
 """Sentence encoders, which measure the similarity of two phrases (implicit.md section 2).
 
 What an encoder is: `contract.py`. Which there are: `lexical.py` (no model), `sentence.py` (a model in this
-process), `precomputed.py` (vectors from a file). `making.py` chooses the configured one; there is no falling
+process), `vectors.py` (vectors from a file). `making.py` chooses the configured one; there is no falling
 back to another. Which findings may merge is not decided here.
 """
 

@@ -99,9 +99,5 @@ def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> ND
 
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Which rows of an n x d array are finite and of length 1, up to floating point."""
-    good = np.empty(len(vectors), dtype=bool)
-    for start in range(0, len(vectors), _AT_ONCE):
-        part = vectors[start : start + _AT_ONCE]
-        lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
-        good[start : start + len(part)] = np.abs(lengths - 1.0) <= _UNIT_TOLERANCE  # nan and infinity: no
-    return good
+    lengths = np.linalg.norm(vectors, axis=1)
+    return np.abs(lengths - 1.0) <= _UNIT_TOLERANCE  # nan and infinity: no

@@ -9,12 +9,10 @@ from pathlib import Path
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.encoders.cached import CachedEmbedder
 from lunguage_assets.implicit.encoders.contract import Embedder
 from lunguage_assets.implicit.encoders.lexical import IDENTITY, LexicalEmbedder
-from lunguage_assets.implicit.encoders.model_folder import find_model
-from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder
-from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
+from lunguage_assets.implicit.encoders.vectors import CachedEmbedder, PrecomputedEmbedder
 from lunguage_assets.settings import ImplicitSettings
 
 CACHE_FOLDER = "encodings"

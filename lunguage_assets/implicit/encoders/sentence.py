@@ -1,25 +1,124 @@
 """A model of sentence-transformers in this process (implicit.md section 2). No text leaves the machine.
 
-The paper's is BioLORD-2023.
+The paper's is BioLORD-2023. Files of the hub are fetched when the machine does not have them. Only
+safetensors are read, and no code of a model's own is run.
 """
 
 from __future__ import annotations
 
-import logging
+import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.hub import quiet_transformers
+from lunguage_assets.hub import PACKAGED, named_path, quiet_transformers, snapshot
 from lunguage_assets.implicit.encoders.contract import checked_vectors
-from lunguage_assets.implicit.encoders.model_folder import ModelFolder
 
-_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
-_log = logging.getLogger(__name__)
+INSTALL = "pip install 'lunguage-assets[models]'"
+
+BIOLORD = "FremyCompany/BioLORD-2023"
+"""The encoder of the paper."""
+
+BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
+"""The default revision."""
+
+_READ = ("*.json", "*.txt", "*.model", "*.safetensors")
+_OTHER_FORMATS = ("onnx/*", "openvino/*")
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """Files of an encoder. `identity`: name and exact revision, the same on every machine."""
+
+    path: Path
+    identity: str
+
+
+def find_model(name: str, revision: str) -> ModelFolder:
+    """The encoder `name`: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`) or a name on the hub.
+
+    `revision`: for the hub a commit, tag or branch (empty: for BioLORD-2023 the one this package was written
+        for, else `main`), recorded as the commit that it stands for; for a folder the beginning of the
+        SHA-256 of its files, or empty for whatever they are.
+
+    Raises:
+        ConfigurationError: a library is missing, the model cannot be found or fetched, is no sentence
+            encoder, or has another revision.
+    """
+    for module in ("torch", "transformers", "sentence_transformers"):
+        if find_spec(module) is None:
+            raise ConfigurationError(
+                f"encoder 'sentence' needs {module}, which is not installed. Run: {INSTALL}"
+            )
+    folder = named_path(name)
+    if folder is None:
+        fetched = _of_the_hub(name, revision or (BIOLORD_REVISION if name == BIOLORD else "main"))
+        return ModelFolder(fetched, f"{name}@{fetched.name}")
+    _require_encoder(folder)
+    digest = _digest(folder)
+    if not digest.startswith(revision.lower()):
+        raise ConfigurationError(
+            f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected {revision}. "
+            "Name the beginning of it, leave encoder_revision empty to take the files as they are, or "
+            "restore them."
+        )
+    known = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
+    return ModelFolder(folder, f"{known}@sha256:{digest[:16]}")
+
+
+def _of_the_hub(name: str, revision: str) -> Path:
+    try:
+        folder = snapshot(name, revision, _OTHER_FORMATS)
+    except Exception as error:  # the hub's libraries have many; their text may be a page long
+        raise ConfigurationError(
+            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
+            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
+            f"(hf download {name} --revision {revision} --local-dir FOLDER), bring the folder here and name "
+            "it as encoder_model."
+        ) from None
+    _require_encoder(folder)
+    return folder
+
+
+def _require_encoder(folder: Path) -> None:
+    """Raise `ConfigurationError` for a folder that is no sentence encoder in safetensors."""
+    if not folder.is_dir():
+        problem = "found no folder; expected one with a sentence encoder, or a name on the hub"
+    elif not (folder / "modules.json").is_file():
+        problem = "is no sentence encoder; expected a model saved by sentence-transformers"
+    elif not any(path.suffix == ".safetensors" for path in _files(folder)):
+        problem = "has no safetensors; other formats can hold code. Save it with safe_serialization=True"
+    else:
+        return
+    raise ConfigurationError(f"encoder_model, folder {folder}: {problem}.")
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files that a loader may read, sorted; hidden folders and other formats left out."""
+    found = {path for pattern in _READ for path in folder.rglob(pattern) if path.is_file()}
+    inner = {path: path.relative_to(folder).parts for path in found}
+    return sorted(
+        path
+        for path, parts in inner.items()
+        if parts[0] not in ("onnx", "openvino") and not any(part.startswith(".") for part in parts)
+    )
+
+
+def _digest(folder: Path) -> str:
+    """SHA-256 over names and contents."""
+    whole = hashlib.sha256()
+    for path in _files(folder):
+        with path.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").hexdigest()
+        whole.update(f"{path.relative_to(folder).as_posix()}\n{content}\n".encode())
+    return whole.hexdigest()
 
 
 class SentenceEmbedder:
@@ -36,67 +135,34 @@ class SentenceEmbedder:
         return self._folder.identity
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """One vector per phrase, n x d.
+        """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
 
         Phrases are sorted by length, then by the alphabet: batches do not depend on the order of the input. A
         row depends on the phrases that share its batch in the last bits only; cosines are rounded above them.
 
         Raises:
             ConfigurationError: the model cannot be loaded.
-            MethodError: memory does not suffice for a single phrase, or the model's answer is not made of
-                unit vectors.
+            MethodError: the model fails, for want of memory or otherwise, or does not answer with unit
+                vectors.
         """
         order = sorted(range(len(phrases)), key=lambda number: (len(phrases[number]), phrases[number]))
-        ordered = [phrases[number] for number in order]
-        self._note_cut(ordered)
-        found = checked_vectors(self.identity, self._encoded(ordered), len(phrases))
+        try:
+            answer = self._model.encode(
+                [phrases[number] for number in order],
+                batch_size=self._batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+                normalize_embeddings=True,
+            )
+        except (RuntimeError, MemoryError) as error:
+            raise MethodError(
+                f"encoder {self.identity} failed ({type(error).__name__}), perhaps for want of memory. Lower "
+                "implicit.encoder_batch_size, or choose another implicit.encoder_device."
+            ) from None
+        found = checked_vectors(self.identity, answer, len(phrases))
         vectors = np.empty_like(found)
         vectors[order] = found
         return vectors
-
-    def _encoded(self, phrases: list[str]) -> NDArray[np.float32]:
-        """Encode in batches, half as large whenever memory runs out; the smaller size stays."""
-        while True:
-            problem: Exception
-            try:
-                vectors: NDArray[np.float32] = self._model.encode(
-                    phrases,
-                    batch_size=self._batch_size,
-                    show_progress_bar=False,
-                    convert_to_numpy=True,
-                    normalize_embeddings=True,
-                )
-                return vectors
-            except (RuntimeError, MemoryError) as error:
-                if not isinstance(error, MemoryError) and not any(
-                    sign in str(error).lower() for sign in _MEMORY
-                ):
-                    raise
-                problem = error
-            if self._batch_size == 1:
-                raise MethodError(
-                    f"encoder {self.identity}: memory does not suffice for one phrase "
-                    f"({type(problem).__name__}). Choose another implicit.encoder_device."
-                )
-            self._batch_size //= 2
-
-    def _note_cut(self, phrases: Sequence[str]) -> None:
-        """Warn about phrases with more tokens than the model reads.
-
-        A phrase never has more tokens than characters.
-        """
-        limit = self._model.max_seq_length
-        long = [phrase for phrase in phrases if limit is not None and len(phrase) > limit - 2]
-        if not long:
-            return
-        cut = sum(len(tokens) > limit for tokens in self._model.tokenizer(long, verbose=False)["input_ids"])
-        if cut:
-            _log.warning(
-                "encoder %s reads only the first %d tokens of %d phrases, which are longer",
-                self.identity,
-                limit,
-                cut,
-            )
 
     @cached_property
     def _model(self) -> Any:
