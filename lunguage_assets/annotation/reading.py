@@ -18,7 +18,7 @@ from lunguage_assets.corpus.intake import Intake
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
-from lunguage_assets.structuring.rows import StructuredRows, StructuredTables
+from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
 
@@ -47,9 +47,8 @@ def read_texts(given: Mapping[str, Given]) -> Read:
     terms = TERMS.frame()
     texts = REPORT_TEXTS.frame([_row(study, one) for study, one in given.items()])
     read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
-    reports, rows = list(sectioned_reports(read.report_texts, read.report_sentences)), StructuredRows()
-    rows.add(reports, _structurer().structure(reports))
-    structured = rows.tables()
+    reports = list(sectioned_reports(read.report_texts, read.report_sentences))
+    structured = structured_tables(reports, _structurer().structure(reports))
     intake = take_in_structured(
         Received(read.report_texts, read.rejected_reports, read.reading_notes, terms),
         structured.structured_findings,

@@ -64,7 +64,7 @@ from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.prompts import load_structuring_prompts, structuring_request
 from lunguage_assets.structuring.model.structurer import sentences_asked
 from lunguage_assets.structuring.reading import read_reports, sectioned_reports
-from lunguage_assets.structuring.rows import StructuredRows
+from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
@@ -215,12 +215,11 @@ class _Counting:
         received = receive(delivery, options)
         read = read_reports(received)
         reports = list(sectioned_reports(read.report_texts, read.report_sentences))
-        rows = StructuredRows()
-        rows.add(reports, RuleStructurer(received.terms).structure(reports))
+        rows = structured_tables(reports, RuleStructurer(received.terms).structure(reports))
         if batch in self.planned("structure"):
             self.to_structure += [sentences for one in reports if (sentences := sentences_asked(one))]
         texts = Received(read.report_texts, read.rejected_reports, read.reading_notes, received.terms)
-        return take_in_structured(texts, rows.tables().structured_findings, options).findings
+        return take_in_structured(texts, rows.structured_findings, options).findings
 
     def structured(self) -> None:
         """Reports that a language model would be asked about."""

@@ -101,12 +101,12 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SentenceReading:
-    """A sentence's account and its mentions; references are positions in `mentions`."""
+    """A sentence's account. `reason`: a short code of why nothing is stated, or why it is not about the
+    patient now ("recommendation", ...).
+    """
 
     account: Account
-    mentions: tuple[Mention, ...] = ()
     reason: str = ""
-    """Short code of why nothing is stated, or why it is not about the patient now ("recommendation", ...)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -17,7 +18,8 @@ from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.automation.conditions import Ready, _is_ready
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND
-from lunguage_assets.structuring.rows import StructuredRows, StructuredTables
+from lunguage_assets.structuring.rows import StructuredTables, structured_tables
+from lunguage_assets.structuring.rules import structurer
 from lunguage_assets.tables import TABLES
 
 REPORTS = {
@@ -168,15 +170,14 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
 ) -> None:
     before = table(text_home, "lunguage_plus_plus")
     study = before["study_id"].iloc[0]
-    honest = StructuredRows.tables
 
-    def broken(self: StructuredRows) -> StructuredTables:
-        made = honest(self)
+    def broken(*answered: Any) -> StructuredTables:
+        made = structured_tables(*answered)
         rows = made.structured_findings
         theirs = rows["study_id"] == study
         return replace(made, structured_findings=rows.assign(status=rows["status"].mask(theirs, "planted")))
 
-    monkeypatch.setattr(StructuredRows, "tables", broken)
+    monkeypatch.setattr(structurer, "structured_tables", broken)
     keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"}
     for step in (
         "structured_findings",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,14 +20,12 @@ from lunguage_assets.structuring.contract import (
     Value,
 )
 from lunguage_assets.structuring.rows import (
-    StructuredRows,
     StructuredTables,
     read_spans,
-    unquoted,
-    without_account,
+    structured_tables,
 )
 from lunguage_assets.structuring.text.read import sectioned
-from lunguage_assets.tables import ATTRIBUTES, REPORT_TEXTS
+from lunguage_assets.tables import ATTRIBUTES
 
 TEXT = """HISTORY: Cough.
 FINDINGS: Patchy opacities in the Left
@@ -69,28 +66,9 @@ def _answer(report: SectionedReport) -> StructuredReport:
     return StructuredReport("s00000001", readings, tuple(found), refused)
 
 
-def _texts(report: SectionedReport) -> pd.DataFrame:
-    return REPORT_TEXTS.frame(
-        [
-            {
-                "study_id": report.study_id,
-                "subject_id": "p00000001",
-                "source_id": "a",
-                "file": "a.txt",
-                "line": 1,
-                "taken_at": "",
-                "view_information": "",
-                "view_source": "unknown",
-                "report": report.text,
-            }
-        ]
-    )
-
-
 def _tables() -> StructuredTables:
-    rows, report = StructuredRows(), _report()
-    rows.add([report], [_answer(report)])
-    return rows.tables()
+    report = _report()
+    return structured_tables([report], [_answer(report)])
 
 
 def test_a_row_has_its_words_on_one_line_and_their_characters_in_the_report() -> None:
@@ -112,11 +90,7 @@ def test_references_name_rows_of_the_study_by_section_and_number() -> None:
 def test_every_sentence_of_history_findings_and_impression_has_its_account_and_rows() -> None:
     accounts = _tables().sentence_accounts
     assert accounts["rows"].tolist() == [0, 3, 0, 1, 0]
-    sentences = pd.DataFrame(
-        [(s.section, s.number) for s in _report().sentences], columns=["section", "sent_idx"]
-    ).assign(study_id="s00000001")
-    assert without_account(accounts, sentences) == []
-    assert without_account(accounts.iloc[2:], sentences) == [("s00000001", "find", 1)]
+    assert accounts["sent_idx"].tolist() == [one.number for one in _report().sentences]
 
 
 def test_what_was_refused_is_kept_short() -> None:
@@ -134,21 +108,13 @@ def test_a_value_that_does_not_stand_at_its_characters_is_not_stored(moved: Span
     place, mention = answer.mentions[3]
     wrong = replace(mention, ent=Value(mention.ent.words, moved))
     with pytest.raises(InvalidTable, match="column ent: a value is not what stands at its characters"):
-        StructuredRows().add([report], [replace(answer, mentions=(*answer.mentions[:3], (place, wrong)))])
+        structured_tables([report], [replace(answer, mentions=(*answer.mentions[:3], (place, wrong)))])
 
 
 def test_an_answer_to_another_report_is_not_stored() -> None:
     report = _report()
     with pytest.raises(InvalidTable, match="not of this report"):
-        StructuredRows().add([report], [replace(_answer(report), study_id="s00000002")])
-
-
-def test_a_changed_report_is_no_longer_quoted() -> None:
-    found, report = _tables().structured_findings, _report()
-    assert unquoted(found, _texts(report)) == []
-    changed = replace(report, text=TEXT.replace("apex", "hila"))
-    assert unquoted(found, _texts(changed)) == [("s00000001", "find", 2)]
-    assert len(unquoted(found, _texts(replace(report, text="")))) == len(found)
+        structured_tables([report], [replace(_answer(report), study_id="s00000002")])
 
 
 @given(st.data())
@@ -174,6 +140,8 @@ def test_whatever_pieces_of_a_sentence_are_claimed_their_cells_quote_the_report(
         {column: (piece(),) for column in sorted(columns)},
     )
     readings = tuple(SentenceReading("findings") for _ in report.sentences)
-    rows = StructuredRows()
-    rows.add([report], [StructuredReport(report.study_id, readings, ((place, mention),))])
-    assert unquoted(rows.tables().structured_findings, _texts(report)) == []
+    rows = structured_tables([report], [StructuredReport(report.study_id, readings, ((place, mention),))])
+    (stored,) = rows.structured_findings.to_dict("records")
+    for column, spans in read_spans(stored["spans"]).items():
+        quoted = ", ".join(" ".join(span.of(report.text).split()) for span in spans)
+        assert stored[column] == quoted.lower()

@@ -100,4 +100,5 @@ def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> ND
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Which rows of an n x d array are finite and of length 1, up to floating point."""
     lengths = np.linalg.norm(vectors, axis=1)
-    return np.abs(lengths - 1.0) <= _UNIT_TOLERANCE  # nan and infinity: no
+    good: NDArray[np.bool_] = np.abs(lengths - 1.0) <= _UNIT_TOLERANCE  # nan and infinity: no
+    return good

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
+from lunguage_assets.implicit.pathways.annotated_yaml import YamlMapping, read_annotated
 from lunguage_assets.implicit.words import collapsed, tokens, word_forms
 
 
@@ -106,28 +106,16 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
     """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
     source = read_annotated(path if path is not None else resource("blacklist.yaml"))
     content = source.validated(_PairsFile)
-    _check_terms(source, content)
-    return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
-
-
-def _check_terms(source: AnnotatedYaml, content: _PairsFile) -> None:
     seen: set[frozenset[str]] = set()
-    for field, pairs in (("paper_pairs", content.paper_pairs), ("term_pairs", content.term_pairs)):
+    for field, pairs in content:
         for number, (a, b) in enumerate(pairs):
-            place = (field, number)
-            for side, term in enumerate((a, b)):
-                if tokens(term) != (collapsed(term),):
-                    remedy = "Use one word, or list whole phrases under exact_pairs."
-                    raise source.error((*place, side), f"{term!r} is not a single word", remedy)
+            words = field != "exact_pairs"
             pair = frozenset((collapsed(a), collapsed(b)))
-            if len(pair) == 1:
-                remedy = "A finding may say the same word as another; remove the pair."
-                raise source.error(place, f"{a!r} is paired with itself", remedy)
-            if pair in seen:
-                raise source.error(place, f"the pair {a!r}, {b!r} is listed twice", "Remove one of the two.")
+            if not all(pair) or (words and any(tokens(term) != (term,) for term in pair)):
+                expected = "single words; list whole phrases under exact_pairs" if words else "two phrases"
+                raise source.error((field, number), f"{a!r}, {b!r}", f"Expected {expected}.")
+            if words and (len(pair) == 1 or pair in seen):
+                problem = f"the pair {a!r}, {b!r} is listed twice, or a word paired with itself"
+                raise source.error((field, number), problem, "Remove it.")
             seen.add(pair)
-    for number, phrases in enumerate(content.exact_pairs):
-        for side, phrase in enumerate(phrases):
-            if not collapsed(phrase):
-                remedy = "Give the whole phrase of a finding."
-                raise source.error(("exact_pairs", number, side), "the phrase is empty", remedy)
+    return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)

@@ -53,7 +53,7 @@ class AnnotatedYaml:
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise self.error(
-                problem["loc"], problem["msg"], "Mend the field; the header of the file explains its form."
+                problem["loc"], problem["msg"], "Fix the field; the header of the file explains its form."
             ) from None
 
 
@@ -61,17 +61,16 @@ def read_annotated(file: Path) -> AnnotatedYaml:
     """Read a YAML file; unreadable text, bad syntax and a key given twice are `ConfigurationError`s."""
     try:
         return _parsed(file, file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (OSError, UnicodeDecodeError) as error:
+        problem = "not found" if isinstance(error, FileNotFoundError) else "not UTF-8 text"
         raise ConfigurationError(
-            f"{file}: not found. Give the path of an existing file, or none for the packaged one."
+            f"{file}: {problem}. Give the path of a file in UTF-8, or none for the packaged one."
         ) from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{file}: not UTF-8 text. Save the file as UTF-8.") from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigurationError(f"{file}, line {line}: not YAML ({error.problem}). Mend the line.") from None
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{file}: not YAML ({type(error).__name__}). Mend the file.") from None
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        reason = getattr(error, "problem", None) or type(error).__name__
+        raise ConfigurationError(f"{file}{place}: not YAML ({reason}). Fix it.") from None
 
 
 @lru_cache(maxsize=4)

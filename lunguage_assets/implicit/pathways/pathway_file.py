@@ -1,15 +1,14 @@
 """The form of `resources/pathways.yaml`, and the checks of the file alone.
 
-Every check here reads the file alone. What needs the vocabulary (recognising a finding, cycles) is in
-`pathways.py`.
+What needs the vocabulary (recognising a finding, cycles) is in `pathways.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,6 +16,7 @@ from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Plac
 from lunguage_assets.implicit.words import collapsed, united_cells
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
+T = TypeVar("T")
 PLAIN = "plain"
 PROJECTIONS = VIEWS[:3]
 POSTURES = VIEWS[3:]
@@ -162,6 +162,50 @@ class Diagnosis(YamlMapping):
     def variants(self) -> list[str]:
         return [spelling for group in self.spellings.values() for spelling in group]
 
+    @property
+    def entries(self) -> tuple[Pathway | Union, ...]:
+        """Pathways, unions last."""
+        return *self.pathways, *self.unions
+
+    @model_validator(mode="after")
+    def _names_what_is_there(self) -> Self:
+        """Refinements, their words and members of unions; a plain spelling for the name itself."""
+        known = [PLAIN, *(refinement.name for refinement in self.refinements)]
+        words = [collapsed(word) for refinement in self.refinements for word in refinement.words]
+        for what, names in (("refinement", known), ("refinement word", words)):
+            if twice := _repeated(names):
+                raise ValueError(f"the {what} {twice!r} is given twice; keep one of the two")
+        for name in (*self.spellings, *(name for entry in self.entries for name in entry.when.refinements)):
+            if name not in known:
+                raise ValueError(f"unknown refinement {name!r}; known here are {known}: add it there")
+        if collapsed(self.name) not in map(collapsed, self.spellings.get(PLAIN, [])):
+            raise ValueError(f"the diagnosis {self.name!r} is not one of its own plain spellings; list it")
+        members = {pathway.id for pathway in self.pathways}
+        for member in (one for union in self.unions for one in union.of if one not in members):
+            raise ValueError(f"unknown pathway {member!r} in a union; known here are {sorted(members)}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_pathway_each(self) -> Self:
+        """Refuse two pathways for one (refinement, view situation), by trying all situations.
+
+        A spelling selects through its refinement alone, so the refinements stand for all terms.
+        """
+        for refinement in (PLAIN, *(one.name for one in self.refinements)):
+            for views in view_situations():
+                found = [
+                    entry.id
+                    for entry in self.entries
+                    if refinement in entry.when.refinements and entry.when.admits(views)
+                ]
+                if len(found) > 1:
+                    situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
+                    raise ValueError(
+                        f"{found[0]} and {found[1]} both apply to refinement {refinement!r} with views "
+                        f"{situation!r}; at most one may: narrow a `when`"
+                    )
+        return self
+
 
 class Negators(YamlMapping):
     """Words that turn what follows into its opposite."""
@@ -180,123 +224,52 @@ class PathwayFile(YamlMapping):
     diagnoses: list[Diagnosis] = Field(min_length=1)
 
 
-def check_file(source: AnnotatedYaml, content: PathwayFile) -> None:
-    """Raise `ConfigurationError`, naming line and field, where the file contradicts itself."""
-    numbered = [(("diagnoses", number), diagnosis) for number, diagnosis in enumerate(content.diagnoses)]
-    _check_unique(source, (((*at, "name"), collapsed(one.name)) for at, one in numbered), "diagnosis")
-    spelled = [
-        ((*at, "spellings", group, position), collapsed(spelling))
-        for at, diagnosis in numbered
-        for group, spellings in diagnosis.spellings.items()
-        for position, spelling in enumerate(spellings)
-    ]
-    _check_unique(source, spelled, "spelling")
-    ids = (((*at, *place, "id"), entry.id) for at, one in numbered for place, entry in _entries(one))
-    _check_unique(source, ids, "pathway id")
-    for at, diagnosis in numbered:
-        _check_refinements(source, at, diagnosis)
-        _check_unions(source, at, diagnosis)
-        _check_exclusive(source, at, diagnosis)
-    symptoms = {
-        collapsed(name) for name, category in content.categories.items() if category == SYMPTOM_CATEGORY
-    }
-    for at, diagnosis in numbered:
-        _check_sub_findings(source, at, diagnosis, {spelling for _, spelling in spelled}, symptoms)
-
-
-def _entries(diagnosis: Diagnosis) -> Iterator[tuple[Place, Pathway | Union]]:
-    for position, pathway in enumerate(diagnosis.pathways):
-        yield ("pathways", position), pathway
-    for position, union in enumerate(diagnosis.unions):
-        yield ("unions", position), union
-
-
-def _check_unique(source: AnnotatedYaml, values: Iterable[tuple[Place, str]], what: str) -> None:
-    seen: set[str] = set()
-    for place, value in values:
-        if not value:
-            raise source.error(place, f"an empty {what}", "The header of the file explains its form.")
-        if value in seen:
-            raise source.error(place, f"the {what} {value!r} is given twice", "Keep one of the two.")
-        seen.add(value)
-
-
-def _check_refinements(source: AnnotatedYaml, at: Place, diagnosis: Diagnosis) -> None:
-    known = [PLAIN, *(refinement.name for refinement in diagnosis.refinements)]
-    if len(set(known)) != len(known):
-        problem = f"a refinement is named twice, or {PLAIN!r}"
-        raise source.error((*at, "refinements"), problem, "Give every refinement its own name.")
-    if collapsed(diagnosis.name) not in map(collapsed, diagnosis.spellings.get(PLAIN, [])):
-        problem = f"the diagnosis {diagnosis.name!r} is not one of its own plain spellings"
-        raise source.error((*at, "spellings"), problem, "List it there.")
-    words: set[str] = set()
-    for position, refinement in enumerate(diagnosis.refinements):
-        for word in map(collapsed, refinement.words):
-            if word in words:
-                place = (*at, "refinements", position, "words")
-                raise source.error(place, f"{word!r} belongs to two refinements", "Keep one of the two.")
-            words.add(word)
-    named: list[tuple[Place, str]] = [((*at, "spellings", group), group) for group in diagnosis.spellings]
-    named += [
-        ((*at, *where, "when", "refinements"), name)
-        for where, entry in _entries(diagnosis)
-        for name in entry.when.refinements
-    ]
-    for place, name in named:
-        if name not in known:
-            remedy = f"Known here are {known}; add it under refinements."
-            raise source.error(place, f"unknown refinement {name!r}", remedy)
-
-
-def _check_unions(source: AnnotatedYaml, at: Place, diagnosis: Diagnosis) -> None:
-    known = {pathway.id for pathway in diagnosis.pathways}
-    for position, union in enumerate(diagnosis.unions):
-        for member in (one for one in union.of if one not in known):
-            place = (*at, "unions", position, "of")
-            raise source.error(place, f"unknown pathway {member!r}", f"Known here are {sorted(known)}.")
-
-
 def view_situations() -> Iterator[frozenset[str]]:
     """Every set of projections and postures that a study can have, the unknown one (empty) included."""
     for size in range(len(VIEWS) + 1):
         yield from map(frozenset, combinations(VIEWS, size))
 
 
-def _check_exclusive(source: AnnotatedYaml, at: Place, diagnosis: Diagnosis) -> None:
-    """Refuse two pathways for one (refinement, view situation), by trying all situations.
-
-    A spelling selects through its refinement alone, so the refinements stand for all terms.
-    """
-    for refinement in (PLAIN, *(r.name for r in diagnosis.refinements)):
-        candidates = [one for one in _entries(diagnosis) if refinement in one[1].when.refinements]
-        for views in view_situations():
-            matching = [(place, entry.id) for place, entry in candidates if entry.when.admits(views)]
-            if len(matching) > 1:
-                situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
-                raise source.error(
-                    (*at, *matching[1][0]),
-                    f"{matching[0][1]} and {matching[1][1]} both apply to refinement {refinement!r} with "
-                    f"views {situation!r}",
-                    "At most one pathway may apply: narrow a `when`.",
-                )
+def check_file(source: AnnotatedYaml, content: PathwayFile) -> None:
+    """Raise `ConfigurationError`, naming line and field, where diagnoses do not go together."""
+    numbered = [(("diagnoses", number), diagnosis) for number, diagnosis in enumerate(content.diagnoses)]
+    spelled = [
+        ((*at, "spellings", group, position), collapsed(spelling))
+        for at, diagnosis in numbered
+        for group, spellings in diagnosis.spellings.items()
+        for position, spelling in enumerate(spellings)
+    ]
+    ids = [((*at, "pathways"), entry.id) for at, one in numbered for entry in one.entries]
+    for what, values in (("spelling", spelled), ("pathway id", ids)):
+        seen: set[str] = set()
+        for place, value in values:
+            if not value or value in seen:
+                problem = f"the {what} {value!r} is given twice, or empty"
+                raise source.error(place, problem, "Keep one of the two.")
+            seen.add(value)
+    spellings = {spelling for _, spelling in spelled}
+    symptoms = {
+        collapsed(name) for name, category in content.categories.items() if category == SYMPTOM_CATEGORY
+    }
+    for at, diagnosis in numbered:
+        for number, pathway in enumerate(diagnosis.pathways):
+            _check_sub_findings(source, (*at, "pathways", number, "implies"), pathway, spellings, symptoms)
 
 
 def _check_sub_findings(
-    source: AnnotatedYaml, at: Place, diagnosis: Diagnosis, spellings: set[str], symptoms: set[str]
+    source: AnnotatedYaml, at: Place, pathway: Pathway, spellings: set[str], symptoms: set[str]
 ) -> None:
-    for number, pathway in enumerate(diagnosis.pathways):
-        implied = (*at, "pathways", number, "implies")
-        for edge, child in enumerate(pathway.implies):
-            place, name = (*implied, edge), child.name
-            if child.diagnosis and name not in spellings:
-                remedy = "Spell it as listed, or call it a finding."
-                raise source.error((*place, "diagnosis"), f"unknown diagnosis {name!r}", remedy)
-            if child.finding and name in spellings:
-                remedy = "Write `diagnosis:` instead of `finding:`."
-                raise source.error((*place, "finding"), f"{name!r} is a listed diagnosis", remedy)
-            if name in symptoms and (child.location or child.attributes):
-                problem = f"the symptom {name!r} has a location or attributes"
-                raise source.error(place, problem, "Symptoms have neither; remove them.")
-        stated = [(child.name, child.status, collapsed(child.location)) for child in pathway.implies]
-        if len(set(stated)) != len(stated):
-            raise source.error(implied, "a sub-finding is listed twice", "Keep one of the two.")
+    for edge, child in enumerate(pathway.implies):
+        if bool(child.diagnosis) != (child.name in spellings):
+            problem = f"{child.name!r} is {'no' if child.diagnosis else 'a'} listed diagnosis"
+            raise source.error((*at, edge), problem, "Write `diagnosis:` for a listed one, else `finding:`.")
+        if child.name in symptoms and (child.location or child.attributes):
+            problem = f"the symptom {child.name!r} has a location or attributes"
+            raise source.error((*at, edge), problem, "Symptoms have neither; remove them.")
+    if _repeated([(child.name, child.status, collapsed(child.location)) for child in pathway.implies]):
+        raise source.error(at, "a sub-finding is listed twice", "Keep one of the two.")
+
+
+def _repeated(values: Sequence[T]) -> T | None:
+    """The first value that comes a second time; None without one."""
+    return next((value for number, value in enumerate(values) if value in values[:number]), None)

@@ -279,28 +279,19 @@ def _packaged() -> tuple[Vocabulary, PathwayDictionary]:
 
 def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictionary) -> None:
     names = [label.name for label in labels]
+    alone = {label.name for label in labels if not label.denied_by}
     for number, label in enumerate(labels):
-        place = ("labels", number)
-        if label.name in names[:number]:
-            problem = f"the label {label.name!r} is listed twice"
-            raise source.error((*place, "name"), problem, "Keep one of the two.")
-        if not (label.diagnoses or label.findings):
-            problem = f"nothing states the label {label.name!r}"
-            raise source.error(place, problem, "Give diagnoses or findings.")
-        listed: list[tuple[tuple[str | int, ...], list[str]]] = [(("diagnoses",), label.diagnoses)]
-        listed += [(("findings", n, "diagnoses"), one.diagnoses) for n, one in enumerate(label.findings)]
-        for field, diagnoses in listed:
-            for position, diagnosis in enumerate(diagnoses):
-                if plain(diagnosis) not in dictionary.diagnoses:
-                    problem = f"{diagnosis!r} is no diagnosis of pathways.yaml"
-                    remedy = f"Name one of {', '.join(dictionary.diagnoses)}."
-                    raise source.error((*place, *field, position), problem, remedy)
-        for position, other in enumerate(label.instead_of):
-            if other not in names or other == label.name:
-                problem = f"{other!r} is no other label"
-                raise source.error((*place, "instead_of", position), problem, "Name another label.")
-        for position, other in enumerate(label.denied_by):
-            if other not in names or labels[names.index(other)].denied_by:
-                problem = f"{other!r} is no label that stands alone"
-                remedy = "Name a label that has no denied_by."
-                raise source.error((*place, "denied_by", position), problem, remedy)
+        diagnoses = {*label.diagnoses, *(one for entry in label.findings for one in entry.diagnoses)}
+        unknown = sorted(one for one in diagnoses if plain(one) not in dictionary.diagnoses)
+        others = sorted(one for one in label.instead_of if one not in names or one == label.name)
+        denying = sorted(one for one in label.denied_by if one not in alone)
+        for field, problem in (
+            ("name", "is listed twice" if label.name in names[:number] else ""),
+            ("findings", "" if diagnoses or label.findings else "is stated by nothing: give findings"),
+            ("diagnoses", f"names {unknown}, no diagnoses of pathways.yaml" if unknown else ""),
+            ("instead_of", f"is instead of {others}, which are no other labels" if others else ""),
+            ("denied_by", f"is denied by {denying}, no labels without a denied_by" if denying else ""),
+        ):
+            if problem:
+                place = ("labels", number, field)
+                raise source.error(place, f"the label {label.name!r} {problem}", "Correct the label.")

@@ -22,8 +22,8 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
-from lunguage_assets.structuring.chunks import rules, structured
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
+from lunguage_assets.structuring.rules.structurer import chunk_tools, structure_chunk
 
 _MEASURES = ("rows", "first", "second", "agreed", "precision", "recall", "f1", "kappa")
 
@@ -56,9 +56,11 @@ def structured_findings(
     structurer = home.structurer(key, terms, spending.note)
     reports = list(sectioned_reports(report_texts, report_sentences))
     if key == RULES and len(reports) >= ALONE:
-        made = list(over_chunks(structured, reports, rules, terms, processes=home.processes_at_once))
+        made = list(
+            over_chunks(structure_chunk, reports, chunk_tools, terms, processes=home.processes_at_once)
+        )
     else:  # a language model gets all: its limits say how many are in flight
-        made = [structured(reports, structurer)]
+        made = [structure_chunk(reports, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
     aside = studies_of(set_aside)
     found = without_studies({"structured_findings": found}, aside)["structured_findings"]

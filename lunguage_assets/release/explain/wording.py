@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.structuring.rules.building import PlaceFile, read_words, word_file
 from lunguage_assets.structuring.rules.lexicon import alternatives
-from lunguage_assets.structuring.rules.word_files import PlaceFile, read_words, word_file
 from lunguage_assets.tables import ATTRIBUTES, TERMS
 from lunguage_assets.tables import STATUSES as STATUS_CODES
 from lunguage_assets.tables.columns import MEANINGS

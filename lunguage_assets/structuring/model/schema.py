@@ -1,16 +1,19 @@
 """The form of a language model's answer about one report: the only place where it is written down, derived
 from the codes of the tables; and its reading, strictly: JSON of the right outline, or nothing.
 
-Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so. What single
-entries say, and whether the report bears it out, is judged in `anchoring.py`.
+Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so. Entries are
+validated one by one, and whether the report bears them out is judged in `grounding.py`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES
 
@@ -69,6 +72,55 @@ def _one_of(codes: tuple[str, ...]) -> dict[str, Any]:
 
 ANSWER_SCHEMA = json.dumps(answer_schema(), separators=(",", ":"))
 """The schema as a request carries it."""
+
+
+def _code_of(codes: Iterable[str], otherwise: str = "") -> AfterValidator:
+    """A code, in whatever letter case and spacing; another word is refused, or stands for `otherwise`."""
+    known = {code.casefold(): code for code in codes}
+
+    def found(said: str) -> str:
+        code = known.get(" ".join(said.split()).casefold(), otherwise)
+        if not code:
+            raise ValueError("no such code")
+        return code
+
+    return AfterValidator(found)
+
+
+class _Claim(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
+
+
+class AttributeClaim(_Claim):
+    """An attribute's column, also under its published name, and its words."""
+
+    column: str
+    words: str
+
+
+class FindingClaim(_Claim):
+    """One entry of `findings`; what is left out is empty."""
+
+    number: int = Field(gt=0, lt=10**6)
+    sentence: str
+    words: str
+    name: str = ""
+    category: Annotated[str, _code_of(CATEGORIES)]
+    polarity: Annotated[str, _code_of(POLARITIES)]
+    certainty: Annotated[str, _code_of(CERTAINTIES)]
+    places: list[str] = []
+    attributes: list[AttributeClaim] = []
+    evidence: list[int] = []
+    associate: list[int] = []
+
+
+class SentenceClaim(_Claim):
+    """One entry of `sentences`."""
+
+    sentence: str
+    account: Annotated[str, _code_of(ACCOUNTS)]
+    reason: Annotated[str, _code_of(REASONS, "other")] = "other"
+
 
 _FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
 

@@ -1,5 +1,5 @@
 """A language model as a structurer: reports become prompts, the judges' engine gets the answers, and what
-they claim is anchored in the report (method.md section 8).
+they claim is grounded in the report (method.md section 8).
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from lunguage_assets.judges.asker import AskedModel, model_identity
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport
-from lunguage_assets.structuring.model import anchoring
-from lunguage_assets.structuring.model.anchoring import Anchored, anchored
-from lunguage_assets.structuring.model.assembling import assembled, unreadable
+from lunguage_assets.structuring.model.grounding import VERSION, Grounded, assembled, grounded, unreadable
 from lunguage_assets.structuring.model.prompts import StructuringPrompts, structuring_request
 from lunguage_assets.structuring.model.schema import parse_answer
 
@@ -35,7 +33,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         believed.
         """
         blank = structuring_request(Prompt("", "", prompts.version), mode)
-        rules = [request_key(binding, blank), anchoring.VERSION, REPAIR_SHARE, LONGEST_REPORT]
+        rules = [request_key(binding, blank), VERSION, REPAIR_SHARE, LONGEST_REPORT]
         return model_identity(binding, mode, json.dumps(rules))
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
@@ -71,14 +69,14 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
 
     def _kept(
         self, reports: Sequence[SectionedReport], prompts: Mapping[int, Prompt]
-    ) -> dict[int, Anchored | None]:
+    ) -> dict[int, Grounded | None]:
         """What is kept of the answers about the reports at these places; None: unreadable."""
         if not prompts:
             return {}
         requests = [structuring_request(prompt, self._mode) for prompt in prompts.values()]
         found = zip(prompts, self._asker.ask(requests, parse_answer), strict=True)
         return {
-            place: None if one.value is None else anchored(reports[place], one.value) for place, one in found
+            place: None if one.value is None else grounded(reports[place], one.value) for place, one in found
         }
 
 
@@ -91,7 +89,7 @@ def _without_asking(report: SectionedReport) -> StructuredReport | None:
     """The answer about a report that is not sent: nothing in it to ask about, or far too much."""
     asked = sentences_asked(report)
     if not asked:
-        return assembled(report, (), {}, ())
+        return assembled(report, (), {})
     if sum(len(sentence.text) for sentence in asked) > LONGEST_REPORT:
         return unreadable(report, "too long")
     return None

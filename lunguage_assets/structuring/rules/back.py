@@ -1,5 +1,5 @@
-"""Sentences that speak of the finding before them: "this likely represents atelectasis", "it measures 3 cm"
-(method.md section 7).
+"""Sentences that speak of the finding before them: "this likely represents atelectasis", "it measures 3 cm";
+and addenda, which take back what was said (method.md section 7).
 """
 
 from __future__ import annotations
@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lunguage_assets.structuring.contract import Mention, Sentence, SentenceReading, Span, Value
+from lunguage_assets.structuring.contract import (
+    Mention,
+    SectionedReport,
+    Sentence,
+    SentenceReading,
+    Span,
+    Value,
+)
 from lunguage_assets.structuring.rules.lexicon import Kind, Sense
 from lunguage_assets.structuring.rules.phrases import EVERYWHERE
 from lunguage_assets.structuring.rules.scope import SIGNS
@@ -28,7 +35,10 @@ _NOBODY = frozenset({"difficult", "hard", "impossible", "possible", "likely"})
 """Behind "it is", which then stands for nothing: "it is difficult to exclude"."""
 _MEASURES = "measure"
 _SEEN = ("PF", "CF")
-_DESCRIBED = SentenceReading("nothing stated", reason="finding before")
+_DESCRIBED = SentenceReading("nothing stated", "finding before")
+_ADDENDUM = "addend"
+_TAKEN_BACK = "past_hx"
+_SIZE = "measurement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,16 @@ class Back:
     explains: tuple[int, ...] = ()
     again: tuple[int, ...] = ()
     said: Mention | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceRead(SentenceReading):
+    """What a sentence states by itself, and of what was named before it; references are positions in
+    `mentions`.
+    """
+
+    mentions: tuple[Mention, ...] = ()
+    back: Back | None = None
 
 
 def point_back(units: list[Unit]) -> None:
@@ -75,7 +95,7 @@ def named_again(units: Sequence[Unit]) -> list[Unit]:
 
 
 def connected(
-    sentences: Sequence[Sentence], read: Sequence[tuple[SentenceReading, Back | None]]
+    sentences: Sequence[Sentence], read: Sequence[SentenceRead]
 ) -> tuple[tuple[SentenceReading, ...], tuple[tuple[int, Mention], ...]]:
     """The readings of a report's sentences, and its mentions with the positions of their sentences;
     references and what is said of a finding later reach over sentences.
@@ -83,15 +103,17 @@ def connected(
     readings: list[SentenceReading] = []
     mentions: list[tuple[int, Mention]] = []
     before: list[int] = []
-    for position, (sentence, (reading, back)) in enumerate(zip(sentences, read, strict=True)):
+    for position, (sentence, own) in enumerate(zip(sentences, read, strict=True)):
+        reading: SentenceReading = own
+        back = own.back
         if position and sentence.section != sentences[position - 1].section:
             before = []
         first = len(mentions)
-        mentions += [(position, _moved(mention, first)) for mention in reading.mentions]
+        mentions += [(position, _moved(mention, first)) for mention in own.mentions]
         if back is not None and before:
             meant = _meant(mentions, before, back)
             if back.said is not None and _tell(sentences, mentions, meant, position, back.said):
-                reading = reading if reading.mentions else _DESCRIBED
+                reading = own if own.mentions else _DESCRIBED
             for number in back.explains:
                 _explain(sentences, mentions, meant, first + number)
             for number in back.again:
@@ -99,7 +121,7 @@ def connected(
                 same = [at for at in before if mentions[at][1].normed_ent == name]
                 _place(sentences, mentions, same, first + number)
         readings.append(reading)
-        if reading.mentions and not (back is not None and back.explains and before):
+        if own.mentions and not (back is not None and back.explains and before):
             before = [at for at in range(first, len(mentions)) if _is_seen(mentions[at][1])]
         elif back is None:
             before = []
@@ -192,3 +214,45 @@ def _place(
 
 def _shifted(values: Sequence[Value], by: int) -> tuple[Value, ...]:
     return tuple(Value(value.words, Span(value.span.begin + by, value.span.end + by)) for value in values)
+
+
+def taken_back(
+    report: SectionedReport, mentions: Sequence[tuple[int, Mention]]
+) -> tuple[tuple[int, Mention], ...]:
+    """The mentions of a report; those that an addendum says the opposite of are past, by its heading.
+
+    Opposite are a denial and a presence of one finding, where the place of the denial contains the other's.
+    """
+    in_addendum = [s.heading.lower().startswith(_ADDENDUM) for s in report.sentences]
+    if not any(in_addendum):
+        return tuple(mentions)
+    later = [(position, mention) for position, mention in mentions if in_addendum[position]]
+    found = []
+    for position, mention in mentions:
+        by = next((at for at, other in later if at > position and _opposite(mention, other)), None)
+        if by is not None and not in_addendum[position]:
+            mention = _as_past(report, position, mention, by)
+        found.append((position, mention))
+    return tuple(found)
+
+
+def _opposite(one: Mention, other: Mention) -> bool:
+    if one.normed_ent != other.normed_ent or one.status[1] == other.status[1]:
+        return False
+    denial, presence = (one, other) if one.status[1] == "n" else (other, one)
+    words = [
+        {word for value in mention.location for word in value.words.lower().split()}
+        for mention in (denial, presence)
+    ]
+    return words[0] <= words[1] and _SIZE not in denial.attributes
+
+
+def _as_past(report: SectionedReport, position: int, mention: Mention, by: int) -> Mention:
+    heading = report.sentences[by].heading
+    begin = report.text.rfind(heading, 0, report.sentences[by].span.begin)
+    if begin < 0:
+        return mention
+    begin -= report.sentences[position].span.begin
+    value = Value(heading, Span(begin, begin + len(heading)))
+    said = (*mention.attributes.get(_TAKEN_BACK, ()), value)
+    return replace(mention, attributes={**mention.attributes, _TAKEN_BACK: said})

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
-from lunguage_assets.structuring.rules.asides import mark_asides
-from lunguage_assets.structuring.rules.back import POINTERS, Back, named_again, point_back
-from lunguage_assets.structuring.rules.context import settle
+from lunguage_assets.structuring.contract import Account, Mention, SectionCode, Span, Value
+from lunguage_assets.structuring.rules.back import POINTERS, Back, SentenceRead, named_again, point_back
+from lunguage_assets.structuring.rules.context import mark_asides, settle
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.phrases import Draft, Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import Unit, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
-NOTHING = SentenceReading("nothing stated", reason="no finding named")
 ANATOMY_CATEGORY = "PF"
 _DEVICE = "OTH"
 _NORMAL_CHEST = Sense("anatomy", "chest", "normal")
@@ -49,20 +47,18 @@ _LONG = 8
 """Words from which on a sentence without one known word is in another language."""
 
 
-def read_sentence(
-    text: str, section: SectionCode, lexicon: ReportLexicon
-) -> tuple[SentenceReading, Back | None]:
+def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> SentenceRead:
     """What a sentence says, and what of the findings before it. Never raises on any text."""
     if section == "other":
-        return SentenceReading("nothing stated", reason="section"), None
+        return SentenceRead("nothing stated", "section")
     if len(text) > _LONGEST:
-        return SentenceReading("unreadable", reason="length"), None
+        return SentenceRead("unreadable", "length")
     words = _LETTERS.findall(_MARK.sub(" ", text))
     if not words:
-        return SentenceReading("unreadable", reason="no words"), None
+        return SentenceRead("unreadable", "no words")
     units = tagged(text, lexicon, request=section == "hist")
     if len(words) >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= len(words) // 8:
-        return SentenceReading("unreadable", reason="language"), None
+        return SentenceRead("unreadable", "language")
     if section != "hist":
         point_back(units)
     settle(units, text, lexicon)
@@ -78,8 +74,9 @@ def read_sentence(
     back = _back(drafts, pointer, units, text)
     if not drafts:
         reason = next((unit.aside for unit in units if unit.aside), "")
-        return SentenceReading("not about the patient now", reason=reason) if reason else NOTHING, back
-    return SentenceReading("findings", _mentions(drafts, text)), back
+        account: Account = "not about the patient now" if reason else "nothing stated"
+        return SentenceRead(account, reason or "no finding named", back=back)
+    return SentenceRead("findings", mentions=_mentions(drafts, text), back=back)
 
 
 def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> Back | None:

@@ -9,15 +9,10 @@ from functools import lru_cache
 import pandas as pd
 
 from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.structuring.contract import (
-    SectionCode,
-    SectionedReport,
-    SentenceReading,
-    StructuredReport,
-)
+from lunguage_assets.structuring.contract import SectionCode, SectionedReport, StructuredReport, Structurer
+from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules import reading
-from lunguage_assets.structuring.rules.addenda import taken_back
-from lunguage_assets.structuring.rules.back import Back, connected
+from lunguage_assets.structuring.rules.back import SentenceRead, connected, taken_back
 from lunguage_assets.structuring.rules.building import build_lexicon
 from lunguage_assets.structuring.rules.lexicon import VERSION
 
@@ -44,14 +39,14 @@ class RuleStructurer:
         self.identity = identity_of(content)
 
         @lru_cache(maxsize=_REMEMBERED)
-        def read(text: str, section: SectionCode) -> tuple[SentenceReading, Back | None]:
+        def read(text: str, section: SectionCode) -> SentenceRead:
             return reading.read_sentence(text, section, lexicon)
 
         self._read = read
 
-    def read_sentence(self, text: str, section: SectionCode) -> SentenceReading:
+    def read_sentence(self, text: str, section: SectionCode) -> SentenceRead:
         """What one sentence says; spans count from its beginning."""
-        return self._read(text, section)[0]
+        return self._read(text, section)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""
@@ -61,3 +56,14 @@ class RuleStructurer:
         read = [self._read(sentence.text, sentence.section) for sentence in report.sentences]
         readings, mentions = connected(report.sentences, read)
         return StructuredReport(report.study_id, readings, taken_back(report, mentions))
+
+
+def chunk_tools(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
+    """What `structure_chunk` needs: the offline structurer with a delivered vocabulary."""
+    return (RuleStructurer(terms),)
+
+
+def structure_chunk(reports: Sequence[SectionedReport], structurer: Structurer) -> tuple[pd.DataFrame, ...]:
+    """STRUCTURED_FINDINGS, SENTENCE_ACCOUNTS and REFUSED_VALUES of these reports."""
+    made = structured_tables(reports, structurer.structure(reports))
+    return made.structured_findings, made.sentence_accounts, made.refused_values

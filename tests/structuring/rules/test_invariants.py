@@ -9,9 +9,9 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
+from lunguage_assets.structuring.rules.building import ScopeFile, read_words
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.rules.word_files import ScopeFile, read_words
 from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, STATUSES, TERMS
 
 STRUCTURER = RuleStructurer()

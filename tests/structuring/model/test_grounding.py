@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.structuring.contract import SectionedReport, StructuredReport
-from lunguage_assets.structuring.model.anchoring import Anchored, anchored
+from lunguage_assets.structuring.model.grounding import Grounded, grounded
 from lunguage_assets.structuring.model.schema import ACCOUNTS, REASONS, answer_schema, parse_answer
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
 from lunguage_assets.tables.text import ACCOUNTS as TABLE_ACCOUNTS
@@ -33,13 +33,13 @@ DUMB = [account(name) for name in ("hist:1", "find:2", "find:3", "impr:1")]
 
 def read(
     findings: list[Any], sentences: list[Any] | None = None, report: SectionedReport = REPORT
-) -> Anchored:
+) -> Grounded:
     answer = parse_answer(answer_text(findings, DUMB if sentences is None else sentences))
     assert answer is not None
-    return anchored(report, answer)
+    return grounded(report, answer)
 
 
-def refusals(found: Anchored) -> list[tuple[str, str]]:
+def refusals(found: Grounded) -> list[tuple[str, str]]:
     return [(one.column, one.reason) for one in found.report.refused]
 
 
@@ -67,8 +67,7 @@ def assert_sound(report: SectionedReport, answer: StructuredReport) -> None:
         assert all(number in answer.mentions[goal][1].associate for goal in mention.evidence)
     for position, (sentence, reading) in enumerate(zip(report.sentences, answer.readings, strict=True)):
         assert reading.account in TABLE_ACCOUNTS
-        assert (reading.account == "findings") == (position in positions) == bool(reading.mentions)
-        assert len(reading.mentions) == positions.count(position)
+        assert (reading.account == "findings") == (position in positions)
         if sentence.section == "other":
             assert reading.account == "nothing stated"
     for refused in answer.refused:
@@ -194,10 +193,9 @@ def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
         ({"sentence": "find:9"}, ("", "no-such-sentence")),
         ({"sentence": "other:1"}, ("", "no-such-sentence")),
         ({"words": "granuloma"}, ("ent", "not-in-sentence")),
-        ({"words": ["opacity"]}, ("ent", "not-in-sentence")),
-        ({"category": "XX"}, ("cat", "not-a-code")),
-        ({"certainty": "sure"}, ("status", "not-a-code")),
-        ({"polarity": None}, ("status", "not-a-code")),
+        ({"words": ["opacity"]}, ("", "not-an-entry")),
+        ({"category": "XX"}, ("", "not-an-entry")),
+        ({"polarity": None}, ("", "not-an-entry")),
     ],
 )
 def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_refused(
@@ -206,7 +204,7 @@ def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_ref
     bad = finding(1, "find:1", "opacity", places=["nowhere"], evidence=[2]) | fields
     found = read([bad, finding(2, "impr:1", "pneumonia", evidence=[1])])
     assert [mention.ent.words for _, mention in found.report.mentions] == ["pneumonia"]
-    assert refusals(found)[:2] == [refused, ("evidence", "refused-finding")]
+    assert refusals(found)[:2] == [refused, ("evidence", "no-such-finding")]
     assert found.report.mentions[0][1].evidence == ()
 
 
@@ -215,13 +213,10 @@ def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_ref
     [
         ({"places": ["left base", "hilum"]}, ("location", "not-in-sentence")),
         ({"places": ["left base", "left base"]}, ("location", "duplicate")),
-        ({"places": ["left base", 7]}, ("location", "not-text")),
         ({"attributes": [{"column": "severity", "words": "severe"}]}, ("severity", "not-in-sentence")),
         ({"attributes": [{"column": "colour", "words": "small"}]}, ("", "no-such-column")),
         ({"evidence": [5]}, ("evidence", "no-such-finding")),
         ({"associate": [1]}, ("associate", "no-such-finding")),
-        ({"associate": ["one"]}, ("associate", "no-such-finding")),
-        ({"name": 3}, ("normed_ent", "not-a-name")),
         ({"name": "opacity, idx 1"}, ("normed_ent", "not-a-name")),
         ({"name": "opacity seen on 2031"}, ("normed_ent", "not-a-name")),
         ({"name": "an opacity that the author saw there"}, ("normed_ent", "not-a-name")),
@@ -239,7 +234,6 @@ def test_the_way_back_of_an_evidence_is_an_associate() -> None:
     found = read([finding(1, "impr:1", "pneumonia", evidence=[2]), finding(2, "impr:1", "opacity")])
     (_, opacity), (_, pneumonia) = found.report.mentions
     assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
-    assert found.report.readings[-1].mentions[1].evidence == (0,)
 
 
 def test_a_sentence_that_the_answer_forgets_is_unreadable_and_a_fault() -> None:
