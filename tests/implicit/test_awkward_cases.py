@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,39 +43,22 @@ STATUS = {
 def delivered(ent: str, status: str = "dp", **cells: str) -> dict[str, str]:
     """One row of the delivery; its numbers are filled in by position."""
     polarity, certainty = STATUS[status]
+    plain = {
+        "sequence": "1", "report": "Invented.", "sent": "Invented.", "sent_idx": "0", "ent": ent,
+        "normed_ent": ent, "cat": "PF", "dx_status": polarity, "dx_certainty": certainty, "section": "find",
+    }  # fmt: skip
     given = {ATTRIBUTES.get(name, name): value for name, value in cells.items()}
-    said = {
-        "ent": ent,
-        "normed_ent": ent,
-        "cat": "PF",
-        "dx_status": polarity,
-        "dx_certainty": certainty,
-        "section": "find",
-    }
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        "sequence": "1",
-        "report": "Invented.",
-        "sent": "Invented.",
-        "sent_idx": "0",
-        **said,
-        **given,
-    }
+    return {**dict.fromkeys(COLUMNS, ""), **plain, **given}
 
 
+@dataclass
 class Result:
     """What comes out of one delivered study."""
 
-    def __init__(
-        self,
-        published: pd.DataFrame,
-        matches: pd.DataFrame,
-        expansions: pd.DataFrame,
-        log: pd.DataFrame,
-        notes: set[str],
-    ) -> None:
-        self.published, self.expansions, self.log, self.notes = published, expansions, log, notes
-        self._matches = matches
+    published: pd.DataFrame
+    matches: pd.DataFrame
+    log: pd.DataFrame
+    notes: set[str]
 
     def said(self) -> list[tuple[str, str]]:
         """Wording and status of every published row, in order."""
@@ -88,13 +72,9 @@ class Result:
         (record,) = found.to_dict("records")
         return {str(name): value for name, value in record.items()}
 
-    def reason(self, number: int) -> str:
-        """Why the delivered row has a pathway or none."""
-        return str(self._matches.set_index("finding_id")["reason"][f"s{STUDY}:{number}"])
-
-    def pathway(self, number: int) -> str:
-        """The pathway that the delivered row matched."""
-        return str(self._matches.set_index("finding_id")["pathway_id"][f"s{STUDY}:{number}"])
+    def match(self, number: int, column: str) -> str:
+        """What the delivered row has in a column of PATHWAY_MATCHES."""
+        return str(self.matches.set_index("finding_id")[column][f"s{STUDY}:{number}"])
 
 
 Through = Callable[..., Result]
@@ -118,20 +98,15 @@ def through(tmp_path: Path) -> Through:
             (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(text, encoding="utf-8")
         intake = take_in(find_delivery(tmp_path), CorpusSettings())
         assert len(intake.rejected) == 0
-        merged = deduplicate(
-            intake.findings,
-            fitted(intake.findings, p),
-            LexicalEmbedder(vocabulary()),
-            blacklist(),
-            ImplicitSettings(),
-        )
+        given = intake.findings, fitted(intake.findings, p)
+        merged = deduplicate(*given, LexicalEmbedder(vocabulary()), blacklist(), ImplicitSettings())
         expansion = expand(merged, dictionary(), vocabulary())
         resolution = resolve(merged, expansion, dictionary())
         assert violations(resolution.rows, intake.reports["study_id"]) == []
         assert account(intake.reports, intake.rejected, merged, expansion, resolution)["balanced"].all()
         published = published_frame(resolution.rows, intake.reports)
         notes = {reason for reason in intake.intake_notes["reason"] if "reference" in reason}
-        return Result(published, expansion.matches, expansion.expansions, resolution.log, notes)
+        return Result(published, expansion.matches, resolution.log, notes)
 
     return run
 
@@ -156,22 +131,6 @@ def fitted(findings: pd.DataFrame, p: float) -> pd.DataFrame:
 # references
 
 
-def test_the_impression_refers_to_the_findings_section(through: Through) -> None:
-    """Section 1: same section, number and name first; else a unique match in another section. Only the
-    findings section has an opacity 1.
-    """
-    result = through(
-        [
-            delivered("nodule", ent_idx="1", section="impr"),
-            delivered("opacity", ent_idx="1"),
-            delivered("pneumonia", ent_idx="2", section="impr", evidence="opacity, idx1"),
-        ]
-    )
-    opacity = result.row("opacity")["idx"]
-    assert result.row("pneumonia")["evidence"] == f"opacity, idx{opacity}"
-    assert result.notes == set()
-
-
 def test_idx11_stands_next_to_idx1(through: Through) -> None:
     """Section 6: references are edited token by token. Effusion 1 is contradicted and goes, with its token
     alone; effusion 11 stays.
@@ -190,22 +149,9 @@ def test_idx11_stands_next_to_idx1(through: Through) -> None:
     assert lost["reference"].tolist() == [f"s{STUDY}:1"]
 
 
-def test_a_bare_name_without_a_number_survives(through: Through) -> None:
-    """Section 1: bare names occur and must survive; nothing in the study has this name."""
-    result = through([delivered("opacity", associate="old surgery")])
-    assert result.row("opacity")["associate"] == "old surgery"
-
-
 # characters
 
-ODD = (
-    "right ( upper ) lobe",
-    "right > left",
-    "base & apex",
-    "left\\right",
-    "hilum/base",
-    "T8 (T9) > a & b / c \\ d",
-)
+ODD = ("right ( upper ) lobe", "T8 (T9) > a & b / c \\ d")
 
 
 @pytest.mark.parametrize("location", ODD)
@@ -238,7 +184,7 @@ def test_a_name_with_a_slash_is_one_name(through: Through, name: str, pathway: s
     it stay whole too.
     """
     result = through([delivered(name), delivered("scar", evidence=f"{name}, idx0")])
-    assert result.pathway(0) == pathway
+    assert result.match(0, "pathway_id") == pathway
     assert result.row("scar")["evidence"] == f"{name}, idx1"
     assert result.notes == set()
 
@@ -246,60 +192,7 @@ def test_a_name_with_a_slash_is_one_name(through: Through, name: str, pathway: s
 # refinements
 
 
-def test_a_severe_copd_has_a_severe_emphysema(through: Through) -> None:
-    """Section 4: attributes are inherited, and a sub-finding that is a diagnosis is matched in turn: "severe"
-    selects destruction too.
-    """
-    severe = through([delivered("COPD", severity="severe")])
-    assert severe.row("emphysema")["severity"] == "severe"
-    assert [ent for ent, _ in severe.said()] == [
-        "COPD", "hyperinflation", "emphysema", "lucency", "pulmonary vascularity", "destruction",
-    ]  # fmt: skip
-    plain = through([delivered("COPD")])
-    assert [ent for ent, _ in plain.said()] == ["COPD", "hyperinflation", "emphysema", "lucency"]
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        delivered("bronchitis", onset="acute on chronic"),
-        delivered("acute on chronic bronchitis"),
-        delivered("chronic bronchitis", onset="acute"),
-    ],
-)
-def test_an_acute_on_chronic_bronchitis_is_acute(through: Through, row: dict[str, str]) -> None:
-    """Section 3: of two refinements that apply the more specific wins (acute on chronic -> acute): an
-    opacity, no thickened wall.
-    """
-    result = through([row])
-    assert result.pathway(0) == "bronchitis_1"
-    assert [ent for ent, _ in result.said()][1:] == ["opacity"]
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        delivered("tuberculosis", onset="non-active"),
-        delivered("non-active tuberculosis"),
-        delivered("nonactive tuberculosis"),
-    ],
-)
-def test_a_non_active_tuberculosis_is_not_active(through: Through, row: dict[str, str]) -> None:
-    """Section 3: a negated word is its own token; "active" inside it does not count."""
-    result = through([row])
-    assert result.pathway(0) == "tuberculosis_2"
-    assert [ent for ent, _ in result.said()][1:] == ["nodules", "architectural distortion"]
-
-
 # views
-
-
-def test_a_cardiomegaly_seen_from_the_side_alone_implies_nothing(through: Through) -> None:
-    """Section 3: cardiomegaly needs ap or pa. The view is known, and not one of them."""
-    result = through([delivered("cardiomegaly")], view="LL")
-    assert result.said() == [("cardiomegaly", "dp")]
-    assert result.row("cardiomegaly")["view_information"] == "lateral"
-    assert result.reason(0) == "view not covered"
 
 
 def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -> None:
@@ -309,7 +202,11 @@ def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -
     result = through(
         [delivered("pleural effusion"), delivered("cardiomegaly"), delivered("atelectasis")], view=None
     )
-    assert [result.reason(number) for number in range(3)] == ["unknown view", "unknown view", "matched"]
+    assert [result.match(number, "reason") for number in range(3)] == [
+        "unknown view",
+        "unknown view",
+        "matched",
+    ]
     assert [ent for ent, _ in result.said()] == [
         "pleural effusion",
         "cardiomegaly",
@@ -320,33 +217,6 @@ def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -
 
 
 # contradictions and repeats
-
-
-def test_a_past_heart_failure_implies_nothing_now(through: Through) -> None:
-    """Sections 3 and 4: a row with `past hx` is past and does not expand; it is another key than the current
-    edema, so nothing is lost.
-    """
-    result = through([delivered("CHF", past_hx="history of"), delivered("pulmonary edema", "dn")])
-    assert result.said() == [("CHF", "dp"), ("pulmonary edema", "dn")]
-    assert result.row("CHF")["DxTP"] == "past dx"
-    assert result.reason(0) == "past diagnosis"
-
-
-def test_a_denied_edema_outranks_the_one_that_an_affirmed_heart_failure_implies(through: Through) -> None:
-    """Section 4: what the report denies is not generated, nor what would follow from it; no link to it is
-    left.
-    """
-    result = through([delivered("CHF"), delivered("pulmonary edema", "dn")])
-    assert result.said() == [
-        ("CHF", "dp"),
-        ("pulmonary edema", "dn"),
-        ("cardiomegaly", "dp"),
-        ("heart size", "dp"),
-    ]
-    assert result.row("pulmonary edema")["associate"] == ""
-    assert "edema" not in result.row("CHF")["evidence"]
-    spared = result.log[result.log["event"] == "spoken against"]
-    assert dict(zip(spared["name"], spared["rule"], strict=True)) == {"pulmonary edema": "stated against"}
 
 
 def test_several_spellings_of_one_diagnosis_end_as_one(through: Through) -> None:

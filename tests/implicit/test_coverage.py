@@ -15,7 +15,7 @@ from generated_reports import ENTS, PLACES
 from invented_reports import Outcome, Said, dictionary, in_mode, run, said
 from resolution_oracle import oracle_violations
 
-from lunguage_assets.implicit.resolution.conflict_rules import RULES, Rule
+from lunguage_assets.implicit.resolution.conflicts import RULES, Rule
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
@@ -23,9 +23,7 @@ from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES, MATCH_REASO
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
     # A generated negative row with the key of a stated negative one is always "already stated": the place is
-    # the same, and no
-    # packaged negative sub-finding has a measurement that could contradict. Differing certainty is counted,
-    # as suppressed.
+    # the same, and no packaged negative sub-finding has a measurement that could contradict.
     ("duplicate_neg", "original-expansion"),
     ("repeat_dn", "original-expansion"),
     # Only stated rows contradict each other and stay.
@@ -49,19 +47,13 @@ def sample() -> tuple[Said, ...]:
     rows: list[Said] = []
     for study in range(300):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
-        ents, places, measurements = (
-            dice.sample(ENTS, 4),
-            dice.sample(PLACES, 3),
-            ["", "", "", "5 mm", "8 mm", "normal"],
-        )
+        ents, places = dice.sample(ENTS, 4), dice.sample(PLACES, 3)
+        measurements = ["", "", "", "5 mm", "8 mm", "normal"]
         if study % 4 == 0:  # things that meet often: what several diagnoses show, deny, or measure
             ents, places, measurements = dice.choice(THEMES), ["", "", "right"], ["", "", "5 mm", "8 mm"]
         elif study % 4 == 1:
-            ents, places, measurements = (
-                ("cardiomegaly", "heart size"),
-                ("", "cardiothoracic"),
-                ("", "normal"),
-            )
+            ents, places = ("cardiomegaly", "heart size"), ("", "cardiothoracic")
+            measurements = ["", "normal"]
         for _ in range(dice.randrange(2, 10)):
             rows.append(
                 said(
@@ -186,6 +178,6 @@ def test_without_taking_subtrees_along_rows_are_orphaned(monkeypatch: pytest.Mon
     assert any("living parent" in found.guarantee for found in violations(resolved().rows))
 
 
-def test_without_mending_references_dangle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StudyResolver, "_mend_references", lambda self, row: None)
+def test_without_redirection_references_dangle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StudyResolver, "_redirect_references", lambda self, row: None)
     assert any("reference" in found.guarantee for found in violations(resolved().rows))

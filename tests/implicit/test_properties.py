@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,6 @@ from invented_reports import (
     AlikeEmbedder,
     Outcome,
     Said,
-    blacklist,
-    deduplicated,
     dictionary,
     frames,
     in_mode,
@@ -29,17 +26,12 @@ from profiles import examples
 from resolution_oracle import oracle_violations
 from resolved_again import resolve_again
 
-from lunguage_assets.implicit.merging.candidates import linearised
-from lunguage_assets.implicit.merging.distinctions import marks
-from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.implicit.rows import read_rows
 from lunguage_assets.tables import (
     ACCOUNTING,
     CONFLICTS,
     DEDUPLICATED_FINDINGS,
     EXPANSIONS,
-    FINDING_COLUMNS,
     LUNGUAGE_PLUS_PLUS,
     PATHWAY_MATCHES,
     RESOLUTION_LOG,
@@ -65,61 +57,14 @@ embedders = st.sampled_from([None, AlikeEmbedder(), ArbitraryEmbedder()])
 histories = st.sampled_from(["exclude", "keep"])
 
 
-def merged_groups(frame: pd.DataFrame) -> list[list[int]]:
-    place = {own: number for number, own in enumerate(frame["finding_id"])}
-    return [
-        [place[own], *(place[other] for other in merged)]
-        for own, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
-        if merged
-    ]
-
-
-@examples(20)
-@given(reports, embedders, histories)
-def test_no_two_rows_of_a_group_say_what_must_stay_apart(
-    rows: list[Said], embedder: object, history: str
-) -> None:
-    findings, _, _ = frames(rows)
-    delivered = {row.finding_id: row for row in read_rows(findings, FINDING_COLUMNS)}
-    frame = deduplicated(rows, embedder=embedder, history=history)
-    for group in merged_groups(frame):
-        members = [delivered[frame["finding_id"].iloc[number]] for number in group]
-        for one, other in combinations(members, 2):
-            assert (one.study_id, one.positive, one.currency) == (
-                other.study_id,
-                other.positive,
-                other.currency,
-            )
-            assert not blacklist().separates_phrases(linearised(one), linearised(other))
-            assert not marks(linearised(one)).differ(marks(linearised(other)))
-            courses = [
-                {name for name in ("improved", "no_change", "worsened") if getattr(row, name)}
-                for row in (one, other)
-            ]
-            assert not all(courses) or courses[0] & courses[1]
-            assert not (one.improved and other.worsened)
-            assert not (one.worsened and other.improved)
-
-
 @examples(20)
 @given(reports, embedders)
 def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: object) -> None:
     findings, _, _ = frames(rows)
     fixed = [
-        "subject_id",
-        "study_id",
-        "section",
-        "sent_idx",
-        "sent",
-        "ent_idx",
-        "ent",
-        "name",
-        "cat",
-        "status",
-        "location",
-        "currency",
-        "view_information",
-    ]
+        "subject_id", "study_id", "section", "sent_idx", "sent", "ent_idx", "ent", "name", "cat", "status",
+        "location", "currency", "view_information",
+    ]  # fmt: skip
     given_ = findings.set_index("finding_id")[fixed]
     outcome = run(rows, embedder=embedder)
     belief = outcome.deduplicated.set_index("finding_id")[["prob", "support"]]
@@ -236,10 +181,6 @@ def test_studies_do_not_know_of_each_other(rows: list[Said]) -> None:
         alone = run([row for row in rows if row.study == study])
         together = both.rows[both.rows["study_id"] == study].reset_index(drop=True)
         pd.testing.assert_frame_equal(alone.rows, together)
-
-
-def test_the_rules_are_the_three_of_the_method() -> None:
-    assert [name.split(":")[0] for name, _ in RULES] == ["rule 1", "rule 2", "rule 3"]
 
 
 @examples(40)

@@ -20,7 +20,6 @@ from lunguage_assets.implicit.merging.distinctions import Course, Marks
 from lunguage_assets.implicit.merging.refinements import RefinementRule, TokenReader
 from lunguage_assets.implicit.pathways import match
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.words import tokens
 
@@ -183,27 +182,3 @@ def test_a_rule_that_is_switched_off_is_missed(
         load_dictionary(None, vocabulary()) if place is TokenReader else None
     )  # what has been read is remembered
     assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result
-
-
-def held_by_two() -> list[Said]:
-    """A suspected pneumonia is denied, and goes; the opacity that it shows is held by another row, which
-    names it as evidence.
-    """
-    return [
-        said("pneumonia", "tp", p=0.3, location="left"),
-        said("pneumonia", "dn", location="left"),
-        said("scar", "tp", p=0.2, evidence=[f"{identity(0)}/0"]),
-    ]
-
-
-def test_a_child_of_two_parents_stays_with_the_weaker_claim(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    child = identity(0) + "/0"
-    kept = run(held_by_two()).row(child)
-    assert (kept["parent_id"], kept["support"]) == (identity(2), 0.2)
-    with monkeypatch.context() as patched:
-        patched.setattr(StudyResolver, "_derive_again", without(None))
-        assert run(held_by_two()).row(child)["support"] == 0.3
-    monkeypatch.setattr(StudyResolver, "_other_holder", without(None))
-    assert child not in run(held_by_two()).ids()

@@ -12,7 +12,6 @@ from itertools import combinations
 import pandas as pd
 
 from lunguage_assets.implicit.encoders import Embedder, pair_cosines
-from lunguage_assets.implicit.merging.attributes import unite_attributes
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import linearised
@@ -21,7 +20,7 @@ from lunguage_assets.implicit.merging.deduplicate import (
     _move_references,
     _take_part,
 )
-from lunguage_assets.implicit.merging.distinctions import course, marks
+from lunguage_assets.implicit.merging.distinctions import course, marks, unite_attributes
 from lunguage_assets.implicit.rows import PAPER, Row, by_study, claim_preference, read_rows, write_rows
 from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings

@@ -6,8 +6,7 @@ import pandas as pd
 
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution import resolve
-from lunguage_assets.implicit.resolution.conflict_rules import rules_for
-from lunguage_assets.implicit.resolution.conflicts import Conflict, detect
+from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, rules_for
 from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver
 from lunguage_assets.implicit.rows import Row, by_study, read_rows
 from lunguage_assets.tables import FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS

@@ -1,5 +1,5 @@
-"""The probability of every stated finding: by its status, its fit, or as one of several alternatives
-(explicit.md section 6, implicit.md section 6).
+"""The probability of every finding: of a stated one by its status, its fit, or as one of alternatives, of a
+generated one by its parent (explicit.md section 6, implicit.md sections 4 and 6).
 """
 
 from __future__ import annotations
@@ -96,3 +96,34 @@ def _by_name(rows: Iterable[Row]) -> dict[str, float]:
 def _connectors() -> frozenset[str]:
     """What joins alternatives: "or", "versus"."""
     return frozenset(hedge.phrase for hedge in bundled_lexicon().hedges if hedge.side == "list")
+
+
+KEPT_ABOVE = 0.8
+"""p(sub-finding | diagnosis) above which experts kept an edge (paper, section 4)."""
+
+
+def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
+    """Give a generated row the probability, interval and support that follow from its parent.
+
+    `prob` is P(present): of a positive child its support, of a negative one half way from 0 to 1 - support.
+    In mode `paper` a negative child has the parent's p.
+
+    Args:
+        child: generated row; its certainty becomes the parent's.
+        parent: positive row.
+        strength: of the edge, from the pathway file; None: the support passes on as it is, and the bound is
+            `KEPT_ABOVE`.
+    """
+    as_the_paper = child.mode == PAPER
+    child.status = parent.status[0] + child.status[1]
+    child.support = rounded(parent.support * (1.0 if strength is None else strength))
+    bound = strength if strength is not None else 1.0 if as_the_paper else KEPT_ABOVE
+    low = min(rounded(parent.p_low * bound), parent.p_low)
+    if child.positive:  # present at least as surely as the parent implies: it may be there for other reasons
+        # Not above the parent's, not by a last digit either: printed, both are rounded.
+        child.prob, child.p_low, child.p_high = min(child.support, parent.prob), low, 1.0
+    elif as_the_paper:  # the parent's p, although the sign is denied
+        child.prob, child.p_low, child.p_high = child.support, low, rounded(parent.p_high * bound)
+    else:
+        half = rounded((1.0 - child.support) / 2.0)
+        child.prob, child.p_low, child.p_high = half, 0.0, rounded(1.0 - low)

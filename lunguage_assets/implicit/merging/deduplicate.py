@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.implicit.encoders import Embedder
-from lunguage_assets.implicit.merging.attributes import unite_attributes
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import Compared, compared, complete_link, phrases_of
+from lunguage_assets.implicit.merging.distinctions import unite_attributes
 from lunguage_assets.implicit.merging.restated import place_of, restated
 from lunguage_assets.implicit.rows import (
     BARE,

@@ -19,7 +19,8 @@ from typing import Literal, get_args
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.expand import KEPT_ABOVE, compatible_places
+from lunguage_assets.implicit.expansion.expand import compatible_places
+from lunguage_assets.implicit.merging.beliefs import KEPT_ABOVE
 from lunguage_assets.implicit.pathways.match import only_shares_the_name
 from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary
 from lunguage_assets.implicit.rows import (

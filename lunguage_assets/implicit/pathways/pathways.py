@@ -100,12 +100,6 @@ class PathwayDictionary:
         self._index_spellings()
         self._recognise = cache(lambda name: self._look_up(name) or self._look_up_refined(name))
         self._edges = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
-        self._strengths = {
-            (pathway.id, edge.name, edge.status == "dp"): edge.strength
-            for pathways in self._edges.values()
-            for pathway in pathways
-            for edge in pathway.edges
-        }
 
     def _index_spellings(self) -> None:
         """Exact spellings first; then their forms in the vocabulary, unless two diagnoses would share one."""
@@ -184,10 +178,6 @@ class PathwayDictionary:
             any(pathway.when.needs for pathway in candidates) and not views & set(PROJECTIONS)
         )
         return None, "unknown view" if unknown else "view not covered"
-
-    def strength(self, pathway_id: str, name: str, positive: bool) -> float | None:
-        """The strength of a pathway's edge to a sub-finding; None when the file gives none."""
-        return self._strengths.get((pathway_id, name, positive))
 
     def agree(self, measurement: str, other: str) -> bool:
         """Whether two measurement cells state a direction in common ("enlarged" and "increased")."""

@@ -15,8 +15,7 @@ import pandas as pd
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
 from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, read_rows
-from lunguage_assets.implicit.statements.against import Statements, is_present
-from lunguage_assets.implicit.statements.keys import grouped
+from lunguage_assets.implicit.statements.against import Statements, grouped, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import FINDING_COLUMNS
 

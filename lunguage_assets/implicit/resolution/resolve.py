@@ -11,11 +11,17 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.implicit.expansion.expand import Expansion
-from lunguage_assets.implicit.merging.attributes import Apart
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.distinctions import Apart
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolution.conflict_rules import Rule, rules_for
-from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, stated_contradictions, suppressed
+from lunguage_assets.implicit.resolution.conflicts import (
+    Conflict,
+    Rule,
+    detect,
+    rules_for,
+    stated_contradictions,
+    suppressed,
+)
 from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry, kept_apart
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,

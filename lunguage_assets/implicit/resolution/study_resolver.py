@@ -1,21 +1,19 @@
 """Resolves the contradictions of one study and keeps its references whole (implicit.md section 5).
 
-Which row of a key is kept is `conflict_rules.py`; what happens to the others, their sub-findings and
+Which row of a key is kept is `conflicts.py`; what happens to the others, their sub-findings and
 everything that refers to them is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lunguage_assets.implicit.expansion.expand import derive_belief
-from lunguage_assets.implicit.merging.attributes import Apart, unite_attributes
+from lunguage_assets.implicit.merging.distinctions import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolution.conflict_rules import Rule, decide
-from lunguage_assets.implicit.resolution.conflicts import type_of
+from lunguage_assets.implicit.resolution.conflicts import Rule, decide, type_of
 from lunguage_assets.implicit.rows import BARE, Row, natural, report_position
-from lunguage_assets.implicit.statements.keys import grouped
+from lunguage_assets.implicit.statements.against import grouped
 from lunguage_assets.implicit.words import united_tokens
 
 
@@ -97,9 +95,6 @@ class StudyResolver:
         for row in self._rows:
             if row.parent_id is not None:
                 self._children.setdefault(row.parent_id, []).append(row)
-        self._holders: dict[str, list[Row]] = {}
-        for row in self._rows:
-            self._holds(row, row.evidence)
         self.groups = grouped(self._rows)
         self._merged_into: dict[str, str] = {}
         self._unlinked: set[str] = set()
@@ -111,7 +106,7 @@ class StudyResolver:
         for key in sorted(contested, key=lambda key: (self._rank(contested[key]), key)):
             self._settle([row for row in contested[key] if row.finding_id in self.living])
         for row in self.living.values():
-            self._mend_references(row)
+            self._redirect_references(row)
         for event in self.log:
             if event.event == "merged":
                 event.survivor_id = self.stand_in(event.finding_id)
@@ -156,7 +151,6 @@ class StudyResolver:
         own = {child.finding_id for child in self._children.get(loser.finding_id, ())}
         evidence = tuple(token for token in loser.evidence if token not in own)
         survivor.evidence = united_tokens(survivor.evidence, evidence)
-        self._holds(survivor, evidence)
         survivor.associate = united_tokens(survivor.associate, loser.associate)
         del self.living[loser.finding_id]
         self._merged_into[loser.finding_id] = survivor.finding_id
@@ -165,76 +159,37 @@ class StudyResolver:
         kind = type_of(survivor.status, loser.status)
         self.log.append(entry(loser, "merged", "resolve", rule, conflict_type=kind))
         self.log += [kept_apart(loser, survivor, "resolve", f"{column}: {cell}") for column, cell in apart]
-        self._release_children(loser, "parent merged")
+        self._remove_children(loser, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
-        """Remove a row and its generated subtree, except children of another living parent."""
+        """Remove a row and its generated subtree."""
         del self.living[row.finding_id]
         event = "removed" if row.source == "original" else "discarded"
         self.log.append(entry(row, event, "resolve", rule, conflict_type=conflict_type))
-        self._release_children(row, "parent gone")
+        self._remove_children(row, "parent gone")
 
-    def _release_children(self, row: Row, rule: str) -> None:
-        """Give the sub-findings of a lost row to another living parent that implies them, or remove them."""
+    def _remove_children(self, row: Row, rule: str) -> None:
+        """Remove the sub-findings of a lost row."""
         for child in self._living_children(row):
-            holder = self._other_holder(child)
-            if holder is None:
-                self._remove(child, rule, "none")
-            else:
-                self._adopt(child, holder)
-                self._derive_again(child, holder)
+            self._remove(child, rule, "none")
 
     def _living_children(self, row: Row) -> list[Row]:
         return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
 
-    def _holds(self, row: Row, evidence: Iterable[str]) -> None:
-        """Note whose evidence a row is."""
-        for token in evidence:
-            self._holders.setdefault(token, []).append(row)
-
-    def _other_holder(self, child: Row) -> Row | None:
-        """Another living row with the child as evidence that does not itself hang on the child."""
-        holders = [
-            row
-            for row in self._holders.get(child.finding_id, ())
-            if row.finding_id in self.living and row.positive and not self._hangs_on(row, child)
-        ]
-        return min(holders, key=lambda row: (-row.claim, report_position(row)), default=None)
-
-    def _hangs_on(self, row: Row, ancestor: Row) -> bool:
-        while row is not ancestor and row.parent_id is not None and row.parent_id in self.living:
-            row = self.living[row.parent_id]
-        return row is ancestor
-
-    def _adopt(self, child: Row, parent: Row) -> None:
-        child.parent_id = parent.finding_id
-        self._children.setdefault(parent.finding_id, []).append(child)
-        descendants = [child]
-        while descendants:
-            row = descendants.pop()
-            row.root_id = parent.root_id
-            descendants += self._living_children(row)
-
-    def _derive_again(self, child: Row, parent: Row) -> None:
-        """Derive a sub-finding's probability from its remaining parent, and its own sub-findings' from it."""
-        derive_belief(child, parent, self._dictionary.strength(parent.pathway_id, child.name, child.positive))
-        for grandchild in self._living_children(child):
-            self._derive_again(grandchild, child)
-
     # the whole study
     # --------------------------------------------------------------------------------------------------------
 
-    def _mend_references(self, row: Row) -> None:
+    def _redirect_references(self, row: Row) -> None:
         """Redirect references to merged rows, token by token.
 
         A reference to a removed row is dropped and logged.
         """
-        row.evidence = self._mended(row, row.evidence)
-        row.associate = self._mended(row, row.associate)
+        row.evidence = self._redirected(row, row.evidence)
+        row.associate = self._redirected(row, row.associate)
         if row.parent_id is not None and row.parent_id not in row.associate:
             row.associate = (row.parent_id, *row.associate)
 
-    def _mended(self, row: Row, references: tuple[str, ...]) -> tuple[str, ...]:
+    def _redirected(self, row: Row, references: tuple[str, ...]) -> tuple[str, ...]:
         kept: dict[str, None] = {}
         for token in references:
             gone = token in self._unlinked
@@ -253,8 +208,7 @@ class StudyResolver:
             row = waiting.pop()
             if row.parent_id is not None:
                 generated.append(row)
-            # a child that another parent has adopted stands behind that one
-            own = (child for child in self._living_children(row) if child.parent_id == row.finding_id)
+            own = self._living_children(row)
             waiting += sorted(own, key=lambda child: natural(child.finding_id), reverse=True)
         resolved = [*stated, *generated]
         for number, row in enumerate(resolved, start=1):

@@ -1,4 +1,5 @@
-"""Which statement of a report speaks against a row: one rule for sub-findings, conflicts and labels.
+"""Which statement of a report speaks against a row, and which rows are of one key: one rule for sub-findings,
+conflicts and labels.
 
 A denial speaks against a presence when its place contains the other's; no place contains every place. It
 denies no more than it says: neither "no large effusion" nor "no other effusion" denies one that the report
@@ -12,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
+from lunguage_assets.implicit.rows import PAPER, Row, attribute_values, claim_preference
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList
-from lunguage_assets.implicit.statements.places import anatomy, says_resolved
+from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
 from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 
 _REFINING_OF = attribute_values(REFINING)
@@ -106,3 +107,27 @@ class Statements:
                 for denial in denials:
                     if denial.row is not presence.row and denial.contradicts(presence):
                         yield denial.row, presence.row
+
+
+Key = tuple[str, str, tuple[str, ...], str]
+"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial; inside one study."""
+
+
+def key_of(row: Row) -> Key:
+    """The key of a row. The place is its anatomical parts, in mode `paper` its location set.
+
+    A denial of a kind only ("no large effusion") has a key of its own: it disputes no statement.
+    """
+    parts = row.location_parts
+    if row.mode != PAPER:
+        qualifier = qualifier_of(row)
+        return row.currency, row.name, place_parts(parts), qualifier.name if qualifier is not None else ""
+    return row.currency, row.name, parts if len(parts) < 2 else tuple(sorted(parts)), ""
+
+
+def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
+    """Rows by key."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key_of(row), []).append(row)
+    return groups

@@ -12,9 +12,8 @@ from invented_reports import AlikeEmbedder, TableEmbedder, vocabulary
 from profiles import examples
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.implicit.encoders import LexicalEmbedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.encoders import LexicalEmbedder, pair_cosines
 from lunguage_assets.implicit.merging.candidates import linearise
-from lunguage_assets.settings import ImplicitSettings
 
 
 def cosine(one: str, other: str) -> float:
@@ -44,10 +43,6 @@ def test_different_findings_are_told_apart_by_their_words() -> None:
     assert cosine("pericardial effusion", "pleural effusion") == 0.5
     assert cosine("opacity", "nodule") == 0.0
     assert cosine("opacity right lower lobe", "opacity left lower lobe") == 0.75
-
-
-def test_cosines_are_rounded_so_that_no_last_bit_decides() -> None:
-    assert cosine("a1 b1 c1", "a1 b1") == round((2 / 3) ** 0.5, 6)
 
 
 words = st.lists(
@@ -105,10 +100,6 @@ class WrongPairs(TableEmbedder):
 def test_cosines_that_are_none_stop_the_run(answer: np.ndarray) -> None:
     with pytest.raises(MethodError, match="wrong"):
         pair_cosines(WrongPairs(answer), ["a", "b"], [0], [1])
-
-
-def test_the_configured_encoder_is_made() -> None:
-    assert make_embedder(ImplicitSettings(), vocabulary()).identity == "lexical-1"
 
 
 def test_a_finding_is_linearised_in_the_fixed_order_in_lower_case() -> None:

@@ -8,12 +8,11 @@ import pandas as pd
 from any_cosines import AnyCosines
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import Said, blacklist, deduplicated, frames, mixed, said
+from invented_reports import Said, blacklist, deduplicated, frames, said
 from profiles import examples
 
-from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import linearised
-from lunguage_assets.implicit.merging.deduplicate import compared_phrases, complete_link, deduplicate
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.implicit.merging.distinctions import marks
 from lunguage_assets.implicit.rows import claim_preference, read_rows
 from lunguage_assets.settings import ImplicitSettings
@@ -37,19 +36,6 @@ findings_said = st.builds(
 )
 reports = st.lists(findings_said, max_size=10)
 any_cosines = st.builds(AnyCosines, st.integers(0, 10_000))
-own_lists = st.builds(
-    Blacklist,
-    st.lists(
-        st.sampled_from([("opacity", "shadow"), ("nodule", "effusion"), ("lung", "lobe")]),
-        unique=True,
-        max_size=3,
-    ),
-    st.lists(
-        st.sampled_from([("opacity", "nodule"), ("mass", "shadow lung"), ("opacity rul", "opacity lung")]),
-        unique=True,
-        max_size=3,
-    ),
-)
 
 
 def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
@@ -88,17 +74,6 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
         }
         assert not {"right", "left"} <= sides
         assert not {"upper", "lower"} <= sides
-
-
-@examples(40)
-@given(reports, any_cosines, own_lists)
-def test_whatever_the_similarities_a_users_own_lists_are_kept(
-    rows: list[Said], encoder: AnyCosines, listed: Blacklist
-) -> None:
-    for group in merged_groups(rows, deduplicated(rows, embedder=encoder, listed=listed)):
-        for one, other in combinations(group, 2):
-            assert not listed.separates_phrases(linearised(one), linearised(other))
-            assert not listed.separates_phrases(one.name, other.name)
 
 
 UNITED = (*ATTRIBUTES, "evidence", "associate")
@@ -144,18 +119,6 @@ def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encode
 
 
 @examples(40)
-@given(reports, any_cosines, st.integers(0, 1000))
-def test_merging_does_not_depend_on_the_order_of_the_rows(
-    rows: list[Said], encoder: AnyCosines, seed: int
-) -> None:
-    findings, fitted, _ = frames(rows)
-    options = ImplicitSettings(history="keep")
-    one = deduplicate(findings, fitted, encoder, blacklist(), options)
-    other = deduplicate(mixed(findings, seed), mixed(fitted, seed + 1), encoder, blacklist(), options)
-    pd.testing.assert_frame_equal(one, other)
-
-
-@examples(40)
 @given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from(["method", "paper"]))
 def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
     rows: list[Said], encoder: AnyCosines, history: str, mode: str
@@ -165,29 +128,3 @@ def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
     deduplicate(findings, fitted, encoder, blacklist(), options)
     assert compared_phrases(findings, blacklist(), options) == sorted(encoder.asked)
     assert len(set(encoder.asked)) == len(encoder.asked)
-
-
-pair_lists = st.lists(
-    st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from([0.9, 0.95, 1.0])).filter(
-        lambda pair: pair[0] < pair[1]
-    ),
-    unique_by=lambda pair: pair[:2],
-)
-
-
-@examples(150)
-@given(pair_lists, st.randoms(use_true_random=False))
-def test_complete_links_are_complete_and_cannot_grow(
-    pairs: list[tuple[int, int, float]], dice: object
-) -> None:
-    listed = {(a, b) for a, b, _ in pairs}
-    found = complete_link(7, pairs)
-    members = [member for group in found for member in group]
-    assert len(set(members)) == len(members)
-    assert all(pair in listed for group in found for pair in combinations(group, 2))
-    everything = [*found, *([alone] for alone in range(7) if alone not in members)]
-    for one, other in combinations(everything, 2):
-        assert any((min(a, b), max(a, b)) not in listed for a in one for b in other)
-    shuffled = list(pairs)
-    dice.shuffle(shuffled)
-    assert complete_link(7, shuffled) == found

@@ -8,49 +8,22 @@ import pytest
 from invented_reports import blacklist
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.distinctions import marks
 
 
 def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_authors() -> None:
     expected = [
-        "left-right",
-        "upper-lower",
-        "mid-lower",
-        "middle-lower",
-        "upper-mid",
-        "upper-middle",
-        "anterior-posterior",
-        "anterior-lateral",
-        "posterior-lateral",
-        "superior-inferior",
-        "apical-basal",
-        "central-peripheral",
-        "proximal-distal",
-        "medial-lateral",
-        "ventral-dorsal",
-        "cardio-pulmonary",
-        "cardiac-pulmonary",
-        "mediastinal-pleural",
-        "pericardial-pleural",
-        "effusion-pneumothorax",
-        "effusion-edema",
-        "effusion-atelectasis",
-        "effusion-consolidation",
-        "effusion-pneumonia",
-        "consolidation-opacification",
-        "consolidation-atelectasis",
-        "consolidation-edema",
-        "atelectasis-pneumonia",
-        "atelectasis-aeration",
-        "atelectasis-opacity",
-        "pneumonia-edema",
-        "mass-consolidation",
-        "mass-opacity",
-        "mass-opacification",
-        "mass-atelectasis",
+        "left-right", "upper-lower", "mid-lower", "middle-lower", "upper-mid", "upper-middle",
+        "anterior-posterior", "anterior-lateral", "posterior-lateral", "superior-inferior", "apical-basal",
+        "central-peripheral", "proximal-distal", "medial-lateral", "ventral-dorsal", "cardio-pulmonary",
+        "cardiac-pulmonary", "mediastinal-pleural", "pericardial-pleural", "effusion-pneumothorax",
+        "effusion-edema", "effusion-atelectasis", "effusion-consolidation", "effusion-pneumonia",
+        "consolidation-opacification", "consolidation-atelectasis", "consolidation-edema",
+        "atelectasis-pneumonia", "atelectasis-aeration", "atelectasis-opacity", "pneumonia-edema",
+        "mass-consolidation", "mass-opacity", "mass-opacification", "mass-atelectasis",
         "nodule-consolidation",
-    ]
+    ]  # fmt: skip
     of_the_code = {"cardiac-pulmonary", "mass-opacification", "nodule-consolidation"}
     listed = {frozenset(pair) for pair in blacklist().term_pairs}
     assert listed >= {frozenset(pair.split("-")) for pair in expected}
@@ -141,10 +114,6 @@ def test_a_wrong_list_names_the_line_and_the_field(tmp_path: Path, text: str, li
     with pytest.raises(ConfigurationError) as raised:
         load_blacklist(file)
     assert f"line {line}, field {field}" in str(raised.value)
-
-
-def test_an_empty_list_separates_nothing() -> None:
-    assert not Blacklist([]).separates_phrases("left", "right")
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,16 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from invented_reports import (
-    STUDY,
     AlikeEmbedder,
     TableEmbedder,
     deduplicated,
-    frames,
     identity,
     record,
     said,
 )
 
-from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.deduplicate import complete_link
-from lunguage_assets.tables import ATTRIBUTES, DEDUPLICATED_FINDINGS, FINDINGS, FITTED_PROBABILITIES
+from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
 
 def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
@@ -260,34 +257,6 @@ def test_every_distinct_phrase_is_encoded_once_for_the_whole_batch() -> None:
     embedder = AlikeEmbedder()
     deduplicated(rows, embedder=embedder)
     assert sorted(embedder.encoded) == ["nodule", "opacity", "scar"]
-
-
-def test_exact_pairs_of_a_user_count() -> None:
-    listed = Blacklist([], [("scar", "opacity")])
-    assert (
-        groups(deduplicated([said("scar"), said("opacity")], embedder=AlikeEmbedder(), listed=listed))
-        == set()
-    )
-
-
-def test_an_empty_batch_is_a_valid_batch() -> None:
-    frame = deduplicated([])
-    assert len(frame) == 0
-    DEDUPLICATED_FINDINGS.to_arrow(frame)
-
-
-def test_nothing_that_a_row_says_is_lost_or_rewritten() -> None:
-    rows = [said("opacity", location="RUL ( apex ) > x & y \\ z / w"), said("a > b & (c) / d\\e")]
-    findings, _, _ = frames(rows)
-    frame = deduplicated(rows)
-    fixed = [
-        name
-        for name in FINDINGS.names
-        if name in frame.columns and name not in (*ATTRIBUTES, "evidence", "associate")
-    ]
-    pd.testing.assert_frame_equal(frame[fixed], findings[fixed], check_dtype=False)
-    assert set(frame["study_id"]) == {STUDY}
-    assert len(FITTED_PROBABILITIES.frame()) == 0
 
 
 def test_a_phrase_is_like_itself_and_a_phrase_without_pairs_is_not_encoded() -> None:

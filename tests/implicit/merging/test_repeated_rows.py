@@ -69,20 +69,6 @@ def test_counted_links_unite_what_looked_at_links_unite(pairs: list[tuple[int, i
     assert complete_link(10, pairs) == plain_complete_link(10, pairs)
 
 
-def test_two_clusters_that_are_almost_one_stay_two() -> None:
-    """Every pair of members asks again whether the two clusters unite; one link is missing."""
-    size = 160
-    half = size // 2
-    pairs = [
-        (a, b, 1.0 if (a < half) == (b < half) else 0.9)
-        for b in range(size)
-        for a in range(b)
-        if (a, b) != (half - 1, size - 1)
-    ]
-    found = complete_link(size, pairs)
-    assert [len(group) for group in found] == [half, half]
-
-
 def test_thousands_of_rows_that_say_the_same_become_one() -> None:
     rows = [
         said("opacity", location="RUL", severity="mild", evidence=[number // 2]) for number in range(2_998)

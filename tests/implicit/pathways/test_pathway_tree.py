@@ -56,23 +56,6 @@ def test_what_a_nested_diagnosis_does_not_always_show_says_so() -> None:
     ]  # fmt: skip
 
 
-def test_an_absent_sign_and_a_symptom_are_named_as_such() -> None:
-    assert "        absent: volume loss" in list(pathway_tree(dictionary(), "consolidation").written())
-    assert "        fever (symptom)" in list(pathway_tree(dictionary(), "pneumonia").written())
-
-
-def test_a_strength_is_shown_where_one_is_given(tmp_path: Path) -> None:
-    file = tmp_path / "pathways.yaml"
-    file.write_text(
-        resource("pathways.yaml")
-        .read_text()
-        .replace("{finding: fever, status: dp}", "{finding: fever, status: dp, strength: 0.25}", 1)
-    )
-    changed = load_dictionary(file, vocabulary())
-    assert "        fever (symptom; strength 0.25)" in list(pathway_tree(changed, "pneumonia").written())
-    assert not any("strength" in line for line in pathway_tree(dictionary(), "pneumonia").written())
-
-
 def test_an_unknown_diagnosis_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match="pneumonia"):
         pathway_tree(dictionary(), "gout")
