@@ -63,124 +63,19 @@ def _check_details(mention: Mention, row: str) -> None:
         assert mention.evidence == (int(match["support"]),)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases("denials"))
-def test_a_denial_reaches_over_its_list(sentence, expected):
-    _check(sentence, expected)
+GROUPS = (
+    "denials", "parts_of_devices", "moves", "gone", "settings", "one_statement", "denials_end",
+    "change_denied", "hedges", "doubts", "anatomy", "places", "attributes", "devices", "asides", "history",
+    "conclusions", "names", "spellings", "reports", "words", "then_and_elsewhere", "hidden", "causes",
+)  # fmt: skip
+"""Rules of the method, one group of sentences each."""
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases("parts_of_devices"))
-def test_a_device_whose_end_is_not_seen_is_there(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("moves"))
-def test_advice_to_move_a_device_is_no_doubt_about_it(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("gone"))
-def test_what_has_gone_takes_its_explanation_along(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("settings"))
-def test_a_clinical_setting_is_no_place_and_leaves_open_what_nothing_else_does(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("one_statement"))
-def test_a_denied_size_beside_a_statement_is_a_part_of_it(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("denials_end"))
-def test_a_denial_ends_where_something_else_is_stated(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("change_denied"))
-def test_a_change_is_not_the_finding(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("hedges"))
-def test_a_hedge_reaches_what_it_leaves_open(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("doubts"))
-def test_a_doubt_is_a_tentative_denial(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("anatomy"))
-def test_normal_anatomy_is_negative_and_abnormal_anatomy_positive(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("places"))
-def test_a_finding_has_one_row_per_place(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("attributes"))
-def test_words_of_a_finding_are_its_attributes(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("devices"))
-def test_devices_are_present_until_removed(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("asides"))
-def test_what_is_not_about_the_patient_now_states_nothing(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("history"))
-def test_the_history_holds_complaints_questions_and_past(sentence, expected):
-    _check(sentence, expected, "hist")
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("conclusions"))
-def test_an_impression_of_normality_is_about_the_chest_and_one_of_bones_about_bones(sentence, expected):
-    _check(sentence, expected, "impr")
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("names"))
-def test_a_finding_has_the_name_that_the_report_gives_it(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("spellings"))
-def test_spellings_mean_their_finding(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("reports"))
-def test_several_rules_hold_in_one_sentence(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("words"))
-def test_words_of_anatomy_and_of_limits_are_read(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("then_and_elsewhere"))
-def test_what_was_then_or_is_elsewhere_is_not_of_the_chest_now(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("hidden"))
-def test_what_could_be_hidden_is_not_stated(sentence, expected):
-    _check(sentence, expected)
-
-
-@pytest.mark.parametrize(("sentence", "expected"), _cases("causes"))
-def test_what_lies_over_the_lung_explains_a_shadow(sentence, expected):
-    _check(sentence, expected)
+@pytest.mark.parametrize(
+    ("group", "sentence", "expected"), [(group, *case) for group in GROUPS for case in _cases(group)]
+)
+def test_a_sentence_states_its_rows(group, sentence, expected):
+    _check(sentence, expected, {"history": "hist", "conclusions": "impr"}.get(group, "find"))
 
 
 @pytest.mark.parametrize(("sentences", "expected"), _cases("across_sentences"))
