@@ -353,8 +353,7 @@ def report(compared: Compared, resamples: int) -> str:
 def recombined_run(collection: pd.DataFrame, reports: int) -> str:
     """Run `reports` reports of sentences in new company to the release; says what was set aside."""
     import duckdb
-
-    from lunguage_assets.structuring.text.recombined import pools_of, recombined
+    from recombined import pools_of, recombined
 
     with tempfile.TemporaryDirectory() as folder:
         home, file = Path(folder) / "home", Path(folder) / "reports.csv"

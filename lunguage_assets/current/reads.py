@@ -139,7 +139,7 @@ class Reads:
         return fingerprint([chosen.name, repr(chosen.anchors), sorted(chosen.optional)])
 
     def _encoder(self) -> str:
-        from lunguage_assets.implicit.encoders.making import encoder_identity
+        from lunguage_assets.implicit.encoders import encoder_identity
 
         return encoder_identity(self.settings.implicit, self._home.root)
 

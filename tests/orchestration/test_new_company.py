@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from commands import lunguage
 from hard_sentences import hard_sentences
+from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.sample import write_raw_sample
-from lunguage_assets.structuring.text.recombined import Pools, pools_of, recombined
 
 REPORTS = 20_000 if os.environ.get("CI") else 2_000
 PER_REPORT = 2

@@ -179,29 +179,16 @@ def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
     Pairs are taken by cosine descending, then by position; two groups unite only when every cross pair is
     listed.
     """
-    if not pairs:
-        return []
-    compatible = [1 << number for number in range(size)]
-    """Of each item, and of the group that it leads: bits of what is compatible with all of its members."""
-    for a, b, _ in pairs:
-        compatible[a] |= 1 << b
-        compatible[b] |= 1 << a
-    bits = [1 << number for number in range(size)]
-    members = [[number] for number in range(size)]
-    leader = list(range(size))
+    listed = {(a, b) for a, b, _ in pairs}
+    groups = [[number] for number in range(size)]
+    """Of each item: its group, which all of its members share."""
     for a, b, _ in sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])):
-        one, other = leader[a], leader[b]
-        if one == other or bits[other] & compatible[one] != bits[other]:
+        one, other = groups[a], groups[b]
+        if one is other or any((min(x, y), max(x, y)) not in listed for x in one for y in other):
             continue
-        if len(members[one]) < len(members[other]):
-            one, other = other, one
-        for member in members[other]:
-            leader[member] = one
-        members[one] += members[other]
-        bits[one] |= bits[other]
-        compatible[one] &= compatible[other]
+        one += other
+        for member in other:
+            groups[member] = one
     return sorted(
-        sorted(members[number])
-        for number in range(size)
-        if leader[number] == number and len(members[number]) > 1
+        sorted(group) for number, group in enumerate(groups) if len(group) > 1 and number == min(group)
     )
