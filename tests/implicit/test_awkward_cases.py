@@ -128,9 +128,6 @@ def fitted(findings: pd.DataFrame, p: float) -> pd.DataFrame:
     )
 
 
-# references
-
-
 def test_idx11_stands_next_to_idx1(through: Through) -> None:
     """Section 6: references are edited token by token. Effusion 1 is contradicted and goes, with its token
     alone; effusion 11 stays.
@@ -149,8 +146,6 @@ def test_idx11_stands_next_to_idx1(through: Through) -> None:
     assert lost["reference"].tolist() == [f"s{STUDY}:1"]
 
 
-# characters
-
 ODD = ("right ( upper ) lobe", "T8 (T9) > a & b / c \\ d")
 
 
@@ -159,40 +154,21 @@ def test_a_location_with_odd_characters_is_only_a_location(through: Through, loc
     """No stage reads locations as patterns or notation: the child's location is the parent's as worded, then
     the pathway's.
     """
-    result = through(
-        [
-            delivered("consolidation", location=location),
-            delivered("consolidation", "dn", location=f"{location}, lingula"),
-        ]
-    )
+    denied = delivered("consolidation", "dn", location=f"{location}, lingula")
+    result = through([delivered("consolidation", location=location), denied])
     assert result.row("consolidation", status="dp")["location"] == location
     assert result.row("opacity")["location"] == f"{location}, airspace"
     assert result.row("volume loss")["location"] == location
     assert result.row("opacity")["associate"] == "consolidation, idx1"
 
 
-@pytest.mark.parametrize(
-    ("name", "pathway"),
-    [
-        ("atelectasis/aspiration", "atelectasis_1"),
-        ("congestion/edema", "pulmonary_edema_1"),
-        ("catheter/tube", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "pathway"), [("congestion/edema", "pulmonary_edema_1"), ("wire/tube", "")])
 def test_a_name_with_a_slash_is_one_name(through: Through, name: str, pathway: str) -> None:
-    """A name is looked up whole: two of these are listed spellings, the third is no diagnosis. References by
-    it stay whole too.
-    """
+    """A name is looked up whole, and references stay whole: one is a listed spelling, the other no diagnosis."""
     result = through([delivered(name), delivered("scar", evidence=f"{name}, idx0")])
     assert result.match(0, "pathway_id") == pathway
     assert result.row("scar")["evidence"] == f"{name}, idx1"
     assert result.notes == set()
-
-
-# refinements
-
-
-# views
 
 
 def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -> None:
@@ -202,21 +178,9 @@ def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -
     result = through(
         [delivered("pleural effusion"), delivered("cardiomegaly"), delivered("atelectasis")], view=None
     )
-    assert [result.match(number, "reason") for number in range(3)] == [
-        "unknown view",
-        "unknown view",
-        "matched",
-    ]
-    assert [ent for ent, _ in result.said()] == [
-        "pleural effusion",
-        "cardiomegaly",
-        "atelectasis",
-        "opacity",
-        "volume loss",
-    ]
-
-
-# contradictions and repeats
+    reasons = [result.match(number, "reason") for number in range(3)]
+    assert reasons == ["unknown view", "unknown view", "matched"]
+    assert [ent for ent, _ in result.said()][3:] == ["opacity", "volume loss"]
 
 
 def test_several_spellings_of_one_diagnosis_end_as_one(through: Through) -> None:
@@ -226,20 +190,13 @@ def test_several_spellings_of_one_diagnosis_end_as_one(through: Through) -> None
     The definite statement has the highest support, so that it stays, as worded; the suspicion of it is
     merged, not lost.
     """
-    result = through(
-        [
-            delivered("chf", "tp"),
-            delivered("congestive heart failure"),
-            delivered("CHF", "tp", section="impr", severity="severe"),
-        ]
-    )
+    concluded = delivered("CHF", "tp", section="impr", severity="severe")
+    result = through([delivered("chf", "tp"), delivered("congestive heart failure"), concluded])
     names = [ent for ent, _ in result.said()]
     assert names[0] == "congestive heart failure"
     assert sorted(names) == sorted(set(names))
     assert result.row("congestive heart failure")["prob"] == 1.0
     assert result.row("congestive heart failure")["severity"] == "severe"
     assert {status for _, status in result.said()} == {"dp", "dn"}
-    assert set(result.log.loc[result.log["event"] == "merged", "finding_id"]) >= {
-        f"s{STUDY}:0",
-        f"s{STUDY}:2",
-    }
+    merged = set(result.log.loc[result.log["event"] == "merged", "finding_id"])
+    assert merged >= {f"s{STUDY}:0", f"s{STUDY}:2"}

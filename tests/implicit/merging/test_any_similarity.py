@@ -58,11 +58,8 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     for group in merged_groups(rows, frame):
         for one, other in combinations(group, 2):
             said_one, said_other = linearised(one), linearised(other)
-            assert (one.study_id, one.positive, one.currency) == (
-                other.study_id,
-                other.positive,
-                other.currency,
-            )
+            kind, kind_of_other = ((row.study_id, row.positive, row.currency) for row in (one, other))
+            assert kind == kind_of_other
             assert not blacklist().separates_phrases(said_one, said_other)
             assert not blacklist().separates_phrases(
                 ", ".join(one.location_parts), ", ".join(other.location_parts)

@@ -66,34 +66,27 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         ("erect, recumbent", "pleural_effusion_6"),
         ("ap", "pleural_effusion_7"),
         ("lateral", "pleural_effusion_7"),
-        ("ap, lateral", "pleural_effusion_7"),
         ("pa", "pleural_effusion_8"),
         ("pa, lateral", "pleural_effusion_8"),
-        ("ap, pa", "pleural_effusion_9"),
         ("ap, pa, lateral", "pleural_effusion_9"),
         ("erect, supine, recumbent", "pleural_effusion_1+2+5"),
     ],
 )
-def test_every_view_selects_its_own_effusion_pathway(view: str, pathway: str) -> None:
+def test_every_view_selects_its_own_effusion_pathway_and_a_loculated_one_needs_none(
+    view: str, pathway: str
+) -> None:
     assert matched("pleural effusion", view=view) == (pathway, "matched")
-
-
-@pytest.mark.parametrize("view", ["", "ap", "pa", "lateral", "erect", "supine, recumbent"])
-def test_a_loculated_effusion_needs_no_view(view: str) -> None:
-    assert matched("pleural effusion", morphology="loculated", view=view) == (
-        "pleural_effusion_10",
-        "matched",
-    )
+    for known in (view, ""):
+        loculated = matched("pleural effusion", morphology="loculated", view=known)
+        assert loculated == ("pleural_effusion_10", "matched")
 
 
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
         ("ap", ("cardiomegaly_1", "matched")),
-        ("pa", ("cardiomegaly_1", "matched")),
         ("pa, lateral, erect", ("cardiomegaly_1", "matched")),
         ("lateral", ("", "view not covered")),
-        ("lateral, erect", ("", "view not covered")),
         ("erect", ("", "unknown view")),
         ("", ("", "unknown view")),
     ],
@@ -110,31 +103,25 @@ def test_cardiomegaly_needs_a_frontal_view(view: str, expected: tuple[str, str])
         ("pneumothorax with tension component", {}, "pneumothorax_2"),
         ("pneumothorax", {"morphology": "without tension"}, "pneumothorax_1"),
         ("pneumothorax", {"morphology": "non-tension"}, "pneumothorax_1"),
-        ("pneumothorax", {"morphology": "nontension"}, "pneumothorax_1"),
         ("pneumothorax", {"morphology": "hypertension"}, "pneumothorax_1"),
         ("emphysema", {}, "emphysema_1"),
         ("emphysema", {"severity": "moderate to severe"}, "emphysema_2"),
         ("emphysema", {"severity": "not severe"}, "emphysema_1"),
-        ("emphysema", {"severity": "mild"}, "emphysema_1"),
         ("severe emphysema", {}, "emphysema_2"),
         ("bronchitis", {}, "bronchitis_1"),
         ("bronchitis", {"onset": "chronic"}, "bronchitis_2"),
         ("bronchitis", {"onset": "acute on chronic"}, "bronchitis_1"),
         ("bronchitis", {"onset": "chronic, acute"}, "bronchitis_1"),
         ("bronchitis", {"onset": "not acute but chronic"}, "bronchitis_2"),
-        ("bronchitis", {"onset": "subacute"}, "bronchitis_1"),
         ("chronic bronchitis", {"onset": "acute"}, "bronchitis_1"),
         ("acute on chronic bronchitis", {}, "bronchitis_1"),
         ("tuberculosis", {}, "tuberculosis_1"),
         ("tuberculosis", {"onset": "active"}, "tuberculosis_1"),
-        ("tuberculosis", {"onset": "inactive"}, "tuberculosis_2"),
         ("tuberculosis", {"onset": "non-active"}, "tuberculosis_2"),
-        ("tuberculosis", {"onset": "non active"}, "tuberculosis_2"),
         ("tuberculosis", {"onset": "not active"}, "tuberculosis_2"),
         ("tuberculosis", {"onset": "old"}, "tuberculosis_2"),
         ("non-active tuberculosis", {}, "tuberculosis_2"),
         ("nonactive tuberculosis", {}, "tuberculosis_2"),
-        ("inactive tuberculosis", {}, "tuberculosis_2"),
         ("edema", {}, "pulmonary_edema_1"),
         ("edema", {"location": "interstitial"}, "pulmonary_edema_2"),
         ("edema", {"location": "alveolar"}, "pulmonary_edema_1"),
@@ -159,9 +146,7 @@ def test_refinement_words_choose_among_the_pathways(ent: str, options: dict[str,
     [
         ("fracture", {}, "fracture_1"),
         ("fracture", {"location": "left clavicle"}, "fracture_1"),
-        ("fracture", {"onset": "acute"}, "fracture_1"),
         ("fracture", {"onset": "old", "location": "right 5th rib"}, "fracture_2"),
-        ("fracture", {"onset": "remote"}, "fracture_2"),
         ("long standing fracture", {}, "fracture_2"),
         ("fracture", {"morphology": "healed"}, "fracture_3"),
         ("old healed fracture", {}, "fracture_3"),
@@ -169,16 +154,13 @@ def test_refinement_words_choose_among_the_pathways(ent: str, options: dict[str,
         ("fracture", {"onset": "acute on chronic"}, "fracture_1"),
         ("fracture", {"location": "T8"}, "fracture_4"),
         ("fracture", {"location": "T8-T9"}, "fracture_4"),
-        ("fracture", {"location": "vertebral bodies"}, "fracture_4"),
         ("fracture", {"location": "thoracic spine", "onset": "old"}, "fracture_4"),
         ("fracture", {"location": "end plate"}, "fracture_4"),
-        ("fracture", {"location": "upper lumbar"}, "fracture_4"),
         ("compression fractures", {}, "fracture_4"),
         ("fracture", {"morphology": "compression", "location": "left clavicle"}, "fracture_4"),
         ("fracture", {"location": "costovertebral"}, "fracture_1"),
         ("fracture", {"location": "rib, mid axillary line"}, "fracture_1"),
         ("fracture", {"comparison": "old film of the spine"}, "fracture_1"),
-        ("manubrial fracture", {}, "fracture_1"),
     ],
 )
 def test_a_fracture_is_read_by_its_bone_and_age(ent: str, options: dict[str, str], pathway: str) -> None:
@@ -187,7 +169,7 @@ def test_a_fracture_is_read_by_its_bone_and_age(ent: str, options: dict[str, str
 
 @pytest.mark.parametrize(
     "location",
-    ["pacemaker lead", "sternal wires", "right, hardware", "fixation plate", "PICC", "T8 pedicle screws"],
+    ["pacemaker lead", "T8 pedicle screws"],
 )
 def test_a_broken_device_implies_nothing(location: str) -> None:
     outcome = run([said("fracture", location=location)])
@@ -199,11 +181,8 @@ def test_a_broken_device_implies_nothing(location: str) -> None:
     ("ent", "location"),
     [
         ("effusion", "pericardial"),
-        ("effusions", "Pericardium"),
         ("effusion", "right shoulder joint"),
         ("emphysema", "subcutaneous, left"),
-        ("emphysema", "soft tissues of the neck"),
-        ("emphysema", "chest wall"),
         ("edema", "soft tissue"),
         ("malignancy", "left breast"),
     ],
@@ -218,9 +197,7 @@ def test_the_same_word_at_another_place_is_not_the_diagnosis(ent: str, location:
 @pytest.mark.parametrize(
     ("ent", "location"),
     [
-        ("effusion", "right"),
         ("effusion", "left pleural space"),
-        ("effusion", "bilateral bases"),
         ("emphysema", "upper lobes"),
         ("edema", "perihilar"),
         ("malignancy", "left upper lobe"),
