@@ -164,7 +164,7 @@ def test_a_location_with_odd_characters_is_only_a_location(through: Through, loc
 
 @pytest.mark.parametrize(("name", "pathway"), [("congestion/edema", "pulmonary_edema_1"), ("wire/tube", "")])
 def test_a_name_with_a_slash_is_one_name(through: Through, name: str, pathway: str) -> None:
-    """A name is looked up whole, and references stay whole: one is a listed spelling, the other no diagnosis."""
+    """A name is looked up whole (the first is a listed spelling), and references stay whole."""
     result = through([delivered(name), delivered("scar", evidence=f"{name}, idx0")])
     assert result.match(0, "pathway_id") == pathway
     assert result.row("scar")["evidence"] == f"{name}, idx1"

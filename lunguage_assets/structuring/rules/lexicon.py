@@ -1,6 +1,6 @@
 """What spellings mean, and how they are found in a sentence (method.md section 7).
 
-The spellings are data (`resources/structuring/`, read in `word_files.py` and put together in `building.py`);
+The spellings are data (`resources/structuring/`, read and put together in `building.py`);
 which rules use them is in the other modules of this package.
 """
 
