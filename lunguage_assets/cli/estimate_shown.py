@@ -24,12 +24,10 @@ def print_estimate(estimate: Estimate, judges_file: Path) -> None:
     """What a run would ask and spend: a line per stage and judge, totals, prices, and what is not known."""
     click.echo(f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}")
     if estimate.lines:
-        published = f"of the published ruler ({estimate.ruler_reason})"
-        ruler = "of its own" if estimate.ruler == "own" else published
         steps = f"; about {estimate.steps or 0:.1f} steps a fit (published: 24.6)"
         click.echo(
             f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "
-            f"different masked sentences; {estimate.phrases} phrases {ruler}"
+            "different masked sentences"
             + (steps if estimate.steps is not None else "")
         )
         console = Console(highlight=False)
@@ -79,7 +77,7 @@ def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
     if not estimate.lines:
         return list(estimate.remarks)
     stages = ", ".join(f"{stage} {minutes:,.1f}" for stage, minutes in estimate.minutes.items())
-    dates = sorted({price.as_of for price in estimate.prices})
+    dates = ", ".join(estimate.prices_as_of) or "no date: it gives none"
     learnt = sorted({line.judge for line in estimate.lines if line.basis == "ledger"})
     basis = (
         f"measured, from the ledger, for {', '.join(learnt)}; otherwise assumed (docs/models.md)."
@@ -88,8 +86,7 @@ def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
     )
     return [
         f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts.",
-        f"Prices: {judges_file}, as of {', '.join(dates) or 'no date: it gives none'}. Look them up before "
-        "you rely on them.",
+        f"Prices: {judges_file}, as of {dates}. Look them up before you rely on them.",
         f"Tokens and seconds of a call: {basis}",
         "Phrases that the ledger lacks are those of the rules, and the steps of a fit a mean, so this is an "
         "expectation. At least: every question is answered at once, every fit ends as soon as it may. At "

@@ -7,6 +7,7 @@ only lengths.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -18,11 +19,15 @@ read from them, say `stage`, as from the start.
 Mode = Literal["text", "enum"]
 FailureKind = Literal[
     "rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication",
-    "malformed", "too_large",
+    "malformed",
 ]  # fmt: skip
 RETRYABLE: frozenset[FailureKind] = frozenset(
-    {"rate_limited", "overloaded", "timeout", "connection", "server", "malformed", "too_large"}
+    {"rate_limited", "overloaded", "timeout", "connection", "server", "malformed"}
 )
+
+
+MOST_TOKENS = 1_000_000_000
+"""No request has as many; a ledger could not keep any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,41 @@ class Request:
     replicate: int = 0
     attempt: int = 0
     schema: str = ""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the provider is to constrain the answer to the labels."""
+        return self.mode == "enum" and bool(self.labels)
+
+    @property
+    def structure(self) -> dict[str, Any] | None:
+        """The JSON schema to which the provider is to constrain a structured answer; None: without one."""
+        if self.mode != "enum" or not self.schema:
+            return None
+        schema: dict[str, Any] = json.loads(self.schema)
+        return schema
+
+    @property
+    def answer_schema(self) -> dict[str, Any] | None:
+        """Schema of a constrained answer, `{"answer": LABEL}` or a structure; None: the answer is free."""
+        if not self.is_choice:
+            return self.structure
+        return {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "enum": list(self.labels)}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        }
+
+
+def bare_label(text: str) -> str:
+    """The label in `{"answer": LABEL}`; any other text as it is, for the parser to refuse."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    label = value.get("answer") if isinstance(value, dict) else None
+    return label if isinstance(label, str) else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ The plan is that of a run; what follows from the counts is in `judges/estimate.p
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
+from typing import Literal
 
 import pandas as pd
 
@@ -32,24 +33,19 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Home, Registration
 from lunguage_assets.home.store import partition_path, read_table, stored_partitions
-from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,
     LABEL_TOKENS,
     PHRASES_TOKENS,
     PUBLISHED_STEPS,
-    RUN_STAGES,
-    WRAPPED_TOKENS,
-    Asked,
     Estimate,
     EstimateLine,
-    PriceUsed,
-    PromptSize,
-    RunStage,
+    NotRecorded,
+    Questions,
+    RecordedJudge,
     answers_per_judge,
-    expected_reasoning,
     line,
-    stage_minutes,
+    recorded_answers,
 )
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.reading import LedgerReader
@@ -57,7 +53,7 @@ from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
-from lunguage_assets.judges.recorded import NotRecorded, RecordedJudge, recorded_answers
+from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
@@ -70,9 +66,6 @@ from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
 _ASKS = {"structured_findings": "structure", "hedge_phrases": "extract"}
 """What a stage asks, in the ledger's words; the other two ask to compare."""
-
-_WRAPPED = frozenset({"openai", "azure-openai", "anthropic"})
-"""Providers whose constrained answer is a JSON object around the label."""
 
 _PROMPTS_MEASURED = 500
 """So many prompts of a fit are written out to know how long they are."""
@@ -107,7 +100,8 @@ def estimate_run(
     try:
         counting = _Counting(home, wanted, ranker, ledger)
         counting.count(rebuild)
-        return counting.estimate(environ or os.environ, today or datetime.now(UTC).date())
+        counting.examine(environ or os.environ, today or datetime.now(UTC).date())
+        return counting.estimate()
     finally:
         if ledger is not None:
             ledger.close()
@@ -153,7 +147,7 @@ class _Counting:
         self.members: tuple[str, ...] = self.judges.members(ranker)
         self.prompts = load_prompts(resource.prompts)
         self.stages: list[Stage] = []
-        self.asked: list[Asked] = []
+        self.lines: list[EstimateLine] = []
         self.pairs: dict[str, pd.DataFrame] = {}  # `HEDGE_PHRASES` of the batches that would be read
         self.to_structure: list[Sequence[Sentence]] = []
         self.reports, self.remarks = dict[str, int](), list[str]()
@@ -222,20 +216,23 @@ class _Counting:
         return take_in_structured(texts, rows.structured_findings, options).findings
 
     def structured(self) -> None:
-        """Reports that a language model would be asked about."""
+        """Count the reports that a language model would be asked about."""
         slot, sent = self.models.get(self.judges.structurer), self.to_structure
         if slot is None or not sent:
             return
         prompts = load_structuring_prompts(self.resource.prompts)
         requests = [structuring_request(prompts.question(one), slot.mode) for one in sent]
-        keys = [request_key(slot.binding, one) for one in requests]
-        hits = len(recorded_answers(self.ledger, slot.binding, keys))
+        count = len({request_key(slot.binding, one) for one in requests})
+        hits = len(recorded_answers(self.ledger, slot.binding, requests))
         answer_tokens = FINDINGS_TOKENS_PER_SENTENCE * sum(map(len, sent)) / len(sent)
-        size = PromptSize.of(request.prompt for request in requests)
-        self.ask("structured_findings", self.judges.structurer, len(set(keys)), hits, size, answer_tokens)
+        shown = [request.prompt for request in requests]
+        asked = Questions(
+            "structured_findings", count, hits, count - hits, count - hits, shown, answer_tokens
+        )
+        self.ask(self.judges.structurer, asked)
 
     def extracted(self, findings: Mapping[str, pd.DataFrame]) -> None:
-        """The phrases of every batch, where they are not stored with the lexicon's for those not known."""
+        """Count the pairs; the phrases that are not known are the lexicon's."""
         extractor, corrections = self.judges.extractor, load_corrections(self.home.corrections_file)
         judge = self.judge(extractor)
         for batch, frame in findings.items():
@@ -243,11 +240,10 @@ class _Counting:
                 self.pairs[batch] = hedge_phrases(frame, judge, corrections)
             else:
                 self.pairs[batch] = self.stored("hedge_phrases", extractor, batch)
-        if isinstance(judge, RecordedJudge) and judge.keys:
-            size, self.guessed = PromptSize.of(judge.prompts), judge.hits < len(judge.keys)
-            self.ask("hedge_phrases", extractor, len(judge.keys), judge.hits, size, PHRASES_TOKENS)
+        self.guessed = self.ask_recorded("hedge_phrases", judge, PHRASES_TOKENS)
 
     def collected(self) -> pd.DataFrame:
+        """The vocabulary that a run would compare."""
         extractor = self.judges.extractor
         if extractor not in self.planned("build_vocabulary"):
             return self.stored("hedge_vocabulary", extractor)
@@ -273,9 +269,7 @@ class _Counting:
                     matches[key] = self.stored("comparison_matches", key)
                 else:
                     matches[key] = comparison_matches(self.vocabulary, judge, options)
-            if isinstance(judge, RecordedJudge) and judge.keys:
-                size = PromptSize.of(judge.prompts)
-                self.ask("comparison_matches", key, len(judge.keys), judge.hits, size, self.label_tokens(key))
+            self.ask_recorded("comparison_matches", judge, LABEL_TOKENS)
         try:
             if self.planned("compare"):
                 self.resource.require_anchors(set(self.vocabulary["phrase"][self.vocabulary["retained"]]))
@@ -291,49 +285,48 @@ class _Counting:
             return None
 
     def fitted(self, findings: Mapping[str, pd.DataFrame], ranking: pd.DataFrame | None) -> None:
-        """Fits: those that the ledger has whole are played again, of the others the questions are a formula.
+        """Count the questions of fits: those that the ledger has whole are played again, of the others the
+        questions are sentences x steps.
 
         A sentence of several batches is fitted in each, and paid for once.
         """
         panel = [self.judge(key) for key in self.members]
         models = [judge for judge in panel if isinstance(judge, RecordedJudge)]
-        batches = self.planned("refit")
+        batches, options = self.planned("refit"), self.settings.explicit
         whole, done = set[str](), dict.fromkeys(self.members, 0)
         for batch in batches if ranking is not None and self.ledger is not None else ():
             anchors = self.resource.anchors(ranking)
             tables = findings[batch], self.pairs[batch], self.vocabulary, ranking
             before = {judge.key: judge.hits for judge in models}
             with suppress(NotRecorded):
-                fit_pairs(*tables, panel, anchors, self.settings.explicit)
+                fit_pairs(*tables, panel, anchors, options)
                 whole |= self.sentences([batch])
                 done = {judge.key: done[judge.key] + judge.hits - before[judge.key] for judge in models}
-        open_ = self.sentences(batches) - whole
-        self.steps = self.mean_steps() if self.sentences(batches) else None
-        if not self.steps:
+        if not self.sentences(batches):
             return
-        fewest, most = self.step_limits()
+        phrases = int(self.vocabulary["retained"].sum())
+        most = max(1, min(options.step_limit, options.opponent_limit * phrases))  # explicit.md section 5, 4
+        fewest = min(options.patience, most)
+        self.steps = min(max(self.mean_steps(), fewest), most)
+        open_ = sorted(self.sentences(batches) - whole)
+        at_least, expected, at_most = (
+            len(open_) * answers_per_judge(steps, options.panel_steps, len(self.members))
+            for steps in (fewest, self.steps, most)
+        )
         for judge in models:
-            size, hits = self.fit_prompts(judge, sorted(open_)), judge.hits
-            expected = done[judge.key] + len(open_) * self.answers(self.steps)
-            less = hits - done[judge.key]
-            at_least, at_most = (max(0.0, len(open_) * self.answers(n) - less) for n in (fewest, most))
-            self.ask(
-                "fitted_probabilities", judge.key, max(expected, float(hits)), hits, size,
-                self.label_tokens(judge.key), (at_least, at_most), self.steps * max(1, len(batches)),
+            hits, partly = judge.hits, judge.hits - done[judge.key]
+            asked = Questions(
+                "fitted_probabilities", max(done[judge.key] + expected, hits), hits,
+                max(0.0, at_least - partly), max(0.0, at_most - partly), self.fit_prompts(open_),
+                LABEL_TOKENS, self.steps * len(batches),
             )  # fmt: skip
+            self.ask(judge.key, asked)
 
     # --- what the formula of a fit needs
 
     def sentences(self, batches: Sequence[str]) -> set[str]:
         """Different masked sentences of these batches."""
         return {one for batch in batches for one in self.pairs[batch]["masked_sentence"].dropna()}
-
-    def step_limits(self) -> tuple[int, int]:
-        """Steps of a fit, at least and at most (explicit.md section 5, step 4)."""
-        options = self.settings.explicit
-        phrases = int(self.vocabulary["retained"].sum())
-        most = max(1, min(options.step_limit, options.opponent_limit * phrases))
-        return min(options.patience, most), most
 
     def mean_steps(self) -> float:
         """Steps of a fit: the mean of this ranker's stored fits, else the paper's, for this patience."""
@@ -345,58 +338,56 @@ class _Counting:
         fits = pd.concat(stored).drop_duplicates("sentence_key") if stored else pd.DataFrame({"steps": []})
         steps = fits["steps"][fits["steps"] > 0]
         published = PUBLISHED_STEPS * self.settings.explicit.patience / _PUBLISHED_PATIENCE
-        fewest, most = self.step_limits()
-        return min(max(float(steps.mean()) if len(steps) else published, fewest), most)
+        return float(steps.mean()) if len(steps) else published
 
-    def answers(self, steps: float) -> float:
-        """Answers of one judge about a sentence."""
-        return answers_per_judge(steps, self.settings.explicit.panel_steps, len(self.members))
-
-    def fit_prompts(self, judge: RecordedJudge, sentences: Sequence[str]) -> PromptSize:
-        """The size of prompts that show these sentences beside examples of the vocabulary."""
+    def fit_prompts(self, sentences: Sequence[str]) -> list[Prompt]:
+        """Prompts that show some of these sentences beside examples of the vocabulary."""
         examples = [one for row in self.vocabulary["example_sentences"] for one in row] or [""]
         step = max(1, len(sentences) // _PROMPTS_MEASURED)
-        return PromptSize.of(
+        return [
             self.prompts.comparison(ComparisonQuestion(one, examples[number % len(examples)]))
             for number, one in enumerate(sentences[::step])
-        )
+        ]
 
     # --- what all stages share
 
     def stored(self, table: str, *keys: str) -> pd.DataFrame:
+        """A partition of a table of this home."""
         return read_table(TABLES[table], partition_path(self.home.tables, table, *keys))
 
-    def label_tokens(self, key: str) -> float:
-        slot = self.models[key]
-        wrapped = slot.mode == "enum" and slot.provider in _WRAPPED
-        return LABEL_TOKENS + WRAPPED_TOKENS * wrapped
+    def ask_recorded(
+        self, stage: Literal["hedge_phrases", "comparison_matches"], judge: Judge, answer_tokens: float
+    ) -> bool:
+        """Note what a stage asks a language model, if it is one; whether the ledger lacks an answer."""
+        if not isinstance(judge, RecordedJudge) or not judge.keys:
+            return False
+        count, hits = len(judge.keys), judge.hits
+        open_ = count - hits
+        self.ask(judge.key, Questions(stage, count, hits, open_, open_, judge.prompts, answer_tokens))
+        return open_ > 0
 
-    def ask(
-        self,
-        stage: RunStage,
-        key: str,
-        questions: float,
-        hits: int,
-        prompt: PromptSize,
-        answer_tokens: float,
-        limits: tuple[float, float] | None = None,
-        rounds: float = 1.0,
-    ) -> None:
-        """Note what a stage asks a judge; `limits`: open questions at least and at most, where not known."""
-        slot, task = self.models[key], _ASKS.get(stage, "compare")
-        experience = self.ledger.experience(key, task, slot.model) if self.ledger is not None else None
-        fewest, most = limits or (questions - hits, questions - hits)
-        self.asked.append(
-            Asked(stage, key, slot, questions, hits, fewest, most, prompt, answer_tokens, experience, rounds)
-        )
+    def ask(self, key: str, asked: Questions) -> None:
+        """Note what a stage asks a judge."""
+        slot, task = self.models[key], _ASKS.get(asked.stage, "compare")
+        record = self.ledger.experience(key, task, slot.model) if self.ledger is not None else None
+        self.lines.append(line(key, slot, asked, record))
 
-    def estimate(self, environ: Mapping[str, str], today: date) -> Estimate:
+    def examine(self, environ: Mapping[str, str], today: date) -> None:
+        """Note what is unknown of the judges that would be asked, and what would stop the run."""
+        for key in dict.fromkeys(one.judge for one in self.lines if one.calls):
+            slot, data_class = self.models[key], self.home.registrations[0].corpus.data_class
+            if any(one.judge == key and one.usd_at_most is None for one in self.lines):
+                self.remarks.append(
+                    f"judge {key!r} has no price in the judges file, or no limit on output tokens in its "
+                    "parameters: what it costs at most is not known."
+                )
+            for problem in preflight(key, slot, environ, data_class, today):
+                what = "A run would be refused" if problem.severity == "refusal" else "Warning"
+                self.remarks.append(f"{what}: {problem.message}")
+
+    def estimate(self) -> Estimate:
         """What was counted, with prices."""
-        asked = sorted(self.asked, key=lambda one: RUN_STAGES.index(one.stage))
-        lines = tuple(line(one) for one in asked)
-        remarks = [*self.remarks, *self.said_of([one for one in lines if one.calls], environ, today)]
-        prices = {key: (slot.model, slot.price) for key, slot in self.models.items()}
-        has_vocabulary = len(self.vocabulary) > 0
+        prices = [slot.price for slot in self.models.values() if slot.price is not None]
         return Estimate(
             preset=self.judges.preset,
             ranker=self.ranker,
@@ -404,58 +395,8 @@ class _Counting:
             reports=sum(self.reports.values()),
             pairs=sum(map(len, self.pairs.values())),
             sentences=len(self.sentences(list(self.pairs))),
-            phrases=int(self.vocabulary["retained"].sum()) if has_vocabulary else 0,
-            ruler=str(self.vocabulary["ruler"].iloc[0]) if has_vocabulary else "",
-            ruler_reason=str(self.vocabulary["ruler_reason"].iloc[0]) if has_vocabulary else "",
             steps=self.steps,
-            lines=lines,
-            minutes={
-                stage: stage_minutes([one for one in asked if one.stage == stage]) for stage in RUN_STAGES
-            },
-            prices=tuple(
-                PriceUsed(key, model, price.input, price.output, price.as_of.isoformat())
-                for key, (model, price) in prices.items()
-                if price is not None
-            ),
-            remarks=tuple(dict.fromkeys(remarks)),
-        )
-
-    def said_of(
-        self, asked: Sequence[EstimateLine], environ: Mapping[str, str], today: date
-    ) -> Iterator[str]:
-        """What is unknown of the judges that would be asked, and what would stop the run."""
-        for one in asked:
-            yield from _too_little_room(one, output_limit(self.models[one.judge].binding))
-        guessed = {one.judge for one in asked if one.basis == "assumed"}
-        for key in dict.fromkeys(one.judge for one in asked):
-            slot = self.models[key]
-            if slot.price is None:
-                yield (
-                    f"judge {key!r} has no price in the judges file: its tokens are counted, its dollars are "
-                    "not known."
-                )
-            if output_limit(slot.binding) is None:
-                yield (
-                    f"judge {key!r} has no limit on output tokens in its parameters: its worst case is not "
-                    "known."
-                )
-            if key in guessed and expected_reasoning(slot):
-                yield (
-                    f"judge {key!r} may think before it answers: how much is a guess until the ledger has "
-                    "its answers."
-                )
-            data_class = self.home.registrations[0].corpus.data_class
-            for problem in preflight(key, slot, environ, data_class, today):
-                what = "A run would be refused" if problem.severity == "refusal" else "Warning"
-                yield f"{what}: {problem.message}"
-
-
-def _too_little_room(one: EstimateLine, limit: int | None) -> Iterator[str]:
-    """What to do when a judge may not answer at the length at which a report is structured."""
-    wanted = one.output_tokens // one.calls
-    if one.stage == "structured_findings" and limit is not None and wanted > limit:
-        yield (
-            f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take "
-            f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its "
-            "parameters."
+            lines=tuple(self.lines),
+            prices_as_of=tuple(sorted({price.as_of.isoformat() for price in prices})),
+            remarks=tuple(self.remarks),
         )

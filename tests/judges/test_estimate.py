@@ -18,23 +18,19 @@ from commanded import lunguage
 from loopback import LoopbackServer
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import CorpusMismatch, LunguageError
-from lunguage_assets.judges.asking.budget import expected_tokens, letters
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.estimate import (
     LABEL_TOKENS,
     PUBLISHED_STEPS,
-    Asked,
-    PromptSize,
+    EstimateLine,
+    Questions,
     answers_per_judge,
     expected_reasoning,
     line,
-    stage_minutes,
 )
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import Experience
-from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.sample import write_sample
 
@@ -83,15 +79,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory, delivery: Path) -> dict[str, Any]:
-    """The estimate of the delivery, for tests that look at it."""
-    folder = tmp_path_factory.mktemp("estimated")
-    with pytest.MonkeyPatch.context() as patch:
-        write_home(folder / "home", "http://127.0.0.1:9/v1", patch)
-        return estimate(delivery, folder)
-
-
 def write_home(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir()
     (folder / "settings.toml").write_text(SETTINGS)
@@ -109,10 +96,6 @@ def estimate(delivery: Path, scratch: Path, *options: str, batch: str = "b") -> 
     CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
     found: dict[str, Any] = json.loads(file.read_text())
     return found
-
-
-def calls(found: dict[str, Any]) -> dict[tuple[str, str], int]:
-    return {(one["stage"], one["judge"]): one["calls"] for one in found["lines"]}
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
@@ -202,7 +185,7 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.json"]
     found = json.loads((tmp_path / "e.json").read_text())
     assert found["total"]["usd"] > 0
-    assert {price["as_of"] for price in found["prices"]} == {"2025-11-01"}
+    assert found["prices_as_of"] == ["2025-11-01"]
     assert any("would be refused" in remark and "claude-sonnet-4" in remark for remark in found["remarks"]), (
         "it is retired"
     )
@@ -219,9 +202,7 @@ def test_the_offline_preset_costs_nothing_and_says_so(
     assert "It costs nothing." in " ".join(found["remarks"])
 
 
-def test_a_delivery_of_several_batches_is_estimated_as_one_and_structurers_without_room_are_named(
-    home: Path, tmp_path: Path
-) -> None:
+def test_a_delivery_of_several_batches_is_estimated_as_one(home: Path, tmp_path: Path) -> None:
     (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
     (tmp_path / "raw").mkdir()
     report = "FINDINGS: The heart is large. There may be a small effusion. No edema, nodule or fracture."
@@ -230,7 +211,6 @@ def test_a_delivery_of_several_batches_is_estimated_as_one_and_structurers_witho
     found = estimate(tmp_path / "raw", tmp_path, "--structurer", "one")
     assert found["batches"] == ["b-001", "b-002"]
     assert (found["reports"], found["pairs"], found["sentences"]) == (2, 2, 1)
-    assert sum("may answer with 100 tokens at most" in remark for remark in found["remarks"]) == 1
 
 
 def test_a_judge_without_a_price_has_tokens_but_no_dollars(
@@ -243,39 +223,6 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars(
     assert found["total"]["usd_at_most"] is None
     assert all(one["usd"] is None and one["input_tokens"] > 0 for one in found["lines"])
     assert sum("has no price" in remark for remark in found["remarks"]) == 2
-
-
-def test_the_most_it_can_cost_is_more_than_what_is_expected(found: dict[str, Any]) -> None:
-    assert all(one["usd_at_most"] > 5 * one["usd"] > 0 for one in found["lines"])
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--preset", "nobody"], "preset 'nobody'"),
-        (["--ranker", "three"], "ranker 'three'"),
-        (["--batch", "Ü"], "batch key"),
-        (["--data-class", "credentialed"], "declares data class 'synthetic'"),
-    ],
-)
-def test_what_would_stop_a_run_at_once_stops_the_estimate(
-    home: Path, delivery: Path, tmp_path: Path, options: list[str], expected: str
-) -> None:
-    with pytest.raises(LunguageError, match=expected):
-        estimate(delivery, tmp_path, *options)
-
-
-def test_a_folder_without_findings_is_named(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(LunguageError, match=r"Lunguage\.csv"):
-        estimate(home, tmp_path)
-
-
-def test_a_home_of_another_corpus_is_refused_as_a_run_would_be(
-    home: Path, delivery: Path, tmp_path: Path
-) -> None:
-    (home / "corpus.json").write_text(json.dumps({"name": "another", "data_class": "synthetic"}))
-    with pytest.raises(CorpusMismatch, match="another"):
-        estimate(delivery, tmp_path)
 
 
 def test_it_says_when_a_judge_may_not_receive_the_text(home: Path, delivery: Path, tmp_path: Path) -> None:
@@ -293,77 +240,47 @@ def test_it_says_when_a_judge_may_not_receive_the_text(home: Path, delivery: Pat
     )
 
 
-def test_a_comparison_prompt_is_about_as_long_as_the_papers() -> None:
-    sentences = (
-        "There is a hazy opacity at the right base, which may represent <finding>.",
-        "Findings are most likely due to <finding>.",
-    )
-    prompt = load_prompts().comparison(ComparisonQuestion(*sentences))
-    assert 350 < expected_tokens(*letters(prompt.system + prompt.user)) < 550  # about 500 in the paper's logs
-
-
 SLOT = {
     "provider": "openai",
     "model": "m",
     "params": {"max_tokens": 100},
     "price": {"input": 1, "output": 10, "as_of": "2026-01-01"},
 }
+PROMPT = Prompt("", "four" * 400)
 
 
-def asked(
-    stage: Any = "comparison_matches",
-    experience: Experience | None = None,
-    rounds: float = 1.0,
-    **slot: Any,
-) -> Asked:
-    judge, size = ModelSlot.model_validate({**SLOT, **slot}), PromptSize(400.0, 600.0)
-    return Asked(stage, "j", judge, 100, 0, 100, 100, size, LABEL_TOKENS, experience, rounds)
+def estimated(record: Experience | None = None, rounds: float = 1.0, **slot: Any) -> EstimateLine:
+    """A hundred questions that the ledger lacks."""
+    asked = Questions("comparison_matches", 100, 0, 100, 100, [PROMPT], LABEL_TOKENS, rounds)
+    return line("j", ModelSlot.model_validate({**SLOT, **slot}), asked, record)
 
 
-def test_minutes_follow_the_calls_in_flight_or_the_rate_whichever_is_slower() -> None:
-    def minutes(**limits: Any) -> float:
-        found = line(asked(limits=limits)).minutes
-        assert found is not None
-        return found
-
-    second = asked().known.latency_s
-    assert minutes(in_flight=10) == pytest.approx(10 * second / 60)
-    assert minutes(in_flight=1) == pytest.approx(100 * second / 60)
-    assert minutes(in_flight=100, requests_per_minute=10) == pytest.approx(
-        9.0
-    )  # ten at once, then ten a minute
-    assert minutes(in_flight=100, tokens_per_minute=8_100) == pytest.approx(4.0)
-
-
-def test_judges_are_asked_at_the_same_time_and_a_fit_goes_round_by_round() -> None:
-    second = asked().known.latency_s
-    fit = asked("fitted_probabilities", rounds=25.0, limits={"in_flight": 8})
-    assert stage_minutes([fit]) == pytest.approx(25 * second / 60), "four questions a round wait for the next"
-    slower = asked(limits={"in_flight": 1})
-    assert stage_minutes([asked(), slower]) == stage_minutes([slower]) > stage_minutes([asked()])
+def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -> None:
+    second = 1.0 + LABEL_TOKENS / 80
+    assert estimated(limits={"in_flight": 10}).minutes == pytest.approx(10 * second / 60)
+    assert estimated(limits={"in_flight": 10}, rounds=25.0).minutes == pytest.approx(25 * second / 60)
+    slow = {"in_flight": 100, "requests_per_minute": 10}
+    assert estimated(limits=slow).minutes == pytest.approx(9.0)  # ten at once, then ten a minute
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed() -> None:
     known = Experience(
         replies=50, calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0
     )
-    found = line(asked(experience=known, limits={"in_flight": 100}))
+    guess, found = estimated(), estimated(known)
+    assert (guess.basis, guess.calls, guess.output_tokens) == ("assumed", 100, 500)
     assert (found.basis, found.calls, found.input_tokens, found.output_tokens) == (
-        "ledger",
-        150,
-        60_000,
-        2_400,
-    )
+        "ledger", 150, 60_000, 2_400,
+    )  # fmt: skip
     assert found.usd == pytest.approx(1.2 * 100 * (500 * 1 + 20 * 10) / 1e6)
-    assert found.minutes == pytest.approx(2 * 3.0 / 60)
+    assert guess.usd_at_most > 5 * guess.usd_at_least > 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
     ("params", "tokens"),
     [
-        ({"max_output_tokens": 1100, "thinking_config": {"thinking_budget": 1000}}, 100),
-        ({"max_output_tokens": 1100, "thinking_config": {"thinking_budget": 0}}, 0),
-        ({"max_output_tokens": 2000, "thinking_config": {"thinking_level": "LOW"}}, 200),
+        ({"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 1000}}, 100),
+        ({"max_output_tokens": 1000, "thinking_config": {"thinking_budget": 0}}, 0),
         ({"max_completion_tokens": 500, "reasoning_effort": "none"}, 0),
         ({"max_output_tokens": 100}, 0),
     ],

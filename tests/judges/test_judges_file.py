@@ -57,14 +57,6 @@ def test_a_ranker_is_the_panel_or_one_judge(write: Write) -> None:
         make_judge("gpt", judges)
 
 
-def test_two_slots_of_one_provider_have_their_own_keys(write: Write) -> None:
-    judges = load_judges(
-        write(VALID.replace("[panels.both]", '[judges.other]\nprovider = "cues"\n[panels.both]'))
-    )
-    assert make_judge("other", judges).key == "other"
-    assert make_judge("other", judges).identity == make_judge("cues-2.b_1", judges).identity
-
-
 @pytest.mark.parametrize(("old", "new", "field", "problem"), [
     ('preset = "offline"', 'preset = "online"', "", "preset names 'online'"),
     ('members = ["lexicon"]', 'members = ["lexicon", "gpt"]', "", "panels.one.members names 'gpt'"),

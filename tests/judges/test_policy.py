@@ -44,10 +44,6 @@ def refusals(slot: ModelSlot, data_class: DataClass = "credentialed") -> list[st
     return [problem.message for problem in problems(slot, data_class) if problem.severity == "refusal"]
 
 
-def test_an_attested_judge_may_receive_credentialed_text() -> None:
-    assert problems(ATTESTED) == []
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -69,11 +65,6 @@ def test_without_permission_and_attestation_credentialed_text_is_refused_with_th
         require(problems(changed(**change)))
 
 
-def test_synthetic_text_needs_no_attestation_but_must_be_allowed() -> None:
-    assert refusals(changed(allowed_data=("synthetic",), zero_retention_attested_on=None), "synthetic") == []
-    assert refusals(changed(allowed_data=()), "synthetic") != []
-
-
 def test_a_judge_that_sends_nothing_out_may_receive_everything() -> None:
     assert refusals(ModelSlot(provider="transformers", model="m", params={"max_new_tokens": 9})) == []
 
@@ -89,13 +80,6 @@ def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(
     found = problems(changed(retires_on=retires_on))
     assert [problem.severity for problem in found] == ([severity] if severity else [])
     if severity == "warning":
-        require(found)
-
-
-def test_every_problem_is_listed_and_told_at_once() -> None:
-    found = problems(changed(allowed_data=(), retires_on=TODAY))
-    assert len(found) == 2
-    with pytest.raises(PolicyRefused, match=r"allowed_data.*retired"):
         require(found)
 
 

@@ -38,29 +38,25 @@ def cost(reply: Reply, price: Price | None) -> float | None:
     )
 
 
-def letters(text: str) -> tuple[int, int]:
-    """Plain (ASCII) and other characters of a text: what tokens are estimated from."""
-    plain = sum(character.isascii() for character in text) if not text.isascii() else len(text)
-    return plain, len(text) - plain
-
-
-def tokens_at_most(plain: int, other: int) -> int:
-    """Tokens of a prompt with so many letters, rather too many: three a token (English has about four), two
-    tokens for any other character.
+def estimated_input_tokens(prompt: Prompt) -> int:
+    """Tokens of a prompt, rather too many, so that a budget holds: three letters a token (English has about
+    four), two tokens for any other character.
     """
+    plain, other = _letters(prompt)
     return math.ceil(plain / 3) + 2 * other + _FRAME_TOKENS
 
 
-def expected_tokens(plain: int, other: int) -> float:
-    """Tokens of a prompt with so many letters, about: four a token in English, one token for any other
-    character.
-    """
+def expected_input_tokens(prompt: Prompt) -> float:
+    """Tokens of a prompt, about: four letters a token in English, one token for any other character."""
+    plain, other = _letters(prompt)
     return plain / 4 + other + _EXPECTED_FRAME_TOKENS
 
 
-def estimated_input_tokens(prompt: Prompt) -> int:
-    """Tokens of a prompt, rather too many, so that a budget holds; see `tokens_at_most`."""
-    return tokens_at_most(*letters(prompt.system + prompt.user))
+def _letters(prompt: Prompt) -> tuple[int, int]:
+    """Plain (ASCII) and other characters of a prompt."""
+    text = prompt.system + prompt.user
+    plain = len(text.encode("ascii", "ignore"))
+    return plain, len(text) - plain
 
 
 def output_limit(binding: ModelBinding) -> int | None:

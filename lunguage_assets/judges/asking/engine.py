@@ -55,7 +55,7 @@ _DAY_LOOK_S = 0.25
 _FIRST_LOOK_S, _LONGEST_LOOK_S, _GROWTH = 0.05, 1.0, 1.5
 """Who waits for a model's lock looks so often, more seldom while nothing comes."""
 
-_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed", "too_large"})
+_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
 
 _NUMBERS = itertools.count(1)
 

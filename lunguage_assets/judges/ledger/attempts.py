@@ -44,8 +44,8 @@ one.
 REPLIED: tuple[str, ...] = get_args(Flaw)
 """Failures that are replies: they came and were paid, and are not used."""
 
-FAILURES: tuple[str, ...] = (*get_args(FailureKind), *REPLIED, "lost")
-"""Every value of the failure column; null there is a valid answer."""
+FAILURES: tuple[str, ...] = (*get_args(FailureKind), *REPLIED, "lost", "too_large")
+"""Every value of the failure column, also of older ledgers; null there is a valid answer."""
 
 
 def request_key(binding: ModelBinding, request: Request) -> str:

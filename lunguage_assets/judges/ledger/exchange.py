@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import InputError
 from lunguage_assets.files import replace_file
 from lunguage_assets.judges.ledger.attempts import FAILURES, REPLIED
-from lunguage_assets.judges.providers.metering import MOST_TOKENS
+from lunguage_assets.judges.requests import MOST_TOKENS
 from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables.schema import Column, Table
 

@@ -2,8 +2,8 @@
 imported until a provider is made.
 
 What a provider is asked and what it gives back is in `judges/requests.py`; where it is reached and with which
-key in `endpoints.py`; how SDK errors become a `ProviderFailure` in `failures.py`; HTTP clients, one per event
-loop, in `clients.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
+key in `endpoints.py`; how SDK errors become a `ProviderFailure` in `failures.py`; what providers share in
+`base.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
 """
 
 from __future__ import annotations

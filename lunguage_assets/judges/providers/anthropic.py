@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.providers.clients import SdkProvider
-from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
+from lunguage_assets.judges.providers.base import SdkProvider, can_be, tokens, well_formed
 from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.providers.metering import can_be, tokens, well_formed
-from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request, bare_label
 
 
 class AnthropicProvider(SdkProvider):
@@ -32,7 +30,7 @@ class AnthropicProvider(SdkProvider):
             "messages": [{"role": "user", "content": request.prompt.user}],
             **dict(self.binding.parameters),
         }
-        if (schema := answer_schema(request)) is None:
+        if (schema := request.answer_schema) is None:
             return body
         output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": schema}}
         return body | {"output_config": output}
@@ -43,7 +41,7 @@ class AnthropicProvider(SdkProvider):
         Raises:
             ProviderFailure: malformed.
         """
-        return well_formed(lambda: _reply(response, unpack=constrained(request)))
+        return well_formed(lambda: _reply(response, unpack=request.is_choice))
 
     def _client(self) -> Any:
         return self._module.AsyncAnthropic(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.slots import ModelProvider, ModelSlot, checked_base_url, on_this_machine
+from lunguage_assets.judges.slots import ModelProvider, ModelSlot, checked_base_url
 
 KEY_VARIABLES: Mapping[ModelProvider, str] = {
     "openai": "OPENAI_API_KEY",
@@ -36,17 +36,13 @@ _OFFICIAL: Mapping[ModelProvider, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A resolved address with its key. `on_this_machine`: proxies of the environment are then not used."""
+    """A resolved address with its key."""
 
     base_url: str
     api_key: str = field(repr=False, default="")
     api_version: str = ""
     project: str = ""
     location: str = ""
-
-    @property
-    def on_this_machine(self) -> bool:
-        return on_this_machine(self.base_url)
 
 
 def required_variables(slot: ModelSlot) -> tuple[str, ...]:

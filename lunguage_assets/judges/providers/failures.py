@@ -28,7 +28,6 @@ _EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "bil
 # Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported
 # to ask for a class.
 _BY_NAME: tuple[tuple[set[str], FailureKind], ...] = (
-    ({"ReplyTooLarge"}, "too_large"),
     ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "timeout"),
     ({"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}, "malformed"),
     (

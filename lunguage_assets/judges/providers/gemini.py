@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.providers.clients import SdkProvider, sdk
-from lunguage_assets.judges.providers.constrained import constrained, structured
+from lunguage_assets.judges.providers.base import SdkProvider, can_be, sdk, tokens, well_formed
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.providers.metering import can_be, tokens, well_formed
 from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -96,9 +94,9 @@ class GeminiProvider(SdkProvider):
         return _Client(self._module.Client(http_options=options, **place), http)
 
     def _constraint(self, request: Request) -> dict[str, Any]:
-        if (schema := structured(request)) is not None:
+        if (schema := request.structure) is not None:
             return {"response_mime_type": "application/json", "response_json_schema": schema}
-        if not constrained(request):
+        if not request.is_choice:
             return {}
         return {
             "response_mime_type": "text/x.enum",

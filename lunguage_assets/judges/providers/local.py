@@ -1,4 +1,4 @@
-"""Models that run in this process: one thread that answers concurrent questions in batches, and what happens
+"""Models that run in this process: questions asked at the same time are answered in batches, smaller ones
 when memory runs out.
 
 Text stays on this machine, and a call costs nothing. How a loaded model answers a batch is in
@@ -8,21 +8,14 @@ Text stays on this machine, and a call costs nothing. How a loaded model answers
 from __future__ import annotations
 
 import asyncio
-import atexit
-import os
-import queue
-import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Protocol
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path
-from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -32,9 +25,6 @@ GGUF = ".gguf"
 
 LINGER_S = 0.01
 """A batch that is not full waits so long for one more question; then nobody else is asking."""
-
-LAST_BATCH_S = 30.0
-"""At its end the program waits so long for a batch that is being answered."""
 
 _MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 
@@ -88,30 +78,22 @@ class _Asked:
     """A request that somebody waits for."""
 
     request: Request
-    reply: Future[Reply]
+    reply: asyncio.Future[Reply]
 
     @property
     def kind(self) -> tuple[str, ...]:
         """What must agree within a batch: the labels that are scored, none for free text."""
-        return self.request.labels if constrained(self.request) else ()
-
-    def end(self, result: Reply | Exception) -> None:
-        if isinstance(result, Exception):
-            self.reply.set_exception(result)
-        else:
-            self.reply.set_result(result)
+        return self.request.labels if self.request.is_choice else ()
 
 
 class LocalProvider:
-    """Gathers the questions asked at the same time into batches; usable from any number of event loops and
-    threads.
-    """
+    """Gathers the questions asked at the same time into batches; used in one event loop at a time."""
 
     def __init__(self, binding: ModelBinding, load: Callable[[], BatchModel], batch_size: int) -> None:
         self.binding, self._load, self._batch_size = binding, load, batch_size
-        self._lock = threading.Lock()
-        self._worker: _Worker | None = None
-        self._process = 0
+        self._waiting: list[_Asked] = []
+        self._serving: asyncio.Task[None] | None = None
+        self._model: BatchModel | None = None
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.
@@ -121,119 +103,65 @@ class LocalProvider:
                 suffice for it alone.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
-        asked = _Asked(request, Future())
-        self._put(asked)
-        return await asyncio.wrap_future(asked.reply)
+        loop = asyncio.get_running_loop()
+        asked = _Asked(request, loop.create_future())
+        self._waiting.append(asked)
+        if self._serving is None or self._serving.done():
+            self._serving = loop.create_task(self._serve())
+        return await asked.reply
 
     async def close(self) -> None:
-        """End the thread after its batch and let the model go."""
-        with self._lock:
-            worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
+        """Let the model go."""
+        self._model = None
 
-    def _put(self, asked: _Asked) -> None:
-        with self._lock:
-            # a forked process has the object and not the thread
-            if self._worker is None or self._process != os.getpid():
-                self._worker, self._process = _Worker(self._load, self._batch_size), os.getpid()
-                self._worker.start()
-                weakref.finalize(self, self._worker.end).atexit = False
-            self._worker.asked.put(asked)
-
-
-class _Worker(threading.Thread):
-    """The thread that loads a model and answers batch after batch; the model is let go with it."""
-
-    def __init__(self, load: Callable[[], BatchModel], batch_size: int) -> None:
-        super().__init__(name="local model", daemon=True)
-        self.asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        self._load, self._batch_size, self._ended = load, batch_size, False
-        self._waiting: list[_Asked] = []
-        _WORKERS.add(self)
-
-    def end(self) -> None:
-        """No further batch; who still waits for one is cancelled."""
-        self._ended = True
-        self.asked.put(None)
-
-    def run(self) -> None:
-        model: BatchModel | None = None
-        while batch := self._gathered():
-            try:
-                model = self._load() if model is None else model
-            except Exception as error:
-                for one in batch:
-                    one.end(error)
+    async def _serve(self) -> None:
+        """Answer batch after batch while somebody waits, in a thread: the interpreter ends after it."""
+        while self._waiting:
+            if len(self._waiting) < self._batch_size:
+                await asyncio.sleep(LINGER_S)
+            if not (batch := self._gathered()):
                 continue
-            self._batch_size = _answer(model, batch, self._batch_size)
+            results = await asyncio.to_thread(self._answers, [one.request for one in batch])
+            for one, result in zip(batch, results, strict=True):
+                if one.reply.done():
+                    continue
+                if isinstance(result, Exception):
+                    one.reply.set_exception(result)
+                else:
+                    one.reply.set_result(result)
 
     def _gathered(self) -> list[_Asked]:
-        """The next batch: of one kind, in the order of asking, without those that nobody waits for any more.
-        Empty: there will be none.
-        """
-        while self._filled():
-            kind = self._waiting[0].kind
-            alike = [one for one in self._waiting if one.kind == kind]
-            others = [one for one in self._waiting if one.kind != kind]
-            batch, self._waiting = alike[: self._batch_size], others + alike[self._batch_size :]
-            if wanted := [one for one in batch if one.reply.set_running_or_notify_cancel()]:
-                return wanted
-        while not self.asked.empty():
-            self._waiting += [one for one in [self.asked.get()] if one is not None]
-        for one in self._waiting:
-            one.reply.cancel()
-        return []
+        """The next batch: of one kind, in the order of asking, without those that nobody waits for."""
+        waiting = [one for one in self._waiting if not one.reply.done()]
+        alike = [one for one in waiting if one.kind == waiting[0].kind][: self._batch_size]
+        self._waiting = [one for one in waiting if one not in alike]
+        return alike
 
-    def _filled(self) -> bool:
-        """Wait until a batch is full, or nobody else is asking; false at the end."""
-        while not self._ended and (
-            not self._waiting
-            or sum(one.kind == self._waiting[0].kind for one in self._waiting) < self._batch_size
-        ):
-            try:
-                one = self.asked.get(timeout=LINGER_S if self._waiting else None)
-            except queue.Empty:
-                break
-            if one is not None:
-                self._waiting.append(one)
-        return not self._ended
-
-
-_WORKERS: weakref.WeakSet[_Worker] = weakref.WeakSet()
+    def _answers(self, requests: Sequence[Request]) -> list[Reply | Exception]:
+        """A result per request, in halves when memory runs out; later batches are then smaller."""
+        try:
+            if self._model is None:
+                self._model = self._load()
+            model = self._model
+        except Exception as error:
+            return [error] * len(requests)
+        parts, results = deque([requests]), list[Reply | Exception]()
+        while parts:
+            part = parts.popleft()
+            found = _attempted(model, part)
+            if found is None:
+                model.release_memory()
+                half = (len(part) + 1) // 2
+                self._batch_size = min(self._batch_size, half)
+                if len(part) > 1:
+                    parts.extendleft((part[half:], part[:half]))
+                    continue
+                found = [ProviderFailure("overloaded")]
+            results += found
+        return results
 
 
-@atexit.register
-def _end_workers() -> None:
-    """The interpreter cannot end well under a thread that is inside torch."""
-    for worker in list(_WORKERS):
-        worker.end()
-    for worker in list(_WORKERS):
-        if worker.is_alive():
-            worker.join(LAST_BATCH_S)
-
-
-def _answer(model: BatchModel, batch: list[_Asked], batch_size: int) -> int:
-    """Answer a batch, in halves when memory runs out; the batch size that memory has been seen to allow."""
-    parts = deque([batch])
-    while parts:
-        part = parts.popleft()
-        results = _attempted(model, [one.request for one in part])
-        if results is not None:
-            for one, result in zip(part, results, strict=True):
-                one.end(result)
-            continue
-        model.release_memory()
-        if len(part) == 1:
-            part[0].end(ProviderFailure("overloaded"))
-            continue
-        half = (len(part) + 1) // 2
-        batch_size = min(batch_size, half)
-        parts.extendleft((part[half:], part[:half]))
-    return batch_size
-
-
-def _attempted(model: BatchModel, requests: list[Request]) -> Sequence[Reply | Exception] | None:
+def _attempted(model: BatchModel, requests: Sequence[Request]) -> Sequence[Reply | Exception] | None:
     """Results, None for want of memory. The error itself is let go at once: its frames hold the tensors that
     fill the memory.
     """

@@ -21,7 +21,6 @@ from typing import Any
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path, quiet_transformers, snapshot
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Generation
 
@@ -131,7 +130,7 @@ class LocalModel:
         Raises:
             ConfigurationError: the labels cannot be told apart by their tokens.
         """
-        scored = constrained(requests[0])
+        scored = requests[0].is_choice
         prefix, first, second = self._labels(requests[0].labels) if scored else ([], [], [])
         new = 1 if scored else self._parameters.max_new_tokens
         prompts = self._tokens([self.rendered(request.prompt) for request in requests])

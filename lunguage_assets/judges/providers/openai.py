@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.providers.clients import SdkProvider
-from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
+from lunguage_assets.judges.providers.base import SdkProvider, tokens, well_formed
 from lunguage_assets.judges.providers.failures import attempt, code_of
-from lunguage_assets.judges.providers.metering import tokens, well_formed
-from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request, bare_label
 
 _NO_KEY = "none"  # the client insists on a key; a server without one ignores it
 
@@ -46,10 +44,10 @@ class OpenAIProvider(SdkProvider):
         if self.binding.provider == "openai":
             body["store"] = False
         body |= dict(self.binding.parameters)
-        if (schema := answer_schema(request)) is None:
+        if (schema := request.answer_schema) is None:
             return body
         if self.binding.provider == "openai-compatible":
-            choice = {"choice": list(request.labels)} if constrained(request) else {"json": schema}
+            choice = {"choice": list(request.labels)} if request.is_choice else {"json": schema}
             return body | {"structured_outputs": choice}
         named = {"name": "answer", "strict": True, "schema": schema}
         return body | {"response_format": {"type": "json_schema", "json_schema": named}}
@@ -60,7 +58,7 @@ class OpenAIProvider(SdkProvider):
         Raises:
             ProviderFailure: malformed.
         """
-        unpack = constrained(request) and self.binding.provider != "openai-compatible"
+        unpack = request.is_choice and self.binding.provider != "openai-compatible"
         return well_formed(lambda: _reply(response, unpack=unpack))
 
     def _client(self) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from lunguage_assets.cli.console import judges_table
@@ -69,30 +67,6 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
         clock.now = float(second)
         meter.note(report(1, min(second, 200) if second <= 200 else 200 + 5 * (second - 200), questions=1000))
     assert meter.totals()[0].rate == pytest.approx(5.0, rel=0.05)
-
-
-def test_nothing_is_known_of_the_time_left_before_the_first_answer() -> None:
-    meter = Meter(Clock())
-    meter.note(report(1, 0))
-    assert meter.totals()[0].left_s is None
-    assert "left" not in meter.totals()[0].line()
-
-
-def test_judges_report_from_many_threads_and_nothing_is_lost() -> None:
-    meter = Meter()
-    threads = [
-        threading.Thread(
-            target=lambda judge=judge: [meter.note(report(1, n, judge=judge)) for n in range(101)]
-        )
-        for judge in ("gemini", "gpt", "claude", "medgemma")
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert {standing.judge: standing.settled for standing in meter.totals()} == dict.fromkeys(
-        ("gemini", "gpt", "claude", "medgemma"), 100
-    )
 
 
 def test_listeners_hear_every_report_and_only_while_they_listen() -> None:

@@ -15,7 +15,7 @@ import pytest
 from forked import Forked
 from loopback import LoopbackServer
 from sdk_run import PRICE, pairs
-from shared_run import judge_of, started
+from shared_run import started
 
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.rules.cues import CuesJudge
@@ -53,16 +53,6 @@ def test_two_processes_with_one_new_ledger_ask_every_question_once_and_get_the_s
         assert first["answers"] == second["answers"] == clean(COUNT)
         assert set(each(server).values()) == {1}
         assert len(server.calls) == COUNT == int(Ledger.open(place).statistics()["attempts"].sum())
-
-
-def test_two_processes_share_the_work(tmp_path: Path) -> None:
-    with LoopbackServer(latency=0.05) as server:
-        place = str(tmp_path / "ledger.sqlite")
-        processes = [started(place, server.url, count=COUNT, limits={"in_flight": 4}) for _ in range(2)]
-        for one in said(processes):
-            assert one["answers"] == clean(COUNT)
-        assert server.most_in_flight <= 4, "the judge's limit holds for both together"
-        assert len(server.calls) == COUNT
 
 
 def test_two_processes_together_do_not_pass_the_daily_budget(place: str) -> None:
@@ -124,15 +114,3 @@ def test_who_waits_for_a_process_that_sleeps_asks_nothing_twice_and_finds_its_an
         assert patient.told()["answers"] == asleep.told()["answers"] == clean(30)
         row = Ledger.open(place).statistics().iloc[0]
         assert (row["attempts"], row["lost"]) == (len(server.calls), 0) == (30, 0)
-
-
-def test_a_second_asker_in_the_same_process_waits_for_the_first(ledger: Ledger) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with LoopbackServer(latency=0.1) as server, ThreadPoolExecutor(2) as pool:
-        judges = [judge_of(ledger, server.url) for _ in range(2)]
-        first, second = pool.map(lambda judge: judge.compare(pairs(40)), judges)
-        for judge in judges:
-            judge.close()
-        assert first == second
-        assert set(each(server).values()) == {1}

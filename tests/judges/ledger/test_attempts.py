@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from fake_model import BINDING, question
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ledger.attempts import request_key, tries_of
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Request, Task
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _VALUE = st.recursive(
@@ -153,7 +153,3 @@ def test_questions_of_the_method_keep_the_keys_that_they_had_before_reports_were
     assert (
         request_key(binding, extracted) == "990814bc298c7b1a2e5c12326fd45fd6809f29de920658ec8e6d789c61cb512d"
     )
-
-
-def test_a_report_is_asked_about_once_and_other_questions_five_times() -> None:
-    assert {task: tries_of(task) for task in get_args(Task)} == {"extract": 5, "compare": 5, "structure": 1}

@@ -70,12 +70,6 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     assert ledger.lost() == 0
 
 
-def test_a_commit_whose_word_was_lost_is_granted_when_it_is_tried_again(place: str) -> None:
-    ledger = Ledger.open(place)
-    assert [kinds(ledger, call(1)) for _ in range(2)] == [["go"], ["go"]]
-    assert in_table(ledger) == 1
-
-
 def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(place: str) -> None:
     ledger = Ledger.open(place)
     lock = ledger.try_lock(LOCK)
@@ -119,14 +113,6 @@ def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_the
     (permit,) = begin(ledger, call(3, worst_usd=0.5), daily_usd=1.0)
     assert (permit.kind, permit.spent_usd) == ("spent", 0.75)
     assert kinds(ledger, call(3, worst_usd=0.5)) == ["go"], "who has no ceiling is not held"
-
-
-def test_yesterday_does_not_count(place: str) -> None:
-    ledger = Ledger.open(place)
-    for hours, number in ((25, 1), (23, 2)):
-        ledger.record(answered(number, time=moment(datetime.now(UTC) - timedelta(hours=hours))))
-    (permit,) = begin(ledger, call(3, worst_usd=0.5), daily_usd=0.5)
-    assert permit.spent_usd == 0.25
 
 
 def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import sqlite3
 import stat
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Settlement, settle
@@ -67,19 +65,6 @@ def test_the_first_valid_answer_wins_for_ever(place: str) -> None:
     assert ledger.answers([KEY])[KEY].answer == "sentence_2"
 
 
-def test_five_unusable_replies_settle_a_question_as_invalid_even_if_a_valid_one_comes_later(
-    place: str,
-) -> None:
-    ledger = Ledger.open(place)
-    for _ in range(TRIES - 1):
-        assert ledger.record(unreadable()) is None
-    assert ledger.answers([KEY]) == {}
-    invalid = ledger.record(unreadable(failure="refused"))
-    assert invalid is not None
-    assert (invalid.valid, invalid.tries) == (False, TRIES)
-    assert ledger.record(attempt()) == invalid
-
-
 def test_failures_and_answers_of_another_model_neither_settle_a_question_nor_use_up_a_try(place: str) -> None:
     ledger = Ledger.open(place)
     ledger.record_all([failed() for _ in range(9)] + [unreadable(failure="wrong_model") for _ in range(9)])
@@ -101,14 +86,6 @@ def test_a_paid_answer_is_recorded_whatever_characters_it_holds(place: str) -> N
     assert stored is not None
     assert stored.startswith("nul \ufffd surrogate ")
     assert stored.endswith(" plain \u00e9 \U0001f600")
-
-
-def test_thousands_of_keys_are_found_at_once(place: str) -> None:
-    ledger = Ledger.open(place)
-    keys = [f"{number:064x}" for number in range(1700)]
-    entries = ledger.record_all([attempt(key) for key in keys])
-    assert [entry.key for entry in entries if entry is not None] == keys
-    assert set(ledger.answers(keys * 2)) == set(keys)
 
 
 @settings(deadline=None)
@@ -162,30 +139,6 @@ def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(pl
     assert len(ledger.answers(keys)) == len(keys)
 
 
-def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> None:
-    ledgers = [Ledger.open(place) for _ in range(4)]
-    problems: list[BaseException] = []
-
-    def write(ledger: Ledger, number: int) -> None:
-        try:
-            for _ in range(12):
-                entry = ledger.record(attempt(answer=f"writer {number}"))
-                assert entry == ledger.answers([KEY])[KEY]
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [
-        threading.Thread(target=write, args=(ledger, number))
-        for number, ledger in enumerate([*ledgers, ledgers[0]])
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
-    assert ledgers[0].statistics()["attempts"].tolist() == [60]
-
-
 def _record_when(go: Any, done: Any, place: str) -> None:
     ledger = Ledger.open(place)
     ledger.statistics()  # connected and ready
@@ -193,32 +146,6 @@ def _record_when(go: Any, done: Any, place: str) -> None:
     go.wait(60)
     ledger.record(attempt(answer="the other"))
     done.release()
-
-
-def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path: Path) -> None:
-    """What `record` decides from reading (who was first) still holds as it inserts: no other process comes in
-    between.
-    """
-    place, context = str(tmp_path / "ledger.sqlite"), multiprocessing.get_context("fork")
-    ledger, looked = Ledger.open(place), list[int]()
-    go, done = context.Event(), context.Semaphore(0)
-    other = context.Process(target=_record_when, args=(go, done, place))
-    other.start()
-    assert done.acquire(timeout=60)
-
-    def slow_look(*event: Any) -> None:
-        if "max(" in event[2].lower() and "insert" not in event[2].lower():
-            looked.append(len(looked))
-            go.set()
-            done.acquire(timeout=0.7)  # a chance to come in between
-
-    listen(ledger._engine, "after_cursor_execute", slow_look)
-    entry = ledger.record(attempt(answer="mine"))
-    other.join(60)
-    assert other.exitcode == 0
-    assert (entry, len(looked)) == (Settlement(KEY, "mine", True, 1), 1), (
-        "the transaction was done once, and first"
-    )
 
 
 def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:
@@ -246,14 +173,6 @@ def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(tmp_path
     assert len(modes) >= 2
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
-
-
-def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    place.touch(mode=0o644)
-    place.chmod(0o644)
-    Ledger.open(place)
-    assert stat.S_IMODE(place.stat().st_mode) == 0o600
 
 
 def test_a_link_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
@@ -367,15 +286,6 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
     assert mine.import_(tmp_path / "yours.parquet", PARSERS) == (2, 0, [])
     assert mine.answers([KEY])[KEY].answer == "sentence_1"
     assert OTHER in mine.answers([OTHER])
-
-
-def test_an_empty_ledger_exports_imports_and_has_statistics(place: str, tmp_path: Path) -> None:
-    ledger = Ledger.open(place)
-    assert ledger.export(tmp_path / "empty.parquet") == 0
-    assert ledger.import_(tmp_path / "empty.parquet", PARSERS) == (0, 0, [])
-    assert len(ledger.statistics()) == 0
-    assert ledger.answers([]) == {}
-    assert ledger.record_all([]) == []
 
 
 @pytest.mark.parametrize(

@@ -50,16 +50,6 @@ def test_it_finds_what_a_writer_has_recorded_while_the_writer_is_still_there(pla
     writer.close()
 
 
-def test_an_answer_under_a_name_that_has_become_an_alias_is_found(place: str) -> None:
-    writer = Ledger.open(place)
-    writer.record(attempt(ONE, failure="wrong_model", returned_model="m-2031"))
-    writer.close()
-    reader = LedgerReader.at(place)
-    assert reader is not None
-    assert reader.answers([ONE]) == {}
-    assert [found.answer for found in reader.answers_of(["m-2031"], [ONE])] == ["sentence_1"]
-
-
 def test_experience_is_of_one_judge_task_and_model_and_counts_what_was_repeated(place: str) -> None:
     writer = Ledger.open(place)
     assert LedgerReader.at(place).experience("j", "compare", "m") is None  # type: ignore[union-attr]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import multiprocessing
 import subprocess
 import sys
 import threading
@@ -24,7 +23,6 @@ from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, sl
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, ask_to_compare
@@ -136,24 +134,6 @@ def test_a_question_that_nobody_waits_for_any_more_is_not_answered() -> None:
     assert sorted(itertools.chain.from_iterable(stub.batches[1:])) == ["q0", "q2"]
 
 
-def test_a_closed_provider_answers_again_when_it_is_asked() -> None:
-    provider = stubbed(Stub())
-    assert answers(provider, asked("before"))[0].text == "BEFORE"
-    asyncio.run(provider.close())
-    assert answers(provider, asked("after"))[0].text == "AFTER"
-
-
-def test_a_forked_process_gets_answers_too() -> None:
-    provider = stubbed(Stub())
-    assert answers(provider, asked("parent"))[0].text == "PARENT"
-    child = multiprocessing.get_context("fork").Process(
-        target=lambda: sys.exit(answers(provider, asked("child"))[0].text == "CHILD" and 7)
-    )
-    child.start()
-    child.join(30)
-    assert child.exitcode == 7
-
-
 # --- memory
 
 
@@ -187,13 +167,6 @@ def test_a_question_that_is_too_large_alone_fails_and_may_be_tried_again() -> No
     assert caught.value.retryable
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-
-
-def test_another_error_of_the_model_is_no_want_of_memory() -> None:
-    stub = Stub(room=0, error=RuntimeError("device-side assert triggered"))
-    with pytest.raises(RuntimeError, match="device-side"):
-        answers(stubbed(stub), asked("q"))
-    assert len(stub.batches) == 1
 
 
 # --- loading
@@ -257,10 +230,6 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     assert len(loads) == 2
     for provider in (text, scored, coarse):
         asyncio.run(provider.close())
-        provider._worker = None  # type: ignore[attr-defined]
-    for thread in list(local_model.threading.enumerate()):
-        if thread.name == "local model" and not thread._waiting and thread._ended:  # type: ignore[attr-defined]
-            thread.join(10)
     gc.collect()
     assert (str(llama), "main", "float32", "cpu") not in local_model._LOADED
 
@@ -360,16 +329,6 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
     replay = judged(tmp_path / "a.sqlite")
     assert replay == first
     assert Ledger.open(tmp_path / "a.sqlite").statistics().equals(stats)
-
-
-def test_what_decides_the_answers_is_in_the_ledgers_key_and_where_they_are_computed_is_not(
-    llama: Path,
-) -> None:
-    def key(**fields: Any) -> str:
-        return request_key(slot(llama, **fields).binding, question(1))
-
-    assert key() == key(device="cuda:1") == key(batch_size=64) == key(limits={"in_flight": 3})
-    assert len({key(), key(revision="abc"), key(dtype="bfloat16"), key(params={"top_k": 5})}) == 4
 
 
 @pytest.mark.parametrize(("damage", "code", "words"), [

@@ -5,7 +5,6 @@ the prompt as its template has it.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
 import math
 from collections import Counter
@@ -80,12 +79,6 @@ def test_a_label_that_begins_the_other_is_scored_by_the_end_of_the_answer(llama:
     assert {reply.text for reply in replies} == set(labels)
 
 
-def test_the_order_of_the_labels_does_not_matter(llama: Path) -> None:
-    turned = [dataclasses.replace(question(number, "enum"), labels=LABELS[::-1]) for number in range(10)]
-    straight = answers(made(llama), *[question(number, "enum") for number in range(10)])
-    assert [reply.text for reply in answers(made(llama), *turned)] == [reply.text for reply in straight]
-
-
 @pytest.mark.parametrize("labels", [("likely", "likely"), ("likely",), ("a", "b", "c")])
 def test_labels_that_cannot_be_told_apart_are_refused(llama: Path, labels: tuple[str, ...]) -> None:
     with pytest.raises(ConfigurationError, match=r"judge 'tiny'.*labels"):
@@ -156,14 +149,6 @@ def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
         assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
 
 
-def test_a_structure_is_written_out_in_either_mode_as_nothing_constrains_it_here(llama: Path) -> None:
-    structure: dict[str, Any] = {"task": "structure", "labels": ()}
-    free, told = question(3, **structure), question(3, "enum", schema='{"type":"object"}', **structure)
-    one, other = answers(made(llama, {"do_sample": False}), free, told)
-    assert one == other
-    assert one.output_tokens > 1
-
-
 def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
     llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,19 +191,6 @@ def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
     expected = [0.0, *left, *[0.0] * (4 - len(left)), 0.0]
     for count, share in zip(counts, expected, strict=True):
         assert abs(count - share * draws) <= 5 * math.sqrt(share * (1 - share) * draws)
-
-
-def test_each_step_has_a_number_of_its_own() -> None:
-    import torch
-
-    from lunguage_assets.judges.providers.local_model import Chooser
-
-    choose = Chooser(Generation(max_new_tokens=9), ["one"], start=0)
-    drawn = [
-        int(choose(torch.zeros((1, step), dtype=torch.long), torch.zeros((1, 1000))).argmax())
-        for step in range(9)
-    ]
-    assert len(set(drawn)) > 5
 
 
 # --- prompts

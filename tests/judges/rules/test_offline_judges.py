@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,15 +12,11 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.draws import text_hash
-from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.protocol import (
-    ComparisonAnswer,
     ComparisonQuestion,
     ExtractionQuestion,
     Judge,
-    ask_to_compare,
 )
-from lunguage_assets.judges.rules import cues, lexicon, reading
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
@@ -256,32 +251,6 @@ def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None
         for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)
     ]
     assert 0.75 < sum(same) / len(same) < 0.92
-
-
-def test_only_the_lexicon_judge_can_reach_the_published_ranking() -> None:
-    def published(module: ModuleType) -> set[str]:
-        return {
-            name
-            for name, value in vars(module).items()
-            if str(getattr(value, "__module__", "")).endswith("rules.published")
-        }
-
-    assert published(lexicon) == {"published_ranking"}
-    assert published(cues) == published(reading) == set()
-
-
-def test_a_judge_that_loses_an_answer_is_refused() -> None:
-    class Short(CuesJudge):
-        def compare(self, questions: object) -> list[ComparisonAnswer]:
-            return [ComparisonAnswer("sentence_1")]
-
-    with pytest.raises(MethodError, match="1 answers to 2 questions"):
-        ask_to_compare(Short.bundled("short"), [ComparisonQuestion("a", "b"), ComparisonQuestion("c", "d")])
-
-
-def test_the_offline_judges_are_judges() -> None:
-    assert isinstance(LEXICON, Judge)
-    assert isinstance(CUES, Judge)
 
 
 @pytest.mark.parametrize("judge", [LEXICON, CUES], ids=["lexicon", "cues"])

@@ -1,5 +1,5 @@
-"""What the providers with an SDK share: its clients, one per event loop, and silent; and the message for an
-SDK that is not installed. What they send and read passes `wire.py`.
+"""What the providers with an SDK share: its clients, one per event loop, and silent; the message for an SDK
+that is not installed; reading what a service says it billed. What they send passes `wire.py`.
 """
 
 from __future__ import annotations
@@ -7,14 +7,15 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-import os
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, ClassVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.providers.endpoints import Endpoint
+from lunguage_assets.judges.requests import MOST_TOKENS, ProviderFailure, Reply
 from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
@@ -89,11 +90,36 @@ class SdkProvider(ABC):
         """A new client of the SDK."""
 
     def _http(self) -> Any:
-        from lunguage_assets.judges.providers.wire import http_client, withheld_headers
+        from lunguage_assets.judges.providers.wire import http_client
 
-        return http_client(
-            self._timeout_s,
-            self._in_flight,
-            on_this_machine=self._endpoint.on_this_machine,
-            withheld=withheld_headers(self._endpoint.base_url, os.environ),  # where the SDKs read
-        )
+        return http_client(self._timeout_s, self._in_flight, self._endpoint.base_url)
+
+
+def tokens(usage: Any, name: str) -> int | None:
+    """A count of tokens, or None when the response has none that can be one."""
+    value = getattr(usage, name, None)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if is_count else None
+
+
+def can_be(usage: Any, *names: str) -> bool:
+    """Whether each of these counts is one, or is not given."""
+    return all(getattr(usage, name, None) is None or tokens(usage, name) is not None for name in names)
+
+
+def well_formed(read: Callable[[], Reply]) -> Reply:
+    """The reply that `read` takes from a response.
+
+    The SDKs build their objects from any JSON without checking it: a text may turn out a number, a message a
+    list.
+
+    Raises:
+        ProviderFailure: malformed; its cause, which may quote the response, is not kept.
+    """
+    try:
+        reply = read()
+        if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
+            return reply
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        pass
+    raise ProviderFailure("malformed")
