@@ -27,8 +27,7 @@ def print_estimate(estimate: Estimate, judges_file: Path) -> None:
         steps = f"; about {estimate.steps or 0:.1f} steps a fit (published: 24.6)"
         click.echo(
             f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "
-            "different masked sentences"
-            + (steps if estimate.steps is not None else "")
+            "different masked sentences" + (steps if estimate.steps is not None else "")
         )
         console = Console(highlight=False)
         console.width = max(console.width, _WIDE)
