@@ -17,7 +17,7 @@ from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.orchestration.assets.release import release_folder
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.rights import open_to_others, require_private
+from lunguage_assets.rights import open_to_others
 
 PATIENTS = Corpus("ward", "credentialed")
 
@@ -104,7 +104,3 @@ def test_what_a_process_makes_is_its_own_whatever_the_umask(tmp_path: Path, star
     script = f"import os; os.umask(0); {start}; open('made', 'w').close()"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o600
-
-
-def test_a_folder_that_is_not_there_yet_is_not_open(tmp_path: Path) -> None:
-    require_private(tmp_path / "none", "the home")

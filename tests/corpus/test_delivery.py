@@ -58,13 +58,6 @@ def test_a_folder_without_findings_is_refused_with_what_is_there(tmp_path: Path)
         find_delivery(tmp_path)
 
 
-def test_a_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "lunguage.csv.gz").write_bytes(gzip.compress(TEXT.encode()))
-    with pytest.raises(InputError, match=r"expected one Lunguage\.csv"):
-        find_delivery(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("text", "declared"),
     [
@@ -108,13 +101,6 @@ def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> No
         delivered("e", Lunguage="one", Lunguage_vocab="two"),
     ]
     assert len({first, *others}) == 4
-
-
-def test_an_empty_findings_file_is_refused(tmp_path: Path) -> None:
-    for content, message in ((b"", "an empty file"), (TEXT.splitlines()[0].encode(), "no data row")):
-        (tmp_path / "Lunguage.csv").write_bytes(content)
-        with pytest.raises(InputError, match=message):
-            take_in(find_delivery(tmp_path), CorpusSettings())
 
 
 def test_a_declaration_is_a_small_regular_file(tmp_path: Path) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from delivered_rows import Deliver, noted, row
 
-from lunguage_assets.corpus.side_files import split_metadata
 from lunguage_assets.corpus.views import image_views, parse_default_view, written
 from lunguage_assets.errors import ConfigurationError, InputError
 
@@ -70,11 +67,6 @@ def test_a_study_shows_the_views_of_all_its_images_in_fixed_order(deliver: Deliv
     assert unknown["study_id"].tolist() == ["s50000003"]
 
 
-def test_views_from_the_procedure_alone_say_so(deliver: Deliver) -> None:
-    intake = deliver([row(0)], metadata=HEADER + "50000001,,CHEST (PORTABLE AP),\n")
-    assert intake.reports[["view_information", "view_source"]].values.tolist() == [["ap", "procedure text"]]
-
-
 def test_the_default_view_fills_only_unknown_views(deliver: Deliver) -> None:
     metadata = HEADER + "50000001,AP,,\n"
     intake = deliver([row(0), row(1, study_id="s50000002")], metadata=metadata, default_view="Lateral, pa")
@@ -98,26 +90,8 @@ def test_metadata_without_ids_is_refused_and_without_views_is_noted(deliver: Del
     )
 
 
-def test_a_missing_metadata_file_is_one_note(deliver: Deliver) -> None:
-    intake = deliver([row(0), row(1, study_id="s50000002")])
-    assert (intake.intake_notes["reason"] == "metadata-missing").sum() == 1
-    assert "unknown-view" not in noted(intake)
-
-
 def test_an_unknown_default_view_is_a_configuration_error() -> None:
     assert parse_default_view(" PA , lateral") == "pa, lateral"
     assert parse_default_view("") == ""
     with pytest.raises(ConfigurationError, match="sideways"):
         parse_default_view("pa, sideways")
-
-
-def test_of_two_columns_of_one_name_in_any_case_the_first_counts_in_the_file_and_in_its_parts(
-    deliver: Deliver, tmp_path: Path
-) -> None:
-    table = HEADER.replace("study_id,", "study_id,STUDY_ID,VIEWPOSITION,") + "s50000001,s50000002,LL,AP,,\n"
-    [report] = deliver([row(0)], metadata=table).reports.to_dict("records")
-    assert report["view_information"] == "lateral"
-    whole, parts = tmp_path / "whole.csv", {tmp_path / study: {f"s5000000{study}"} for study in "12"}
-    whole.write_text(table, encoding="utf-8")
-    split_metadata(whole, parts)
-    assert [len(part.read_text(encoding="utf-8").splitlines()) for part in parts] == [2, 1]

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
-from small_homes import PANEL, SmallHome, line, store_unchecked
+from small_homes import PANEL, SmallHome, line
 
 from lunguage_assets.current.plan import Wanted, plan
 from lunguage_assets.current.reads import OPTIONS
-from lunguage_assets.current.recipes import RECIPES, RELEASE
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import published_anchors
@@ -133,11 +133,6 @@ def pathways(small: SmallHome) -> None:
     (small.home.root / "pathways.yaml").write_text(changed, encoding="utf-8")
 
 
-def blacklist(small: SmallHome) -> None:
-    packaged = resource("blacklist.yaml").read_text(encoding="utf-8")
-    (small.home.root / "blacklist.yaml").write_text(packaged + "\n# another\n", encoding="utf-8")
-
-
 def correction(small: SmallHome) -> None:
     """One pair of the first batch is said to have no phrase."""
     found = read(small, "hedge_phrases", "lexicon", "first")
@@ -187,17 +182,6 @@ def exchanged(small: SmallHome) -> None:
     other.write_bytes(kept)
 
 
-def of_another_table(small: SmallHome) -> None:
-    path = path_of(small, "resolution_log", "panel", "first")
-    shutil.copyfile(path_of(small, "fit_log", "panel", "first"), path)
-
-
-def written_by_another(small: SmallHome) -> None:
-    """The same rows, without a record."""
-    path = path_of(small, "comparison_matches", "cues")
-    store_unchecked(TABLES["comparison_matches"], read(small, "comparison_matches", "cues"), path)
-
-
 def cut_off(small: SmallHome) -> None:
     path = path_of(small, "reports", "second")
     path.write_bytes(path.read_bytes()[:-100])
@@ -205,10 +189,6 @@ def cut_off(small: SmallHome) -> None:
 
 def deleted(small: SmallHome) -> None:
     path_of(small, "expansions", "panel", "first").unlink()
-
-
-def result_deleted(small: SmallHome) -> None:
-    path_of(small, "lunguage_plus_plus", "panel", "first").unlink()
 
 
 def made_again(small: SmallHome) -> None:
@@ -219,10 +199,6 @@ def made_again(small: SmallHome) -> None:
     frame = read(small, "fitted_probabilities", "panel", "first")
     changed = frame.assign(steps=frame["steps"] + 1)
     write_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)
-
-
-def release_deleted(small: SmallHome) -> None:
-    (small.home.release / "panel" / "made_of.json").unlink()
 
 
 @dataclass(frozen=True)
@@ -269,36 +245,18 @@ ROWS = {
         all_of(below(COMPARISON, "comparison_matches", "judge_agreement", "fit_validation")),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
-    "a setting of the ranking": Row(
-        setting("explicit", "bootstrap = 20"), below(RANKING, "reference_ranking"), (*RANK, *REFIT, *OUT)
-    ),
     "a setting of the fit": Row(
         setting("explicit", "step_limit = 17"),
         below(FIT, "fitted_probabilities", "fit_validation"),
         (*REFIT, *OUT),
-    ),
-    "the seed": Row(
-        setting("explicit", "seed = 1"),
-        all_of(
-            below(COMPARISON, "comparison_matches"),
-            below(RANKING, "reference_ranking"),
-            below(FIT, "fitted_probabilities", "fit_validation"),
-        ),
-        (*COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the merging": Row(
         setting("implicit", "merge_threshold = 0.97"),
         below("merge settings changed", "deduplicated_findings"),
         (*EXPAND, *OUT),
     ),
-    "the mode": Row(
-        setting("implicit", 'mode = "paper"'),
-        below("merge settings changed", "deduplicated_findings"),
-        (*EXPAND, *OUT),
-    ),
     "options that change no result": Row(nothing_that_counts, {}, ()),
     "ratings of the anchors": Row(anchors, below("anchors changed", "fitted_probabilities"), (*REFIT, *OUT)),
-    "the blacklist": Row(blacklist, below("blacklist changed", "deduplicated_findings"), (*EXPAND, *OUT)),
     "a pathway": Row(pathways, below("pathways changed", "expansions"), (*EXPAND, *OUT)),
     "a correction in one batch": Row(
         correction,
@@ -329,22 +287,6 @@ ROWS = {
         ),
         (*EXPAND, *OUT),
     ),
-    "a table in the place of another": Row(
-        of_another_table,
-        {
-            "resolution_log/panel/first": {by_hand("resolution_log", "panel", "first")},
-            **below(by_hand("resolution_log", "panel", "first"), "release", *AUDITS),
-        },
-        (EXPAND[0], *OUT),
-    ),
-    "a table that another program wrote": Row(
-        written_by_another,
-        {
-            **below(by_hand("comparison_matches", "cues"), "reference_ranking"),
-            "comparison_matches/cues": {by_hand("comparison_matches", "cues")},
-        },
-        ("compare (cues)", *RANK, *REFIT, *OUT),
-    ),
     "a table that was cut off": Row(
         cut_off,
         all_of(
@@ -361,24 +303,11 @@ ROWS = {
         },
         (EXPAND[0], *OUT),
     ),
-    "a result deleted": Row(
-        result_deleted,
-        {
-            "lunguage_plus_plus/panel/first": {"missing"},
-            **{
-                f"{table}/panel": {"a batch or an analysis was removed"}
-                for step in OVER_ALL
-                for table in RECIPES[step].tables
-            },
-        },
-        (EXPAND[0], *OUT),
-    ),
     "a sound table of other rows": Row(
         made_again,
         below("fitted_probabilities (panel, first) made again", "deduplicated_findings", batch="first"),
         (EXPAND[0], *OUT),
     ),
-    "the release deleted": Row(release_deleted, {"release/panel": {"missing"}}, OUT),
 }
 
 
@@ -432,7 +361,9 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
     assert planned(now) == []
 
 
-@pytest.mark.parametrize("step", [step for step in RECIPES if step != RELEASE])
+@pytest.mark.parametrize(
+    "step", ["findings", "hedge_vocabulary", "comparison_matches", "expansions", "calibration"]
+)
 def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
     step: str, small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -498,19 +429,9 @@ def test_a_batch_that_is_registered_makes_nothing_stale(small: SmallHome, finish
     ]
 
 
-def test_a_batch_asked_for_is_planned_without_the_others(small: SmallHome) -> None:
-    pathways(small)
-    assert small.plan(Wanted("panel", ("second",))) == [EXPAND[1], *OUT]
-
-
 def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(small: SmallHome) -> None:
     alone = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
     assert small.plan(Wanted("cues")) == alone
-
-
-def test_a_run_asked_for_another_folder_writes_the_release_alone(small: SmallHome, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "out" / "release" / "panel"
-    assert small.plan(Wanted("panel", release=elsewhere)) == list(OUT)
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
-from lunguage_assets.home.home import Corpus, Home, batch_key
+from lunguage_assets.home.home import Home, batch_key
 from lunguage_assets.sample import write_sample
 
 
@@ -75,29 +75,6 @@ def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Pat
     assert home.registered() == []
     home.register(one, "b")
     assert not abandoned.exists()
-
-
-@pytest.mark.parametrize("name", ["Lunguage.csv", "Lunguage_vocab.csv", "mimic-cxr-2.0.0-metadata.csv"])
-def test_a_file_that_goes_before_it_is_copied_leaves_no_batch_without_it(
-    tmp_path: Path, one: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, place = Home(tmp_path / "home"), shutil.copytree(one, tmp_path / "d")
-    claim = Home.claim
-
-    def removing(self: Home, corpus: Corpus) -> None:
-        (place / name).unlink()
-        claim(self, corpus)
-
-    monkeypatch.setattr(Home, "claim", removing)
-    with pytest.raises(FileNotFoundError, match=name):
-        home.register(place, "d")
-    assert home.registered() == []
-
-
-def test_the_home_is_readable_by_its_owner_only(tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
-    home.create()
-    assert home.root.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(

@@ -112,15 +112,3 @@ def test_views_and_texts_of_several_files_come_from_the_one_stored(tmp_path: Pat
     home.register(path, "o")
     pd.testing.assert_frame_equal(texts(home.delivery("o")), texts(before.delivery))
     assert home.batch("o").files == ("raw_reports.parquet",)
-
-
-def test_a_batch_of_findings_says_so_even_when_it_was_registered_before_there_were_others(
-    tmp_path: Path, home: Home
-) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "Lunguage.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    assert home.register(tmp_path / "d", "d", batch_reports=1) == home.registered()
-    manifest = home.batches / "d" / "batch.json"
-    manifest.write_text(manifest.read_text().replace('  "kind": "findings",\n', ""), encoding="utf-8")
-    assert "kind" not in manifest.read_text()
-    assert home.batch("d").kind == home.delivery("d").kind == "findings"

@@ -64,14 +64,6 @@ def files(home: Home) -> list[str]:
     )
 
 
-def test_what_goes_and_what_stays_is_told_before(home: Home) -> None:
-    before = files(home)
-    found = home.following("first")
-    assert sorted(found.tables) == sorted(OF_FIRST)
-    assert [path.name for path in found.review] == ["first.csv"]
-    assert files(home) == before
-
-
 def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None:
     before = files(home)
     home.remove("first", "ada", WHEN)

@@ -31,14 +31,6 @@ def terms(*spellings: str) -> pd.DataFrame:
     )
 
 
-def test_a_rewritten_partition_replaces_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    write_table(TERMS, terms("opacity", "nodule"), path)
-    write_table(TERMS, terms("mass"), path)
-    assert read_table(TERMS, path)["target_term"].tolist() == ["mass"]
-    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -71,24 +63,6 @@ def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) ->
     assert pq.read_schema(tmp_path / "t.parquet").equals(table.arrow)
 
 
-def test_an_all_empty_column_keeps_its_type(tmp_path: Path) -> None:
-    note = {
-        "number": 0,
-        "file": "f",
-        "line": None,
-        "study_id": "",
-        "finding_id": "",
-        "column": "",
-        "reason": "r",
-        "found": "",
-        "done": "",
-    }
-    write_table(INTAKE_NOTES, INTAKE_NOTES.frame([note]), tmp_path / "t.parquet")
-    back = read_table(INTAKE_NOTES, tmp_path / "t.parquet")
-    assert str(back["line"].dtype) == "Int64"
-    assert back["line"].isna().all()
-
-
 def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
     write_table(TERMS, terms("opacity"), tmp_path / "t.parquet")
     with pytest.raises(InvalidTable, match="Materialise it again"):
@@ -110,12 +84,6 @@ def test_out_of_range_and_unknown_codes_are_counted_with_keys_not_values() -> No
     )
     assert len(problems) == 12
     assert all("s00000001" in problem for problem in problems)
-
-
-def test_the_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_table(TERMS, terms("opacity", "mass"), tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,17 +97,6 @@ def test_a_place_that_nothing_can_open_is_refused_with_the_remedy(
     monkeypatch.setenv(TABLES_VARIABLE, "nowhere://tables")
     with pytest.raises(ConfigurationError, match="lunguage-assets\\[scale\\]"):
         home.claim(SYNTHETIC)
-
-
-def test_an_interrupted_claim_goes_on(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TABLES_VARIABLE, bucket)
-    home.claim(SYNTHETIC)
-    (UPath(bucket) / OWNER).unlink()  # killed between the two ends of the record
-    home.claim(SYNTHETIC)
-    assert (
-        json.loads((UPath(bucket) / OWNER).read_text())["home"]
-        == json.loads((home.root / "tables_at.json").read_text())["home"]
-    )
 
 
 @pytest.mark.usefixtures("few_views")

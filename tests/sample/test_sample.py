@@ -49,10 +49,6 @@ def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(tmp_path: P
         assert set(intake.intake_notes["reason"]) <= intended
 
 
-def test_a_sample_begins_with_the_packaged_studies_of_its_seed() -> None:
-    assert list(sample_studies(12, 9, "plain")["packaged"].iloc[:10]) == [f"9:{n}" for n in range(1, 11)]
-
-
 def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(tmp_path: Path) -> None:
     summary = write_sample(tmp_path, 900, 3)
     rows, images = read(tmp_path / "Lunguage.csv"), read(tmp_path / "mimic-cxr-2.0.0-metadata.csv")
@@ -147,27 +143,6 @@ def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(t
     with pytest.raises(ConfigurationError, match="not declared synthetic"):
         write_raw_sample(tmp_path / "raw", tmp_path / "truth", 3)
     assert (tmp_path / "raw" / "reports.csv").read_text() == "study_id,report\n"
-
-
-def test_a_failure_half_way_leaves_the_earlier_sample_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_sample(tmp_path / "out", 5)
-    before = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
-
-    def fail(*_: object) -> bytes:
-        raise OSError("disk full")
-
-    monkeypatch.setattr("lunguage_assets.sample.lzma.decompress", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_sample(tmp_path / "out", 50)
-    assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == before
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_no_sample_has_less_than_one_report(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="at least one"):
-        write_sample(tmp_path / "out", 0)
 
 
 def test_the_command_writes_raw_reports_and_says_where_the_truth_is(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from delivered_rows import Deliver, as_csv, noted, row
+from delivered_rows import Deliver, noted, row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,13 +41,6 @@ def test_the_same_section_comes_first_because_numbers_repeat_across_sections(del
     rows = [row(1, ent_idx="3", section="hist"), row(2, ent_idx="3"), row(3, ent_idx="3", section="impr")]
     assert evidence(deliver, "opacity, idx3", *rows) == ([f"{STUDY}:2"], set())
     assert evidence(deliver, "opacity, idx3", *rows, section="impr") == ([f"{STUDY}:3"], set())
-
-
-def test_idx1_is_not_idx11(deliver: Deliver) -> None:
-    rows = [row(1, ent_idx="11"), row(2, ent_idx="2")]
-    assert evidence(deliver, "opacity, idx11", *rows) == ([f"{STUDY}:1"], set())
-    assert evidence(deliver, "opacity, idx2", *rows) == ([f"{STUDY}:2"], set())
-    assert evidence(deliver, "opacity, idx1", *rows) == (["~opacity"], {"ambiguous-reference"})
 
 
 def test_then_another_section_then_the_only_row_of_that_name(deliver: Deliver) -> None:
@@ -104,24 +97,6 @@ def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(deliver
     )
 
 
-def test_a_reference_to_a_row_of_broken_bytes_does_not_find_another_row_instead(deliver: Deliver) -> None:
-    rows = [
-        row(0, ent="edema", normed_ent="edema", evidence="opacity, idx2"),
-        row(1, ent_idx="2", sent="XX opacity"),
-        row(2, ent_idx="5", section="impr"),
-    ]
-    intake = deliver(as_csv(rows).encode().replace(b"XX", b"\xe9"))
-    assert intake.findings["evidence"].tolist()[0] == ["~opacity"]
-    assert noted(intake) == {"reference-to-rejected-row"}
-
-
-def test_a_rejected_repetition_does_not_make_a_reference_ambiguous(deliver: Deliver) -> None:
-    assert evidence(deliver, "opacity, idx2", row(1, ent_idx="2"), row(1, ent_idx="2")) == (
-        [f"{STUDY}:1"],
-        set(),
-    )
-
-
 def test_references_never_leave_the_study(deliver: Deliver) -> None:
     tokens, notes = evidence(deliver, "opacity, idx3", row(1, ent_idx="3", study_id="s50000002"))
     assert (tokens, notes) == (["~opacity"], {"dangling-reference"})
@@ -154,10 +129,6 @@ def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | N
     assert [reference.number for reference in parsed if reference.number is not None] == [
         n for _, n in pairs if n is not None
     ]
-
-
-def test_a_number_beyond_all_measure_is_no_rows() -> None:
-    assert parse_references("opacity, idx" + "9" * 5000) == [WrittenReference(("opacity",), -1)]
 
 
 def test_one_wording_at_one_place_with_two_canonical_names_is_noted(deliver: Deliver) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -156,13 +155,3 @@ def _of(taken: Intake, reason: str) -> int:
 def test_rows_of_an_unknown_study_are_refused() -> None:
     with pytest.raises(InvalidTable, match="1 studies without a report"):
         take_in_structured(received(1), structured(2, 6, 0), CorpusSettings())
-
-
-def test_findings_of_a_delivered_file_cannot_be_taken_for_raw_reports(tmp_path: Path) -> None:
-    texts, frame = received(2), structured(2, 6, 0)
-    lunguage_frame(texts.report_texts, frame, pd.Series({"s50000000": 4, "s50000001": 2})).to_csv(
-        tmp_path / "Lunguage.csv", index=False
-    )
-    delivery = find_delivery(tmp_path)
-    assert delivery.kind == "findings"
-    assert take_in(delivery, CorpusSettings()).reports["sequence"].tolist() == [4, 2]

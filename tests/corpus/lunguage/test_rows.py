@@ -120,12 +120,6 @@ def test_null_empty_and_nan_all_mean_absent(deliver: Deliver) -> None:
     assert "report-missing" in noted(intake)
 
 
-def test_a_word_that_contains_nan_is_text(deliver: Deliver) -> None:
-    assert deliver([row(0, location="nanoregion, left")]).findings["location"].tolist() == [
-        "nanoregion, left"
-    ]
-
-
 def test_past_diagnoses_are_told_by_section_or_past_history(deliver: Deliver) -> None:
     intake = deliver([row(0, section="HIST"), row(1, past_hx="old"), row(2)])
     assert intake.findings["currency"].tolist() == ["past dx", "past dx", "current dx"]
@@ -158,16 +152,6 @@ def test_an_empty_category_comes_from_the_vocabulary_else_other(deliver: Deliver
     assert reasons(intake.intake_notes).count("category-derived") == 2
 
 
-def test_cells_of_ten_thousand_characters_are_taken_whole(deliver: Deliver) -> None:
-    long = "An opacity is possible, " + "x" * 10_000
-    intake = deliver(
-        [row(0, sent=long, dx_certainty="tentative", location="y" * 10_000, report="z\n" * 10_000)]
-    )
-    assert intake.findings["masked_sentence"].tolist() == [long.replace("opacity", "<finding>")]
-    assert len(intake.findings["location"][0]) == 10_000
-    assert len(intake.reports["report"][0]) == 19_999
-
-
 def test_only_tentative_rows_outside_the_history_are_masked(deliver: Deliver) -> None:
     tentative = {"dx_certainty": "tentative", "sent": "An opacity is possible."}
     rows = [
@@ -180,12 +164,6 @@ def test_only_tentative_rows_outside_the_history_are_masked(deliver: Deliver) ->
     assert intake.findings["mask_state"].tolist() == ["masked", "not needed", "not needed", "not located"]
     assert intake.findings["masked_sentence"].notna().tolist() == [True, False, False, False]
     assert intake.intake_notes.set_index("reason").loc["finding-not-located", "finding_id"] == "s50000001:3"
-
-
-def test_a_sentence_that_shows_the_mask_is_noted_as_such(deliver: Deliver) -> None:
-    intake = deliver([row(0, dx_certainty="tentative", sent="<finding> or opacity.")])
-    assert noted(intake) == {"mask-in-sentence"}
-    assert intake.findings["mask_state"].tolist() == ["not located"]
 
 
 def test_two_findings_that_mask_a_sentence_identically_are_flagged(deliver: Deliver) -> None:
@@ -270,19 +248,6 @@ def test_only_the_required_columns_are_needed_and_the_rest_is_noted(deliver: Del
     } <= noted(intake)
 
 
-def test_numbers_made_from_the_line_are_those_that_the_file_would_have_had(deliver: Deliver) -> None:
-    rows = [row(0), row(1, section="?"), row(2)]
-    with_numbers = deliver(rows).findings
-    without = deliver(as_csv(rows, COLUMNS[1:])).findings
-    assert without["finding_id"].tolist() == with_numbers["finding_id"].tolist()
-
-
-def test_further_columns_are_noted_by_name_and_ignored(deliver: Deliver) -> None:
-    intake = deliver(as_csv([row(0, remark="x")], [*COLUMNS, "remark"]))
-    assert intake.intake_notes.set_index("reason").loc["column-ignored", "column"] == "remark"
-    assert len(intake.findings) == 1
-
-
 def test_column_names_are_read_in_any_case_with_blanks_or_underscores(deliver: Deliver) -> None:
     text = (
         as_csv([row(0, no_change="stable")])
@@ -359,12 +324,6 @@ def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
     assert intake.findings["name"].tolist() == ["nodule"]
     with pytest.raises(InputError, match=r"Lunguage_vocab\.csv, column 'normed_term'"):
         deliver([row(0)], vocabulary="category,target_term\nPF,x\n")
-
-
-def test_every_code_in_the_tables_is_documented(deliver: Deliver) -> None:
-    intake = deliver([row(0, cat="", evidence="x, idx9, y"), row(1, section="?"), row(0)])
-    assert set(intake.rejected["reason"]) <= set(codes().rejections)
-    assert set(intake.intake_notes["reason"]) <= set(codes().notes)
 
 
 def test_a_definitive_finding_of_the_same_name_flags_the_tentative_one(

@@ -86,15 +86,6 @@ def test_odd_text_is_a_report_or_is_rejected_with_its_reason(tmp_path: Path, cas
     assert taken.report_texts["study_id"].tolist()[0] == "s50000001"
 
 
-@pytest.mark.parametrize("case", ODD)
-def test_no_odd_text_of_the_collection_of_odd_texts_raises(tmp_path: Path, case: str) -> None:
-    for taken in (
-        files(tmp_path, s50000002=ODD[case].encode()),
-        table(tmp_path, ("1", "No effusion."), ("2", ODD[case])),
-    ):
-        assert len(taken.report_texts) + len(taken.rejected) == 2
-
-
 @pytest.mark.parametrize("case", MIXED_ENCODINGS)
 def test_every_encoding_keeps_the_words(tmp_path: Path, case: str) -> None:
     taken = files(tmp_path, s50000002=MIXED_ENCODINGS[case])
@@ -134,17 +125,6 @@ def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
     assert taken.rejected["line"].tolist() == [3]
     assert "addendum" in taken.rejected["remedy"][0]
     assert json.loads(taken.rejected["content"][0])["report"] == "An effusion."
-
-
-def test_a_study_under_two_file_names_is_one_study(tmp_path: Path) -> None:
-    (tmp_path / "p10000032").mkdir()
-    taken = files(tmp_path, **{"p10000032/s50000001": b"FINDINGS: An effusion."})
-    assert outcome(taken) == (1, ["report-repeated"], [])
-
-
-def test_a_record_without_an_id_is_rejected(tmp_path: Path) -> None:
-    taken = table(tmp_path, ("", "No effusion."), ("nan", "No effusion."), ("7", "No effusion."))
-    assert outcome(taken)[:2] == (1, ["study-id-missing", "study-id-missing"])
 
 
 def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> None:
@@ -190,18 +170,6 @@ def test_a_package_with_any_bytes_exchanged_is_read_or_refused(
     with contextlib.suppress(InputError):
         taken = received(tmp_path)
         assert len(taken.report_texts) + len(taken.rejected) <= 3
-
-
-def test_broken_records_of_a_table_cost_themselves(tmp_path: Path) -> None:
-    text = (
-        "study_id,report\n50000001,No effusion.\n50000002,one,two\n"
-        '50000003,"never closed\n50000004,No pneumothorax.\n'
-    )
-    (tmp_path / "reports.csv").write_text(text, encoding="utf-8")
-    taken = received(tmp_path)
-    assert taken.report_texts["study_id"].tolist() == ["s50000001", "s50000004"]
-    assert outcome(taken)[1] == ["wrong-number-of-values", "unclosed-quote"]
-    assert taken.rejected["study_id"].tolist() == ["s50000002", "s50000003"]
 
 
 _TEXTS = st.one_of(

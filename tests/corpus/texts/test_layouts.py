@@ -20,7 +20,7 @@ from raw_deliveries import (
     write_text_files,
 )
 
-from lunguage_assets.corpus.delivery import content_hash, find_delivery, in_parts
+from lunguage_assets.corpus.delivery import content_hash, find_delivery
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -129,13 +129,6 @@ def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(tmp_path: Path,
     )
 
 
-def test_without_metadata_views_and_times_are_unknown(tmp_path: Path) -> None:
-    write_mimic_tree(tmp_path, metadata=False)
-    texts = received(tmp_path).report_texts
-    assert set(texts["view_source"]) == {"unknown"}
-    assert set(texts["taken_at"]) == set(texts["view_information"]) == {""}
-
-
 def test_studies_that_the_metadata_does_not_name_are_counted(tmp_path: Path) -> None:
     write_mimic_tree(tmp_path)
     lines = (tmp_path / "mimic-cxr-2.0.0-metadata.csv").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -161,18 +154,6 @@ def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(tmp_path:
     of_reports = {f"s{report.study}": f"p{report.subject}" for report in REPORTS}
     assert sum(named[study] == patient for study, patient in of_reports.items()) == len(REPORTS) - 2
     assert taken.intake_notes.set_index("reason")["found"]["patient-unknown"] == "2 reports"
-
-
-def test_patients_of_the_metadata_alone_are_in_one_part_each(tmp_path: Path) -> None:
-    rows = [(f"{number}", "FINDINGS: No edema.") for number in range(50000001, 50000007)]
-    pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(tmp_path / "reports.csv", index=False)
-    patients = ["10000001", "10000002", "10000003", "10000001", "10000002", "10000003"]
-    pd.DataFrame({"subject_id": patients, "study_id": [study for study, _ in rows]}).to_csv(
-        tmp_path / "mimic-cxr-2.0.0-metadata.csv", index=False
-    )
-    _, surveyed = in_parts(find_delivery(tmp_path), 2)
-    assert surveyed is not None
-    assert list(surveyed.parts) == [0, 0, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize("name", ["indiana_reports.csv", "of the web.csv"])
@@ -243,13 +224,6 @@ def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
     assert sorted(taken.report_texts["report"]) == sorted(TEXTS)
     assert taken.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
     assert notes(taken) == {"id-numbered", "patient-unknown"}
-
-
-def test_a_single_text_file_is_a_delivery(tmp_path: Path) -> None:
-    for name in ("50000001.txt", "50000002.txt"):
-        (tmp_path / name).write_text("FINDINGS: No pneumothorax.\n")
-    received = receive(find_delivery(tmp_path / "50000002.txt"), CorpusSettings())
-    assert received.report_texts["study_id"].tolist() == ["s50000002"]
 
 
 def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) -> None:
