@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import (
-    A_PATIENT,
-    A_STUDY,
-    MASK_SHOWN,
-    POSITION,
-    SAME_NAME,
-    SEQUENCE,
-    SOME_TEXT,
-    STATED_FINDING,
-    STUDY,
-    VIEWS_WRITTEN,
-    code,
-    integer,
-    text,
-    whole,
-)
+from lunguage_assets.tables import columns as c
+from lunguage_assets.tables.columns import code, integer, text, whole
 from lunguage_assets.tables.schema import Column, Present, Table
 
 REPORTS = Table(
     "reports",
     "One row per study of the batch: the full report and what is known of its views.",
     (
-        STUDY,
+        c.STUDY,
         text("subject_id", "Patient, 'p' and 8 to 18 digits; empty when no row of the study names one",
-            pattern=whole(A_PATIENT, or_empty=True)),
-        SEQUENCE,
+            pattern=whole(c.A_PATIENT, or_empty=True)),
+        c.SEQUENCE,
         text("report", "Full report text", restricted=True),
-        VIEWS_WRITTEN,
+        c.VIEWS_WRITTEN,
         code("view_source", "Where the views come from", ("metadata", "procedure text", "report text",
             "default_view", "unknown")),
         integer("rows_delivered", "Rows of this study in the delivered file, rejected ones included"),
@@ -44,13 +30,13 @@ FINDINGS = Table(
     "Validated rows of the delivered reports: status, views, currency, and the sentence with the finding "
     "masked.",
     (
-        *STATED_FINDING,
+        *c.STATED_FINDING,
         Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
         text("masked_sentence", "Sentence with every mention of the finding as <finding>; null when not "
-            "located", restricted=True, nullable=True, pattern=MASK_SHOWN),
+            "located", restricted=True, nullable=True, pattern=c.MASK_SHOWN),
         code("mask_state", "masked: located in its sentence; not located: needs a person; not needed: "
             "definitive or history row", ("masked", "not located", "not needed")),
-        SAME_NAME,
+        c.SAME_NAME,
     ),
     ("finding_id",),
     present=(Present("masked_sentence", "mask_state", ("masked",)),),
@@ -63,11 +49,11 @@ REJECTED = Table(
         text("file", "Delivered file"),
         integer("line", "1-based data row in the file (the header is not counted)", minimum=1),
         text("study_id", "Study the row names, as far as it can be read; else empty",
-            pattern=whole(A_STUDY, or_empty=True)),
+            pattern=whole(c.A_STUDY, or_empty=True)),
         text("column", "Column that is wrong"),
         text("found", "What was found there, cut to 80 characters", restricted=True),
         text("expected", "What was expected"),
-        text("remedy", "What to do", pattern=SOME_TEXT),
+        text("remedy", "What to do", pattern=c.SOME_TEXT),
         text("reason", "Short reason code, for counting"),
         text("content", "The whole delivered row as JSON, so that it can be mended", restricted=True),
     ),
@@ -79,7 +65,7 @@ INTAKE_NOTES = Table(
     "What was mended or noticed while reading: bare references, unlocated findings, unknown views, missing "
     "optional files.",
     (
-        POSITION,
+        c.POSITION,
         text("file", "Delivered file"),
         integer("line", "1-based data row, or null when the note is about the whole file", nullable=True,
             minimum=1),

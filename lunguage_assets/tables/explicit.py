@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import (
-    A_HASH,
-    ENT,
-    MASK_SHOWN,
-    OWN_OR_PUBLISHED,
-    RULER_REASON,
-    SAME_NAME,
-    SENTENCE,
-    STATED_ID,
-    STUDY,
-    code,
-    flag,
-    integer,
-    listed,
-    number,
-    probability,
-    text,
-    whole,
-)
+from lunguage_assets.tables import columns as c
+from lunguage_assets.tables.columns import code, flag, integer, listed, number, probability, text, whole
 from lunguage_assets.tables.schema import Present, Table
 
 HEDGE_PHRASES = Table(
@@ -28,12 +11,12 @@ HEDGE_PHRASES = Table(
     "Words by which each tentative finding is hedged in its sentence, and which pairs a person should look "
     "at.",
     (
-        STATED_ID,
-        STUDY,
-        ENT,
-        SENTENCE,
+        c.STATED_ID,
+        c.STUDY,
+        c.ENT,
+        c.SENTENCE,
         text("masked_sentence", "Sentence with the finding masked; null when not located", restricted=True,
-            nullable=True, pattern=MASK_SHOWN),
+            nullable=True, pattern=c.MASK_SHOWN),
         listed("phrases", "Hedging phrases about this finding, lower case, in order of appearance"),
         listed("dropped", "Extracted phrases that the filters dropped (they state a measurement, severity or "
             "onset)"),
@@ -59,7 +42,7 @@ HEDGE_VOCABULARY = Table(
         listed("example_sentences", "Masked sentences of the usable examples, in the order of example_ids",
             restricted=True),
         code("ruler", "own: from this corpus; published: the paper's 42 phrases", ("own", "published")),
-        RULER_REASON,
+        c.RULER_REASON,
         text("vocabulary_version", "Hash of the retained phrases and their examples"),
     ),
     ("phrase",),
@@ -71,7 +54,7 @@ COMPARISON_MATCHES = Table(
     "Every answer of one judge: which of two masked sentences is closer to 'finding certainly present'. "
     "Empty for the published ruler.",
     (
-        text("match_id", "Hash of phrases and repetition; the same for every judge", pattern=whole(A_HASH)),
+        text("match_id", "Hash of phrases and repetition; the same for every judge", pattern=whole(c.A_HASH)),
         text("phrase_a", "Phrase that comes first in the alphabet"),
         text("phrase_b", "Phrase that comes second"),
         integer("repetition", "0-based number of the comparison of this phrase pair"),
@@ -111,8 +94,8 @@ REFERENCE_RANKING = Table(
             nullable=True),
         listed("judges", "Judges of the ranker, in panel order: they fit, and with an own ruler they made "
             "the ranking"),
-        OWN_OR_PUBLISHED,
-        RULER_REASON,
+        c.OWN_OR_PUBLISHED,
+        c.RULER_REASON,
         text("vocabulary_version", "Vocabulary that was ranked"),
         text("ranking_version", "Hash of the matches, of who the judges are, and of the constants"),
     ),
@@ -127,12 +110,12 @@ FITTED_PROBABILITIES = Table(
     "Every tentative finding placed in the ranking and mapped to a probability that the finding is present, "
     "with an interval.",
     (
-        STATED_ID,
-        STUDY,
+        c.STATED_ID,
+        c.STUDY,
         listed("phrases", "Hedging phrases extracted for the pair"),
         text("sentence_key", "Hash of the masked sentence: identical masked sentences are fitted once; empty "
-            "when unmaskable", pattern=whole(A_HASH, or_empty=True)),
-        SAME_NAME,
+            "when unmaskable", pattern=whole(c.A_HASH, or_empty=True)),
+        c.SAME_NAME,
         number("mu", "Fitted position on the ranking; null when not fitted", nullable=True),
         number("sigma", "Deviation that the fit states, no error bar in the paper's; null when not fitted",
             nullable=True, minimum=0.0),
@@ -151,7 +134,7 @@ FITTED_PROBABILITIES = Table(
         probability("p_high", "Upper end of the 95% interval of p"),
         code("p_source", "fitted, from the phrases' mean mu, or no information",
             ("fitted", "phrase", "none")),
-        OWN_OR_PUBLISHED,
+        c.OWN_OR_PUBLISHED,
         text("ranking_version", "Ranking that the fit was made with"),
     ),
     ("finding_id",),
@@ -166,7 +149,7 @@ FIT_LOG = Table(
     "stood afterwards.",
     (
         text("sentence_key", "Hash of the masked sentence, as in fitted_probabilities",
-            pattern=whole(A_HASH)),
+            pattern=whole(c.A_HASH)),
         integer("step", "0-based number of the play, those without a valid answer included"),
         text("opponent", "Reference phrase that was played"),
         probability("draw_probability", "How even the play was expected to be: draw probability before the "

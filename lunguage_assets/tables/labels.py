@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lunguage_assets.tables.columns import (
-    ANY_SUBJECT,
-    P_SOURCES,
-    STATUSES,
-    STUDY,
-    code,
-    flag,
-    integer,
-    number,
-    probability,
-    text,
-)
+from lunguage_assets.tables import columns as c
+from lunguage_assets.tables.columns import code, flag, integer, number, probability, text
 from lunguage_assets.tables.schema import Column, Present, Table
 
 LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
@@ -26,8 +16,8 @@ LABELS = Table(
     "everywhere, never 0. One row per study and label: what the study says of it now (past findings do not "
     "count).",
     (
-        STUDY,
-        ANY_SUBJECT,
+        c.STUDY,
+        c.ANY_SUBJECT,
         text("label", "Label, of the closed list in resources/labels.yaml"),
         text("chexpert", "Its CheXpert name, or empty"),
         code("source", "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: "
@@ -37,10 +27,11 @@ LABELS = Table(
             "unmentioned", nullable=True),
         probability("p_low", "Lower end of the interval of p; null when unmentioned", nullable=True),
         probability("p_high", "Upper end of the interval of p; null when unmentioned", nullable=True),
-        code("p_source", "Where p comes from; null when unmentioned", (*P_SOURCES, "pathway"), nullable=True),
+        code("p_source", "Where p comes from; null when unmentioned", (*c.P_SOURCES, "pathway"),
+            nullable=True),
         flag("p_is_bound", "p follows from a pathway or from other labels: a bound, not an estimate"),
         code("status", "What is claimed of the label: dp, dn, tp, tn; the t's are uncertain; null when "
-            "unmentioned", STATUSES, nullable=True),
+            "unmentioned", c.STATUSES, nullable=True),
         flag("denied_at_place", "Denied only at a place: nothing is said of the rest of the chest"),
         flag("past", "The report names the finding as past; that alone does not make it mentioned"),
         text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),

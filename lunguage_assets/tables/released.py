@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import ANY_SUBJECT, STUDY, VIEWS_WRITTEN, code, integer, listed, text
+from lunguage_assets.tables import columns as c
+from lunguage_assets.tables.columns import code, integer, listed, text
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.schema import Table
 
@@ -38,11 +39,11 @@ STUDIES = Table(
     "The studies of a release, one row each, also those without any row: identifiers as numbers, as in the "
     "files of MIMIC-CXR-JPG, and the part of the official split.",
     (
-        STUDY,
-        ANY_SUBJECT,
+        c.STUDY,
+        c.ANY_SUBJECT,
         integer("study_number", "study_id without its letter"),
         integer("subject_number", "subject_id without its letter"),
-        VIEWS_WRITTEN,
+        c.VIEWS_WRITTEN,
         text("report_batch", "Batch that delivered the released version of the study"),
         integer("rows_out", "Rows of the study in the result"),
         text("set_aside", "Rules that the study broke, so that it has no rows and no labels; else empty"),
