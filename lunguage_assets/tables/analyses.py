@@ -122,9 +122,6 @@ FIT_VALIDATION = Table(
             "below two", nullable=True, minimum=0.0),
         number("mean_distance_stopped", "Mean distance when every fit is ended as in the product, once its "
             "rank has been stable", nullable=True, minimum=0.0),
-        probability("stopped_share", "Share of the fits that the product would have ended at this step or "
-            "before", nullable=True),
-        integer("playing", "Fits that still had an opponent at this step; the others keep their last rank"),
         integer("unfitted", "Fits given up for want of valid answers before the product would have ended "
             "them; in no mean"),
         integer("phrases", "Phrases that were left out, one at a time", minimum=1),

@@ -57,18 +57,13 @@ class Curves:
     """Fits of every phrase with every configuration and seed.
 
     `distance`: |rank - known rank| after every step, shape (configurations, phrases, seeds, steps); a fit
-        that ends early, out of opponents, keeps its last one. Shape (configurations, phrases, seeds): `steps`
-        played; `stopped`, the step at which the product would have ended the fit, 0 when it was given up for
-        want of valid answers before that.
+    that ends early, out of opponents, keeps its last one. `stopped`, shape (configurations, phrases, seeds):
+    the step at which the product would have ended the fit, 0 when it was given up for want of valid answers
+    before that.
     """
 
     distance: Integers
-    steps: Integers
     stopped: Integers
-
-    @property
-    def fitted(self) -> NDArray[np.bool_]:
-        return self.stopped > 0
 
 
 def fit_validation(
@@ -131,149 +126,110 @@ def fit_back(
     """Leave every phrase out and fit it back with every configuration and seed."""
     ordered = ranking.sort_values("rank", kind="stable")
     mu, variance = ordered["mu"].to_numpy(dtype=np.float64), ordered["sigma"].to_numpy(dtype=np.float64) ** 2
-    names = text_hashes(ordered["phrase"])
-    judges = text_hashes(recorded.judges)
+    names, judges = text_hashes(ordered["phrase"]), text_hashes(recorded.judges)
     shape = (len(configurations), len(mu), seeds)
-    curves = Curves(np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+    curves = Curves(np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64))
+    numbers = np.arange(seeds, dtype=np.uint64)
     for limit in sorted({configuration.opponent_limit for configuration in configurations}):
         group = [i for i, configuration in enumerate(configurations) if configuration.opponent_limit == limit]
-        rules = settings.model_copy(update={"opponent_limit": limit, "patience": _NEVER, "step_limit": STEPS})
+        chosen = [configurations[i] for i in group]
+        alone = [-1 if c.judges == ALL else recorded.judges.index(c.judges) for c in chosen]
         for phrase in range(len(mu)):
             others = np.flatnonzero(np.arange(len(mu)) != phrase)
-            table = _Table(
+            seed = mix(text_hash(settings.seed, "validation"), names[phrase], numbers)
+            left_out = _LeftOut(
                 Reference(mu[others], variance[others], (), ()),
-                int((mu[others] > mu[phrase]).sum()),
                 names[others],
                 recorded.outcomes[phrase, others],
                 judges,
+                np.tile(seed, len(chosen)),
+                np.repeat([c.strategy == "random" for c in chosen], seeds),
+                np.repeat(alone, seeds),
+                np.repeat([c.panel_steps for c in chosen], seeds),
             )
-            players = _players(
-                [configurations[i] for i in group], recorded.judges, int(names[phrase]), settings, seeds
-            )
-            played = _play(players, table, rules, settings)
-            for whole, values in zip(vars(curves).values(), vars(played).values(), strict=True):
-                whole[group, phrase] = values.reshape(len(group), *whole.shape[2:])
+            ranks, stopped = left_out.play(limit, settings)
+            distance = np.abs(ranks - int((mu[others] > mu[phrase]).sum()))
+            curves.distance[group, phrase] = distance.reshape(len(group), seeds, STEPS)
+            curves.stopped[group, phrase] = stopped.reshape(len(group), seeds)
     return curves
 
 
 @dataclass(frozen=True)
-class _Table:
-    """The opponents of one left-out phrase.
+class _LeftOut:
+    """One left-out phrase, its opponents, and one fit per configuration and seed.
 
-    `rank`: its known one; `names`: hashes of the other phrases, shape (phrases,); `outcomes`: its recorded
-    answers, shape (phrases, judges, repetitions); `judges`: hashes of the judges, shape (judges,).
+    `names`: hashes of the other phrases, shape (phrases,); `outcomes`: recorded answers, shape (phrases,
+    judges, repetitions); `judges`: hashes, shape (judges,). Of shape (fits,): `seed`, hash of its draws;
+    `random`: whether opponents are drawn at random; `alone`: the judge that answers alone, -1 for none;
+    `panel_steps`: K.
     """
 
     reference: Reference
-    rank: int
     names: U64
     outcomes: Answers
     judges: U64
-
-
-@dataclass(frozen=True)
-class _Players:
-    """One fit per configuration and seed, arrays of shape (fits,).
-
-    `seed`: hash of its draws; `random`: whether opponents are drawn at random; `alone`: the judge that
-    answers alone, -1 for none; `panel_steps`: K.
-    """
-
     seed: U64
     random: NDArray[np.bool_]
     alone: Integers
     panel_steps: Integers
 
+    def play(self, limit: int, settings: ExplicitSettings) -> tuple[Integers, Integers]:
+        """Ranks after every step, shape (fits, steps), and the step at which the product would have ended
+        each fit, shape (fits,); the fits themselves know no patience.
+        """
+        rules = settings.model_copy(update={"opponent_limit": limit, "patience": _NEVER, "step_limit": STEPS})
+        fits = Fits.start(len(self.seed), len(self.names), len(self.judges))
+        ranks = np.zeros((len(self.seed), STEPS), dtype=np.int64)
+        stopped = np.zeros(len(self.seed), dtype=np.int64)
+        while len(active := fits.running()):
+            opponent = self._opponents(active, fits, limit)
+            said = self._answers(active, opponent, fits)
+            fitting.apply_answers(active, opponent, said, fits, self.reference)
+            fitting.end_fits(active, fits, rules)
+            played = active[fits.steps[active] > 0]
+            ranks[played, fits.steps[played] - 1] = fits.rank[played]
+            settled = (fits.stable[active] >= settings.patience) | (fits.steps[active] >= settings.step_limit)
+            ended = settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))
+            first = active[ended & (stopped[active] == 0)]
+            stopped[first] = fits.steps[first]
+        last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
+        return np.take_along_axis(ranks, last, axis=1), stopped
 
-def _players(
-    configurations: Sequence[Configuration],
-    judges: Sequence[str],
-    name: int,
-    settings: ExplicitSettings,
-    seeds: int,
-) -> _Players:
-    numbers = np.arange(seeds, dtype=np.uint64)
-    return _Players(
-        seed=np.tile(mix(text_hash(settings.seed, "validation"), name, numbers), len(configurations)),
-        random=np.repeat([c.strategy == "random" for c in configurations], seeds),
-        alone=np.repeat(
-            [-1 if c.judges == ALL else judges.index(c.judges) for c in configurations], seeds
-        ).astype(np.int64),
-        panel_steps=np.repeat([c.panel_steps for c in configurations], seeds).astype(np.int64),
-    )
+    def _opponents(self, active: Integers, fits: Fits, limit: int) -> Integers:
+        """By draw probability as in the product, or any eligible phrase with equal chances."""
+        mu, variance, counts = fits.mu[active], fits.variance[active], fits.counts[active]
+        chosen = choose_opponents(mu, variance, counts, self.reference, limit)
+        rows = active[self.random[active]]
+        if len(rows):
+            draw = mix(self.seed[rows], fits.steps[rows] + fits.void[rows], text_hash("opponent"))
+            lots = mix(draw[:, None], self.names[None, :])
+            lots = np.where(fits.counts[rows] < limit, lots, np.uint64(2**64 - 1))
+            chosen[self.random[active]] = np.argmin(lots, axis=1)
+        return chosen
 
+    def _answers(self, active: Integers, opponent: Integers, fits: Fits) -> Answers:
+        """What every judge says in this step, shape (active, judges), in the codes of `fits`.
 
-def _play(
-    players: _Players, table: _Table, rules: ExplicitSettings, product_rules: ExplicitSettings
-) -> Curves:
-    """Fit by `rules`, which know no patience, and note where the product's would have ended.
-
-    The first axis of the curves are the fits.
-    """
-    fits = Fits.start(len(players.seed), len(table.reference.mu), len(table.judges))
-    ranks = np.zeros((len(players.seed), STEPS), dtype=np.int64)
-    stopped = np.zeros(len(players.seed), dtype=np.int64)
-    while len(active := fits.running()):
-        opponent = _opponents(active, players, fits, table, rules.opponent_limit)
-        said = _drawn_answers(active, opponent, players, fits, table)
-        fitting.apply_answers(active, opponent, said, fits, table.reference)
-        fitting.end_fits(active, fits, rules)
-        played = active[fits.steps[active] > 0]
-        ranks[played, fits.steps[played] - 1] = fits.rank[played]
-        settled = (fits.stable[active] >= product_rules.patience) | (
-            fits.steps[active] >= product_rules.step_limit
-        )
-        ended = active[(settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))) & (stopped[active] == 0)]
-        stopped[ended] = fits.steps[ended]
-    last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
-    distance = np.abs(np.take_along_axis(ranks, last, axis=1) - table.rank)
-    return Curves(distance, fits.steps, stopped)
-
-
-def _opponents(active: Integers, players: _Players, fits: Fits, table: _Table, limit: int) -> Integers:
-    """By draw probability as in the product, or any eligible phrase with equal chances."""
-    chosen = choose_opponents(
-        fits.mu[active], fits.variance[active], fits.counts[active], table.reference, limit
-    )
-    at_random = players.random[active]
-    rows = active[at_random]
-    if len(rows):
-        draw = mix(players.seed[rows], fits.steps[rows] + fits.void[rows], text_hash("opponent"))
-        lots = np.where(
-            fits.counts[rows] < limit, mix(draw[:, None], table.names[None, :]), np.uint64(2**64 - 1)
-        )
-        chosen[at_random] = np.argmin(lots, axis=1)
-    return chosen
-
-
-def _drawn_answers(
-    active: Integers, opponent: Integers, players: _Players, fits: Fits, table: _Table
-) -> Answers:
-    """What every judge says in this step, shape (active, judges), in the codes of `asking`.
-
-    Each judge draws its own of the recorded comparisons, as each plays its own sentence of the opponent in
-    the product.
-    """
-    step = fits.steps[active] + fits.void[active]
-    keys = mix(players.seed[active, None], step[:, None], table.judges[None, :])
-    judges = np.arange(len(table.judges))
-    repetition = below(mix(keys, 0), table.outcomes.shape[2])
-    won = table.outcomes[opponent[:, None], judges[None, :], repetition]
-    one = np.where(players.alone[active] >= 0, players.alone[active], np.argmin(mix(keys, 2), axis=1))
-    single = (players.alone[active] >= 0) | (fits.steps[active] >= players.panel_steps[active])
-    won[single[:, None] & (judges[None, :] != one[:, None])] = NOT_ASKED
-    return won
+        Each judge draws its own of the recorded comparisons, as each plays its own sentence of the opponent
+        in the product.
+        """
+        step = fits.steps[active] + fits.void[active]
+        keys = mix(self.seed[active, None], step[:, None], self.judges[None, :])
+        judges = np.arange(len(self.judges))
+        won = self.outcomes[opponent[:, None], judges[None, :], below(mix(keys, 0), self.outcomes.shape[2])]
+        alone = self.alone[active]
+        one = np.where(alone >= 0, alone, np.argmin(mix(keys, 2), axis=1))
+        single = (alone >= 0) | (fits.steps[active] >= self.panel_steps[active])
+        won[single[:, None] & (judges[None, :] != one[:, None])] = NOT_ASKED
+        return won
 
 
 def _rows(configuration: Configuration, curves: Curves, number: int, version: str) -> dict[str, list[Any]]:
     """Columns of one configuration's rows."""
-    fitted, stopped, steps = curves.fitted[number], curves.stopped[number], curves.steps[number]
-    distance = curves.distance[number].astype(np.float64)
+    stopped, distance = curves.stopped[number], curves.distance[number].astype(np.float64)
+    fitted = stopped > 0
     until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
-    with_place = distance[fitted]
-    at_end = np.take_along_axis(distance, until, axis=2)[fitted]
     seeds = [distance[placed, seed].mean(axis=0) for seed, placed in enumerate(fitted.T) if placed.any()]
-    number_of_steps = np.arange(1, STEPS + 1)
     constant = {
         **vars(configuration),
         "unfitted": int((~fitted).sum()),
@@ -283,17 +239,15 @@ def _rows(configuration: Configuration, curves: Curves, number: int, version: st
     }
     return {
         **{name: [value] * STEPS for name, value in constant.items()},
-        "step": number_of_steps.tolist(),
-        "mean_distance": _mean(with_place),
-        "sd_distance": _sd(with_place),
+        "step": list(range(1, STEPS + 1)),
+        "mean_distance": _mean(distance[fitted]),
+        "sd_distance": _sd(distance[fitted]),
         "sd_between_seeds": _sd(np.array(seeds)),
-        "mean_distance_stopped": _mean(at_end),
-        "stopped_share": _mean(stopped[fitted][:, None] <= number_of_steps),
-        "playing": ((steps[fitted][:, None] >= number_of_steps).sum(axis=0)).tolist(),
+        "mean_distance_stopped": _mean(np.take_along_axis(distance, until, axis=2)[fitted]),
     }
 
 
-def _mean(values: Any) -> list[float | None]:
+def _mean(values: Floats) -> list[float | None]:
     return values.mean(axis=0).tolist() if len(values) else [None] * STEPS
 
 
@@ -315,10 +269,6 @@ class RecordedMatches:
 
     judges: tuple[str, ...]
     outcomes: Answers
-
-    @property
-    def repetitions(self) -> int:
-        return int(self.outcomes.shape[3])
 
 
 def recorded_matches(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]) -> RecordedMatches:
