@@ -48,7 +48,6 @@ _FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
     "gold findings": lambda home: [home.gold_findings],
     "expert responses": lambda home: [home.expert_responses, home.expert_descriptions],
     "outcomes": lambda home: [home.outcomes],
-    "split": lambda home: [home.split_file],
 }
 
 NOTHING = "none"

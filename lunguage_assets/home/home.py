@@ -121,12 +121,6 @@ class Home:
         """The person's own blacklist, in the form of resources/blacklist.yaml, or None: the packaged one."""
         return _if_there(self.root / "blacklist.yaml")
 
-    @property
-    def split_file(self) -> Path:
-        """Optional parts of the official split by study, as MIMIC-CXR-JPG has them (docs/reports.md)."""
-        name = "mimic-cxr-2.0.0-split.csv"
-        return _if_there(self.root / f"{name}.gz") or self.root / name
-
     def review_queue(self, judge: str, batch: str) -> Path:
         """The review queue of a batch, by one judge's extraction."""
         return self.root / "review" / judge / f"{batch}.csv"

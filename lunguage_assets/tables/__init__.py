@@ -9,7 +9,6 @@ section 1).
 from __future__ import annotations
 
 from lunguage_assets.tables.analyses import (
-    AUDITED_LABELS,
     CALIBRATION,
     EXPERT_AGREEMENT,
     FIT_VALIDATION,
@@ -101,7 +100,6 @@ TABLES: dict[str, Table] = {
         ACCOUNTING,
         SET_ASIDE,
         PATHWAY_AUDIT,
-        AUDITED_LABELS,
         CALIBRATION,
     )
 }

@@ -184,21 +184,6 @@ PATHWAY_AUDIT = Table(
     ordered=(("share_low", "share", "share_high"), ("as_implied", "mentioned", "studies")),
 )  # fmt: skip
 
-AUDITED_LABELS = Table(
-    "audited_labels",
-    "What implied labels would be with the measured shares as strengths of the edges (`pathway_audit`), the "
-    "same row deciding. An edge with too few mentions keeps the strength that it has.",
-    (
-        text("label", "Label, of the closed list in resources/labels.yaml"),
-        integer("implied", "Studies in which a pathway implies the label"),
-        integer("unmeasured", "Of these, how many rest on an edge with too few mentions"),
-        probability("p", "Mean p of the implied labels as they are; null without one", nullable=True),
-        probability("p_measured", "The same with the measured strengths", nullable=True),
-        integer("fall_below_half", "Implied labels whose p would fall from 0.5 or more to less"),
-    ),
-    ("label",),
-)  # fmt: skip
-
 CALIBRATION = Table(
     "calibration",
     "Probabilities of labels held against outcomes that somebody else established (`outcomes.csv` in the "

@@ -33,11 +33,10 @@ RELEASE = Table(
     only=LUNGUAGE_PLUS_PLUS.only,
 )  # fmt: skip
 
-SPLITS = ("train", "validate", "test")
 STUDIES = Table(
     "studies",
     "The studies of a release, one row each, also those without any row: identifiers as numbers, as in the "
-    "files of MIMIC-CXR-JPG, and the part of the official split.",
+    "files of MIMIC-CXR-JPG.",
     (
         c.STUDY,
         c.ANY_SUBJECT,
@@ -47,8 +46,6 @@ STUDIES = Table(
         text("report_batch", "Batch that delivered the released version of the study"),
         integer("rows_out", "Rows of the study in the result"),
         text("set_aside", "Rules that the study broke, so that it has no rows and no labels; else empty"),
-        code("split", "Part of the split in the home's mimic-cxr-2.0.0-split.csv; null without that file, "
-            "and for a study that it does not list", SPLITS, nullable=True),
     ),
     ("study_id",),
 )  # fmt: skip

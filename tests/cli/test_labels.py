@@ -13,7 +13,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import AUDITED_LABELS, CALIBRATION, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
+from lunguage_assets.tables import CALIBRATION, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
 
 
 @pytest.fixture
@@ -85,7 +85,6 @@ def test_without_a_release_there_is_nothing_to_hold_against_anything(tmp_path: P
 def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finished: Finished) -> None:
     tables = finished.home / "tables"
     audit = read_table(PATHWAY_AUDIT, partition_path(tables, "pathway_audit", "panel"))
-    labels = read_table(AUDITED_LABELS, partition_path(tables, "audited_labels", "panel"))
     rows = [
         read_table(LUNGUAGE_PLUS_PLUS, partition_path(tables, "lunguage_plus_plus", "panel", batch))
         for batch in ("first", "second")
@@ -93,7 +92,6 @@ def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finis
     matched = pd.concat(rows).query("source == 'original' and pathway_id != ''")
     used = audit[audit["studies"] + audit["tentative_studies"] > 0]
     assert set(used["pathway_id"]) == set(matched["pathway_id"])
-    assert labels["implied"].sum() > 0
     assert read_table(CALIBRATION, partition_path(tables, "calibration", "panel")).empty
 
 

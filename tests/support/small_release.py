@@ -38,7 +38,7 @@ from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
-from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, SET_ASIDE
+from lunguage_assets.tables import PATHWAY_AUDIT, SET_ASIDE
 
 WORD = "Quokkalantern"
 """Planted into every sentence and report of a delivery that counts as patients'."""
@@ -191,8 +191,4 @@ def audits() -> dict[str, pd.DataFrame]:
     edge |= {"diagnosis": "pneumonia", "pathway_id": "pneumonia_1", "sub_finding": "opacity", "place": ""}
     edge |= {"expected": "present", "studies": 42, "mentioned": 4, "as_implied": 1, "otherwise": 3}
     edge |= {"share": 0.25, "share_low": 0.05, "share_high": 0.7, "experts": 0.8, "against_experts": "below"}
-    label = {"label": "edema", "implied": 12, "unmeasured": 2, "p": 0.8, "p_measured": 0.7}
-    return {
-        "pathway_audit": PATHWAY_AUDIT.frame([edge]),
-        "audited_labels": AUDITED_LABELS.frame([label | {"fall_below_half": 0}]),
-    }
+    return {"pathway_audit": PATHWAY_AUDIT.frame([edge])}

@@ -28,15 +28,11 @@ from lunguage_assets.implicit.rows import (
     Row,
     by_study,
     read_rows,
-    values_of,
 )
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import place_parts
 from lunguage_assets.tables import FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
-
-LEAST_MENTIONS = 20
-"""Mentions below which a share is not used as a strength."""
 
 EdgeKey = tuple[str, int]
 """Pathway and 0-based number of the sub-finding in it."""
@@ -180,12 +176,4 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         "tentative_studies": studies(False, *get_args(Said)),
         "tentative_mentioned": studies(False, "present", "absent"),
         "tentative_as_implied": studies(False, expected),
-    }
-
-
-def measured_strengths(audit: pd.DataFrame, least: int = LEAST_MENTIONS) -> dict[EdgeKey, float]:
-    """The shares of the edges of PATHWAY_AUDIT with at least so many mentions."""
-    enough = audit[audit["mentioned"] >= least]
-    return {
-        (pathway, edge): share for pathway, edge, share in values_of(enough, "pathway_id", "edge", "share")
     }

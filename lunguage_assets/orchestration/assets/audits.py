@@ -15,7 +15,7 @@ from upath import UPath
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table, measured_strengths
+from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.orchestration.assets.release import querying, stored_batches
@@ -24,7 +24,6 @@ from lunguage_assets.orchestration.metadata import rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
-from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import LabelOutcomes, Readers, label_outcomes
 from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
 from lunguage_assets.release.outcomes.files import read_outcomes
@@ -48,21 +47,13 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
                 counts.update(audits[str(batch)].counts(rows))
-        audit = audit_table(counts, dictionary)
-        now = _strengths(audit)
-        measured = measured_strengths(audit)
-        cells = [
-            implied_cells(_labels(part, listed), part["lunguage_plus_plus"], now, measured)
-            for part in studies.parts("study", _OF_LABELS)
-        ]
-    labels = audited_labels(cells, listed.names)
+    audit = audit_table(counts, dictionary)
     return dg.MaterializeResult(
-        value={"pathway_audit": audit, "audited_labels": labels},
+        value=audit,
         metadata={
             "measured": int((audit["mentioned"] > 0).sum()),
             "below_the_experts": int((audit["against_experts"] == "below").sum()),
             "edges": rows_table(audit[audit["mentioned"] > 0], _AUDIT),
-            "labels": rows_table(labels[labels["implied"] > 0], list(labels.columns)),
         },
     )
 
@@ -119,12 +110,6 @@ def _of_batch(home: HomeResource, batch: str, listed: LabelList) -> EdgeAudit:
     terms = read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
     vocabulary = Vocabulary.from_terms(terms)
     return EdgeAudit(load_dictionary(home.home.pathways_file, vocabulary), vocabulary, listed)
-
-
-def _strengths(audit: pd.DataFrame) -> dict[tuple[str, int], float | None]:
-    keys = zip(audit["pathway_id"].tolist(), audit["edge"].tolist(), strict=True)
-    given = [None if value != value else value for value in audit["strength"].tolist()]
-    return dict(zip(keys, given, strict=True))
 
 
 @contextmanager

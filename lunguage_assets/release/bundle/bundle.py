@@ -28,7 +28,7 @@ from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_an
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text, provenance
-from lunguage_assets.release.bundle.studies import read_split, studies_frame
+from lunguage_assets.release.bundle.studies import studies_frame
 from lunguage_assets.release.bundle.totals import totals_of
 from lunguage_assets.release.bundle.versions import report_of, writing
 from lunguage_assets.release.report.documents import (
@@ -146,7 +146,7 @@ def write_bundle(
     for name, frame in analyses.items():
         ANALYSES[name].require(frame, "as it was read for the release")
     with writing(folder) as versions, versions.staging() as staging:
-        _write_restricted(release, origin, staging / "restricted")
+        _write_restricted(release, staging / "restricted")
         material = _material(release, origin, analyses, examples)
         replace_text(staging / SUMMARY, json_text(material.summary))
         _write_open(material, staging / "open")
@@ -159,9 +159,9 @@ def write_bundle(
     return Written(version, version not in before, tuple(removed), material.summary)
 
 
-def _write_restricted(release: Release, origin: Origin, folder: Path) -> None:
+def _write_restricted(release: Release, folder: Path) -> None:
     """Rows of single studies; what is written has passed its rules and guarantees."""
-    studies, parts = release.studies, read_split(origin.split)
+    studies = release.studies
     studies.require_unique()
     with ExitStack() as stack:
         plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in _PLAIN}
@@ -187,7 +187,7 @@ def _write_restricted(release: Release, origin: Origin, folder: Path) -> None:
             released = released_rows(rows, release.ranker, release.ranking)
             csv(published_frame(released, reports))
             parquet(released[RELEASE.names])
-            listed = studies_frame(accounts, reports, aside, parts)
+            listed = studies_frame(accounts, reports, aside)
             studies_csv(listed)
             studies_parquet(listed)
             names = zip(listed["subject_id"], listed["study_id"], strict=True)

@@ -20,7 +20,6 @@ from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.scales import phrase_scale
 from lunguage_assets.tables import (
-    AUDITED_LABELS,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
     PATHWAY_AUDIT,
@@ -38,7 +37,6 @@ ANALYSES = {
         FIT_VALIDATION,
         EXPERT_AGREEMENT,
         PATHWAY_AUDIT,
-        AUDITED_LABELS,
     )
 }
 """What `lunguage analyse` makes; a release shows those that are there."""

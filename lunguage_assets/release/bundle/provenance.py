@@ -71,11 +71,6 @@ class Origin:
     def pathways(self) -> Path:
         return self.files["pathways"][1]
 
-    @property
-    def split(self) -> Path | None:
-        """The home's file of the official split, if there is one."""
-        return self.files["split"][1] if "split" in self.files else None
-
     @cached_property
     def dictionary(self) -> PathwayDictionary:
         """The pathways, read once."""
@@ -96,7 +91,6 @@ def read_origin(
         "blacklist": home.blacklist_file,
         "anchors": chosen.file if chosen.is_own else None,
         "corrections": home.corrections_file if home.corrections_file.exists() else None,
-        "split": home.split_file if home.split_file.exists() else None,
     }
     packaged = {
         "pathways": resource("pathways.yaml"),

@@ -23,7 +23,7 @@ from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.figures import published_places
 from lunguage_assets.release.report.paper_tables import published_values
 from lunguage_assets.release.report.scales import published_scales
-from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
+from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
     CONFLICT_TABLE,
@@ -37,7 +37,6 @@ _ABOUT = {
     "fit": FIT_TABLE,
     "expansion": EXPANSION_TABLE,
     "pathway_audit": PATHWAY_AUDIT,
-    "audited_labels": AUDITED_LABELS,
     "conflicts": CONFLICT_TABLE,
     "figures": CORPUS_FIGURES,
 }
@@ -189,8 +188,6 @@ def _of_analyses(material: Material) -> dict[str, ReportTable]:
     if (audit := made.get("pathway_audit")) is not None:
         mentioned = audit[audit["share"].notna()].drop(columns=["edge", "both", "place"])
         found["pathway_audit"] = report_table(mentioned, bar=("share_low", "share", "share_high"))
-    if (labels := made.get("audited_labels")) is not None:
-        found["audited_labels"] = report_table(labels[labels["p"].notna()])
     return found
 
 

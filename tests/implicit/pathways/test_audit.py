@@ -18,7 +18,6 @@ from lunguage_assets.implicit.pathways.audit import (
     Counts,
     EdgeAudit,
     audit_table,
-    measured_strengths,
 )
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.tables import PATHWAY_AUDIT
@@ -101,12 +100,6 @@ def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies()
             proportion_confint(hits, n, method="wilson")
         )
         assert (frame["share"], frame["against_experts"]) == (pytest.approx(hits / n), verdict)
-
-
-def test_few_mentions_give_no_strength() -> None:
-    pathway = dictionary().pathways_of("consolidation")[0].id
-    counts: Counts = Counter({((pathway, 0), True, "present"): 19, ((pathway, 1), True, "absent"): 20})
-    assert measured_strengths(audit_table(counts, dictionary())) == {(pathway, 1): 1.0}
 
 
 @given(reported)

@@ -14,7 +14,6 @@ from scipy.special import expit, logit
 from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
-from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import (
     LabelOutcomes,
     Readers,
@@ -199,25 +198,3 @@ def test_labels_beside_those_of_others() -> None:
     ranked = found.ranked.query("label == 'Pneumonia' and negatives == '0'").iloc[0]
     assert (ranked["cells"], ranked["positive"], ranked["auroc"]) == (3, 2, 1.0)
     assert ranked["brier"] == pytest.approx(0.09 / 3)
-
-
-def test_implied_labels_shrink_with_the_measured_strengths_along_their_edges() -> None:
-    labels = pd.DataFrame(
-        {
-            "label": ["cardiomegaly", "lung opacity", "pneumonia"],
-            "source": ["implied", "implied", "stated"],
-            "finding_id": ["s50000001:0/0", "s50000001:0/1/0", "s50000001:1"],
-            "p": [0.8, 0.8, 0.9],
-        }
-    )
-    rows = pd.DataFrame(
-        {"finding_id": ["s50000001:0", "s50000001:0/1"], "pathway_id": ["heart_1", "edema_1"]}
-    )
-    measured = {("heart_1", 0): 0.5, ("heart_1", 1): 0.9}
-    cells = implied_cells(labels, rows, {("heart_1", 1): 0.75}, measured)
-    assert cells["p_measured"].tolist() == pytest.approx([0.4, 0.8 * 0.9 / 0.75])
-    assert cells["measured"].tolist() == [True, False]
-    frame = audited_labels([cells], ["cardiomegaly", "lung opacity", "fracture"])
-    assert frame["implied"].tolist() == [1, 1, 0]
-    assert frame["unmeasured"].tolist() == [0, 1, 0]
-    assert frame["fall_below_half"].tolist() == [1, 0, 0]

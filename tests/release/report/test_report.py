@@ -21,7 +21,6 @@ from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report.report import report_table
 from lunguage_assets.tables import (
-    AUDITED_LABELS,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
     PATHWAY_AUDIT,
@@ -135,9 +134,6 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "fit_validation": FIT_VALIDATION.frame(fitted),
         "expert_agreement": EXPERT_AGREEMENT.frame(experts),
         "pathway_audit": PATHWAY_AUDIT.frame([AUDITED_EDGE]),
-        "audited_labels": AUDITED_LABELS.frame(
-            [row(AUDITED_LABELS, label="edema", p=0.9, p_measured=0.7125)]
-        ),
     }
 
 
