@@ -8,7 +8,7 @@ which rows there are `newest.py`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,19 +25,19 @@ from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
-from lunguage_assets.release.bundle.newest import NewestStudies
+from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.bundle.notes import notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text, provenance
 from lunguage_assets.release.bundle.studies import studies_frame
 from lunguage_assets.release.bundle.totals import totals_of
 from lunguage_assets.release.bundle.versions import report_of, writing
 from lunguage_assets.release.report.documents import (
-    LabelFiles,
+    LABEL_TABLES,
     flat,
     growing_csv,
     growing_parquet,
+    write_labels,
     write_paper_tables,
-    writing_labels,
 )
 from lunguage_assets.release.report.figures import report_figures, write_figures
 from lunguage_assets.release.report.paper_tables import paper_tables
@@ -50,7 +50,6 @@ SUMMARY = "restricted/summary.json"
 _PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected", "set_aside")
 """Tables that are written as they are stored."""
 
-_JUDGED = (*LabelFiles.TABLES, "fitted_probabilities")
 _LISTED = ("lunguage_plus_plus", "accounting", "reports", "set_aside")
 
 
@@ -74,26 +73,20 @@ class Release:
             MethodError: the batches were made with different rankings, with another than the present one, or
                 in different modes.
         """
-        found = self.studies.query(
-            f"SELECT DISTINCT ranking_version, mode FROM {self.studies.stored('lunguage_plus_plus')}"
-        )
+        stored = self.studies.stored("lunguage_plus_plus")
+        found = self.studies.query(f"SELECT DISTINCT ranking_version, mode FROM {stored}")
         versions, modes = ({str(row[place]) for row in found} for place in (0, 1))
         if len(versions) > 1:
-            raise MethodError(
-                f"the batches of ranker {self.ranker!r} were fitted with {len(versions)} different rankings. "
-                "Materialise fitted_probabilities and what follows for the stale batches, or run "
-                "`lunguage run` again."
-            )
-        if versions - {str(self.ranking["ranking_version"].iloc[0])}:
-            raise MethodError(
-                f"the batches of ranker {self.ranker!r} were fitted with an older ranking than its present "
-                "one. Launch the job `refit` for them, or run `lunguage run` again."
-            )
-        if len(modes) > 1:
-            raise MethodError(
-                f"the batches of ranker {self.ranker!r} were resolved in modes {sorted(modes)}. Run "
-                "`lunguage run` again: it makes them alike."
-            )
+            why = f"were fitted with {len(versions)} different rankings"
+        elif versions - {str(self.ranking["ranking_version"].iloc[0])}:
+            why = "were fitted with an older ranking than its present one"
+        elif len(modes) > 1:
+            why = f"were resolved in modes {sorted(modes)}"
+        else:
+            return
+        raise MethodError(
+            f"the batches of ranker {self.ranker!r} {why}. Run `lunguage run` again: it makes them alike."
+        )
 
 
 @dataclass(frozen=True)
@@ -168,11 +161,7 @@ def _write_restricted(release: Release, folder: Path) -> None:
         for tables in studies.parts("batch", _PLAIN):
             for name, append in plain.items():  # a person mends what was rejected, in a spreadsheet
                 append(sheet_frame(tables[name]) if name == "rejected" else tables[name])
-    with writing_labels(folder) as labels:
-        for tables in studies.parts("study", _JUDGED):
-            refuse_broken_places(tables["fitted_probabilities"])
-            refuse_broken_beliefs(tables["lunguage_plus_plus"])
-            labels.add(tables)
+    write_labels(_judged(studies), folder)
     with (
         growing_csv(folder / "Lunguage_plus_plus.csv") as csv,
         growing_parquet(RELEASE, folder / "Lunguage_plus_plus.parquet") as parquet,
@@ -192,6 +181,14 @@ def _write_restricted(release: Release, folder: Path) -> None:
             studies_parquet(listed)
             names = zip(listed["subject_id"], listed["study_id"], strict=True)
             records.writelines(f"{subject}/{study}\n" for subject, study in names)
+
+
+def _judged(studies: NewestStudies) -> Iterator[Tables]:
+    """What labels are made of, after its rules about probabilities were asserted."""
+    for tables in studies.parts("study", (*LABEL_TABLES, "fitted_probabilities")):
+        refuse_broken_places(tables["fitted_probabilities"])
+        refuse_broken_beliefs(tables["lunguage_plus_plus"])
+        yield tables
 
 
 def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:

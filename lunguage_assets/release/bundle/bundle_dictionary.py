@@ -7,45 +7,19 @@ from dataclasses import replace
 
 from lunguage_assets.quality.dictionary import table_section
 from lunguage_assets.release.bundle.material import ANALYSES
-from lunguage_assets.tables import (
-    ACCOUNTING,
-    ATTRIBUTES,
-    CONFLICTS,
-    LUNGUAGE_PLUS_PLUS,
-    PATHWAY_MATCHES,
-    PUBLISHED_COLUMNS,
-    REFERENCE_RANKING,
-    REJECTED,
-    RELEASE,
-    RESOLUTION_LOG,
-    SET_ASIDE,
-)
+from lunguage_assets.tables import ATTRIBUTES, LUNGUAGE_PLUS_PLUS, PUBLISHED_COLUMNS, RELEASE, TABLES, paper
 from lunguage_assets.tables.analyses import PHRASE_SCALE
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
-from lunguage_assets.tables.paper import (
-    CERTAINTY_TABLE,
-    CONFLICT_TABLE,
-    CORPUS_FIGURES,
-    EXPANSION_TABLE,
-    FIT_TABLE,
-)
 from lunguage_assets.tables.released import STUDIES
 from lunguage_assets.tables.schema import Column, Table
 
 _BATCH = RELEASE.column("report_batch")
+_REFERENCES = "Rows of the study that {}, 'name, idxN', comma-separated; or bare names"
 _WRITTEN: Mapping[str, Column] = {
     "report": Column("report", "string", "Full report text", restricted=True),
     "DxTP": replace(LUNGUAGE_PLUS_PLUS.column("currency"), name="DxTP"),
-    "evidence": Column(
-        "evidence",
-        "string",
-        "Rows of the study that support this one, 'name, idxN', comma-separated; or bare names",
-    ),
-    "associate": Column(
-        "associate",
-        "string",
-        "Rows of the study that this one goes with, 'name, idxN', comma-separated; or bare names",
-    ),
+    "evidence": Column("evidence", "string", _REFERENCES.format("support this one")),
+    "associate": Column("associate", "string", _REFERENCES.format("this one goes with")),
 }
 _INTERNAL = {published: internal for internal, published in ATTRIBUTES.items()}
 
@@ -63,19 +37,11 @@ PUBLISHED = Table(
 )
 
 
-def _over_batches(table: Table) -> Table:
-    return replace(table, columns=(*table.columns, _BATCH))
-
-
-RESTRICTED_TABLES: Mapping[str, Table] = {
+_STORED = ("resolution_log", "conflicts", "pathway_matches", "accounting", "set_aside", "rejected")
+_RESTRICTED: Mapping[str, Table] = {
     "Lunguage_plus_plus.csv": PUBLISHED,
     "Lunguage_plus_plus.parquet": RELEASE,
-    "resolution_log.csv": _over_batches(RESOLUTION_LOG),
-    "conflicts.csv": _over_batches(CONFLICTS),
-    "pathway_matches.csv": _over_batches(PATHWAY_MATCHES),
-    "accounting.csv": _over_batches(ACCOUNTING),
-    "set_aside.csv": _over_batches(SET_ASIDE),
-    "rejected.csv": _over_batches(REJECTED),
+    **{f"{name}.csv": replace(TABLES[name], columns=(*TABLES[name].columns, _BATCH)) for name in _STORED},
     "labels.csv": LABELS,
     "labels.parquet": LABELS,
     "labels_chexpert.csv": CHEXPERT_LABELS,
@@ -83,14 +49,14 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
     "studies.csv": STUDIES,
     "studies.parquet": STUDIES,
 }
-OPEN_TABLES: Mapping[str, Table] = {
-    "ranking.csv": REFERENCE_RANKING,
-    f"{PHRASE_SCALE.name}.csv": PHRASE_SCALE,
-    "table_certainty.csv": CERTAINTY_TABLE,
-    "table_fit.csv": FIT_TABLE,
-    "table_expansion.csv": EXPANSION_TABLE,
-    "table_conflicts.csv": CONFLICT_TABLE,
-    "table_figures.csv": CORPUS_FIGURES,
+_OPEN: Mapping[str, Table] = {
+    "ranking.csv": TABLES["reference_ranking"],
+    "phrase_scale.csv": PHRASE_SCALE,
+    "table_certainty.csv": paper.CERTAINTY_TABLE,
+    "table_fit.csv": paper.FIT_TABLE,
+    "table_expansion.csv": paper.EXPANSION_TABLE,
+    "table_conflicts.csv": paper.CONFLICT_TABLE,
+    "table_figures.csv": paper.CORPUS_FIGURES,
     **{f"{name}.csv": table for name, table in ANALYSES.items()},
 }
 
@@ -104,8 +70,8 @@ thereby absent.**
 
 def bundle_dictionary(open_files: Collection[str], restricted_files: Collection[str]) -> str:
     """The page for the files that a release has; a table that is there in several files is described once."""
-    entries = [("restricted", file, table) for file, table in RESTRICTED_TABLES.items()]
-    entries += [(part, file, table) for file, table in OPEN_TABLES.items() for part in ("open", "restricted")]
+    entries = [("restricted", file, table) for file, table in _RESTRICTED.items()]
+    entries += [(part, file, table) for file, table in _OPEN.items() for part in ("open", "restricted")]
     present = {"restricted": restricted_files, "open": open_files}
     described: dict[str, tuple[Table, list[str]]] = {}
     for part, file, table in entries:

@@ -19,24 +19,14 @@ from lunguage_assets.release.bundle.provenance import Origin, language_models
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.scales import phrase_scale
-from lunguage_assets.tables import (
-    FIT_VALIDATION,
-    JUDGE_AGREEMENT,
-    PATHWAY_AUDIT,
-    RANKING_CORRELATIONS,
-    RANKING_ROBUSTNESS,
-)
+from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT, PHRASE_SCALE
 
 ANALYSES = {
-    table.name: table
-    for table in (
-        JUDGE_AGREEMENT,
-        RANKING_CORRELATIONS,
-        RANKING_ROBUSTNESS,
-        FIT_VALIDATION,
-        EXPERT_AGREEMENT,
-        PATHWAY_AUDIT,
+    name: TABLES[name]
+    for name in (
+        *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
+        *("expert_agreement", "pathway_audit"),
     )
 }
 """What `lunguage analyse` makes; a release shows those that are there."""

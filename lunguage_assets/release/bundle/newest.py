@@ -1,7 +1,6 @@
 """The rows of a release: the newest delivery of every study over the stored batches, in parts, by SQL.
 
-The easy version, all batches in one frame, needs memory for the whole corpus. Here a part holds every table
-of at most `STUDIES_AT_ONCE` studies, and what is counted is added up over the parts.
+A part holds every table of at most `STUDIES_AT_ONCE` studies, so that memory does not grow with the corpus.
 """
 
 from __future__ import annotations
@@ -19,31 +18,14 @@ from upath import UPath
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import is_stored
 from lunguage_assets.home.table_place import is_local
-from lunguage_assets.tables import (
-    ACCOUNTING,
-    CONFLICTS,
-    FITTED_PROBABILITIES,
-    LUNGUAGE_PLUS_PLUS,
-    PATHWAY_MATCHES,
-    REJECTED,
-    REPORTS,
-    RESOLUTION_LOG,
-    SET_ASIDE,
-)
+from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 
 TABLES_PER_BATCH = {
-    table.name: table
-    for table in (
-        REPORTS,
-        REJECTED,
-        FITTED_PROBABILITIES,
-        PATHWAY_MATCHES,
-        LUNGUAGE_PLUS_PLUS,
-        RESOLUTION_LOG,
-        CONFLICTS,
-        ACCOUNTING,
-        SET_ASIDE,
+    name: TABLES[name]
+    for name in (
+        *("reports", "rejected", "fitted_probabilities", "pathway_matches", "lunguage_plus_plus"),
+        *("resolution_log", "conflicts", "accounting", "set_aside"),
     )
 }
 """What the release needs of every batch."""

@@ -15,38 +15,15 @@ from upath import UPath
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_table
 from lunguage_assets.parquet import read_columns, read_rows
-from lunguage_assets.tables import (
-    ACCOUNTING,
-    CONFLICTS,
-    DEDUPLICATED_FINDINGS,
-    EXPANSIONS,
-    FITTED_PROBABILITIES,
-    INTAKE_NOTES,
-    LUNGUAGE_PLUS_PLUS,
-    PATHWAY_MATCHES,
-    REFERENCE_RANKING,
-    REJECTED,
-    REPORTS,
-    RESOLUTION_LOG,
-    SET_ASIDE,
-)
+from lunguage_assets.tables import ACCOUNTING, REFERENCE_RANKING, TABLES
 from lunguage_assets.tables.schema import Table
 
 TABLES_OF_A_STUDY = {
-    table.name: table
-    for table in (
-        REPORTS,
-        REJECTED,
-        INTAKE_NOTES,
-        FITTED_PROBABILITIES,
-        DEDUPLICATED_FINDINGS,
-        PATHWAY_MATCHES,
-        EXPANSIONS,
-        CONFLICTS,
-        RESOLUTION_LOG,
-        LUNGUAGE_PLUS_PLUS,
-        ACCOUNTING,
-        SET_ASIDE,
+    name: TABLES[name]
+    for name in (
+        *("reports", "rejected", "intake_notes", "fitted_probabilities", "deduplicated_findings"),
+        *("pathway_matches", "expansions", "conflicts", "resolution_log", "lunguage_plus_plus"),
+        *("accounting", "set_aside"),
     )
 }
 """What is read of a study."""
@@ -91,7 +68,10 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
     complete = [batch for batch in batches if _is_complete(root, ranker, batch)]
     unprocessed = tuple(batch for batch in batches if batch not in complete)
     if not complete:
-        raise ConfigurationError(_no_results(root, ranker))
+        raise ConfigurationError(
+            f"ranker {ranker!r} has no result in {root}. Run `lunguage run` with this ranker first, or name "
+            "another with --ranker."
+        )
     studies = {batch: _studies(root, ranker, batch) for batch in complete}
     holding = [batch for batch in complete if study in studies[batch]]
     if not holding:
@@ -138,13 +118,3 @@ def _rows(table: Table, path: UPath, study: str) -> list[Record]:
     with path.open("rb") as stream:
         rows: list[Record] = read_rows(stream, "study_id", {study}).to_pylist()
     return rows
-
-
-def _no_results(root: UPath | Path, ranker: str) -> str:
-    folder = UPath(root) / ACCOUNTING.name
-    others = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
-    there_are = f"There are results of {', '.join(others)}." if others else "There are no results at all."
-    return (
-        f"ranker {ranker!r} has no result in {root}. {there_are} Run `lunguage run` with this "
-        "ranker first, or name another with --ranker."
-    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,56 +61,41 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**joined)
 
 
-@contextmanager
-def writing_labels(folder: Path) -> Iterator[LabelFiles]:
-    """`labels.parquet`, `labels.csv`, `labels_chexpert.csv` and `labels_probability.csv`, written some
-    studies after others, and the page `LABELS.md`.
+LABEL_TABLES = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log")
+
+
+def write_labels(parts: Iterable[Mapping[str, pd.DataFrame]], folder: Path) -> None:
+    """`labels.parquet`, `labels.csv`, `labels_chexpert.csv`, `labels_probability.csv` and `LABELS.md`.
+
+    Args:
+        parts: the tables `LABEL_TABLES` of some studies, whole ones, after those of others.
+        folder: where the files come to be.
     """
+    listed, counts, studies = load_label_list(), Counter[tuple[str, str]](), 0
     with (
         growing_csv(folder / "labels.csv") as csv,
         growing_parquet(LABELS, folder / "labels.parquet") as parquet,
         growing_csv(folder / "labels_chexpert.csv") as chexpert,
         growing_csv(folder / "labels_probability.csv") as probability,
     ):
-        files = LabelFiles(csv, parquet, chexpert, probability)
-        yield files
-    replace_text(folder / "LABELS.md", files.page())
-
-
-class LabelFiles:
-    """The labels of some studies after those of others (`writing_labels`)."""
-
-    TABLES = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log")
-
-    def __init__(self, csv: Append, parquet: Append, chexpert: Append, probability: Append) -> None:
-        self._csv, self._parquet = csv, parquet
-        self._chexpert, self._probability = chexpert, probability
-        self._listed = load_label_list()
-        self._studies = 0
-        self._counts: Counter[tuple[str, str]] = Counter()
-
-    def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
-        """Write the labels of some studies, whole ones, whose tables are named in `TABLES`."""
-        rows, matches, reports, log = (tables[name] for name in self.TABLES)
-        said = what_is_said(rows, matches, self._listed, log)
-        labels = label_frame(said, reports, self._listed)
-        self._parquet(labels)
-        self._csv(labels)
-        self._chexpert(chexpert_labels(said, reports, self._listed))
-        self._probability(chexpert_probabilities(labels))
-        self._studies += labels["study_id"].nunique()
-        self._counts.update(zip(labels["label"].tolist(), labels["source"].tolist(), strict=True))
-
-    def page(self) -> str:
-        """`LABELS.md`."""
-        used = list(dict.fromkeys(label for label, _ in self._counts))  # in the order of the list
-        sources = LABELS.column("source").choices
-        counts = pd.DataFrame(
-            {"label": used}
-            | {source: [self._counts[label, str(source)] for label in used] for source in sources}
-        )
-        template = page_template("release", "LABELS.md.j2")
-        return template.render(studies=self._studies, labels=len(used), counts=markdown_table(counts))
+        for tables in parts:
+            rows, matches, reports, log = (tables[name] for name in LABEL_TABLES)
+            said = what_is_said(rows, matches, listed, log)
+            labels = label_frame(said, reports, listed)
+            parquet(labels)
+            csv(labels)
+            chexpert(chexpert_labels(said, reports, listed))
+            probability(chexpert_probabilities(labels))
+            studies += labels["study_id"].nunique()
+            counts.update(zip(labels["label"].tolist(), labels["source"].tolist(), strict=True))
+    used = list(dict.fromkeys(label for label, _ in counts))  # in the order of the list
+    sources = map(str, LABELS.column("source").choices)
+    table = pd.DataFrame(
+        {"label": used} | {source: [counts[label, source] for label in used] for source in sources}
+    )
+    template = page_template("release", "LABELS.md.j2")
+    page = template.render(studies=studies, labels=len(used), counts=markdown_table(table))
+    replace_text(folder / "LABELS.md", page)
 
 
 def write_paper_tables(tables: PaperTables, folder: Path) -> None:

@@ -338,7 +338,7 @@ def test_a_study_or_ranker_that_is_not_there_is_answered_with_what_is(tmp_path: 
     assert {row["study_id"] for rows in record.tables.values() for row in rows} == {STUDY}
     with pytest.raises(ConfigurationError, match=r"'s00000013'\. Batches of ranker 'panel': first\."):
         read_study(home.tables, "panel", ["first"], "s00000013")
-    with pytest.raises(ConfigurationError, match="There are results of panel"):
+    with pytest.raises(ConfigurationError, match="ranker 'oracle' has no result"):
         read_study(home.tables, "oracle", ["first"], STUDY)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
+from lunguage_assets.explicit.fit.anchors import anchors_from_ratings
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.calibrating import (
@@ -22,7 +22,7 @@ from lunguage_assets.release.outcomes.calibrating import (
     label_outcomes,
     refitted_anchors,
 )
-from lunguage_assets.release.outcomes.comparing import cohens_kappa, compared
+from lunguage_assets.release.outcomes.comparing import compared
 from lunguage_assets.release.outcomes.files import OtherLabels
 from lunguage_assets.tables import CALIBRATION
 
@@ -69,11 +69,6 @@ def measured(truth: Any = None) -> pd.DataFrame:
     return frame.set_index(["by", "group"])
 
 
-def test_without_differences_between_readers_their_scores_are_those_of_p() -> None:
-    frame = measured()
-    assert frame["reader_brier"].to_numpy() == pytest.approx(frame["brier"].to_numpy())
-
-
 def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_the_spread() -> None:
     found = label_outcomes(*hedged(size=600))
     rated = {"probable": np.array([0.2, 0.9])}
@@ -84,17 +79,6 @@ def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_th
     assert probable["reader_brier"] == pytest.approx(expected)
     others = calibration(found, Readers(0.5)).set_index(["by", "group"]).loc[("all", "")]
     assert others["reader_brier"] > others["brier"]
-
-
-def test_the_ratings_of_the_home_give_the_readers_of_its_phrases(tmp_path: Path) -> None:
-    file = tmp_path / "anchor_ratings.csv"
-    ratings = [("a", "likely", 70), ("b", "likely", 90), ("a", "maybe", 50), ("b", "unlikely", 20)]
-    rows = [f"{rater},{phrase},s,{rating}" for rater, phrase, rating in ratings]
-    file.write_text("\n".join(["rater,phrase,sentence,rating", *rows]) + "\n")
-    known = Readers.of(chosen_anchors("", file))
-    assert list(known.rated) == ["likely"]
-    assert sorted(known.rated["likely"].tolist()) == pytest.approx([0.7, 0.9])
-    assert Readers.of(chosen_anchors("")).rated == {}
 
 
 def test_calibrated_p_is_found_calibrated_in_every_group() -> None:
@@ -161,20 +145,6 @@ def test_the_file_of_anchors_is_read_as_the_anchors_that_were_written(tmp_path: 
         assert read.phrase == written.phrase
         assert read.probability == pytest.approx(written.probability, abs=1e-6)
         assert (read.low, read.high) == pytest.approx((written.low, written.high), abs=0.005)
-
-
-def kappa_by_hand(table: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    share = table / table.sum()
-    chance = float(share.sum(axis=0) @ share.sum(axis=1))
-    return (float(np.trace(share)) - chance) / (1.0 - chance)
-
-
-def test_kappa_is_cohens() -> None:
-    table = np.array([[20.0, 5.0, 0.0], [10.0, 15.0, 2.0], [0.0, 1.0, 7.0]])
-    kappa, low, high = cohens_kappa(table)
-    assert kappa == pytest.approx(kappa_by_hand(table))
-    assert low < kappa < high
-    assert np.isnan(cohens_kappa(np.diag([9.0, 0.0]))).all()
 
 
 def test_labels_beside_those_of_others() -> None:

@@ -117,12 +117,6 @@ def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None
     assert figure(tables, "stated findings that expand") == 1
 
 
-def test_what_is_already_stated_and_what_is_lost_is_not_added() -> None:
-    tables = tables_of(said("pneumonia", "tp", p=0.6), said("opacity", "dp"), said("fever", "dn"))
-    pneumonia = line(tables.expansion, diagnosis="pneumonia")
-    assert (pneumonia["generated"], pneumonia["already_stated"], pneumonia["added"]) == (0, 1, 0)
-
-
 def test_conflicts_are_crossed_by_type_and_source_with_what_became_of_the_rows() -> None:
     rows = [
         said("fever", "dn"),
@@ -185,28 +179,6 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
     counted = [everything[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative")]
     assert counted == [(current["status"] == status).sum() for status in ("dp", "dn", "tp", "tn")]
     assert everything["total"] == sum(counted) == len(current)
-
-
-def test_findings_that_are_merged_or_removed_are_counted_as_the_report_states_them() -> None:
-    rows = [
-        said("pneumonia", "tp", p=0.4),
-        said("pneumonia", "tp", p=0.6),
-        said("pneumonia", "dn"),
-        said("mass", "dp"),
-        said("mass", "dn"),
-    ]
-    outcome, _ = stored(rows)
-    assert len(outcome.rows[outcome.rows["source"] == "original"]) < len(rows)
-    table = tables_of(*rows).certainty
-    pneumonia = line(table, diagnosis="pneumonia")
-    assert (pneumonia["tentative_positive"], pneumonia["definitive_negative"], pneumonia["total"]) == (
-        2,
-        1,
-        3,
-    )
-    assert pneumonia["percent_tentative_positive"] == pytest.approx(200 / 3)
-    assert (pneumonia["p_min"], pneumonia["p_max"]) == (0.4, 0.6)
-    assert line(table, diagnosis="all findings")["total"] == 5
 
 
 def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() -> None:
@@ -320,18 +292,6 @@ def test_the_published_figures_agree_with_each_other() -> None:
         98,
         33,
     )
-
-
-def test_the_order_of_the_rows_changes_no_number() -> None:
-    _, tables = stored(
-        [
-            said("pneumonia", "tp", p=p, location=f"T{number}")
-            for number, p in enumerate((0.1, 0.7, 0.30000000001))
-        ]
-    )
-    turned = tables | {"lunguage_plus_plus": tables["lunguage_plus_plus"].iloc[::-1]}
-    made, again = (paper_tables(found, dictionary().statistics()) for found in (tables, turned))
-    pd.testing.assert_frame_equal(made.certainty, again.certainty)
 
 
 def test_a_markdown_table_keeps_its_columns_whatever_the_cells_hold() -> None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -226,15 +225,6 @@ def test_every_figure_is_described_and_every_number_has_its_n_and_its_source(
     )
 
 
-def test_headings_go_down_one_level_at_a_time_and_the_contents_lead_to_sections(page: Page) -> None:
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-    targets = {attributes.get("id") for attributes in page.all("section")}
-    assert {str(link["href"]).removeprefix("#") for link in page.all("a")} == targets
-
-
 def test_what_was_not_run_is_named_and_what_was_run_is_not(page: Page, version: Path) -> None:
     assert "Not run for this version" not in page.text
     bare = Page((version / "open" / "report.html").read_text(encoding="utf-8"))
@@ -256,13 +246,6 @@ def test_the_tables_of_the_page_are_those_of_the_files(page: Page, complete: Pat
         assert re.search(rf"(^| ){measure} {figures[measure]:,.0f}( |$)", page.text), measure
     for phrase in pd.read_csv(complete / "open" / "ranking.csv")["phrase"]:
         assert phrase in page.text
-
-
-def test_the_audit_of_the_pathways_is_shown(page: Page, complete: Path) -> None:
-    assert "Pathways against the reports" in page.text
-    assert re.search(r"pneumonia pneumonia|pneumonia x opacity", page.text)
-    written = pd.read_csv(complete / "open" / "pathway_audit.csv").iloc[0]
-    assert (written["mentioned"], written["share"]) == (4, 0.7512)
 
 
 def test_experts_are_averaged_and_nobody_is_named(page: Page, complete: Path) -> None:
