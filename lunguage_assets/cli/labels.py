@@ -35,8 +35,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
         refitted_anchors,
         write_calibration,
     )
-    from lunguage_assets.release.outcomes.files import read_outcomes
-    from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels
+    from lunguage_assets.release.outcomes.files import fitted_of, read_outcomes, released_labels
 
     given = read_outcomes(outcomes, load_label_list())
     released = released_labels(chosen.home, ranker)
@@ -77,13 +76,12 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.comparing import compared, write_comparison
-    from lunguage_assets.release.outcomes.files import read_label_file
-    from lunguage_assets.release.outcomes.released_labels import released_labels
+    from lunguage_assets.release.outcomes.files import read_label_file, released_labels
 
     given = read_label_file(others, load_label_list())
     released = released_labels(chosen.home, ranker)
     found = compared(released.labels, released.statements, given)
-    written = write_comparison(out, found, given, released.labels)
+    written = write_comparison(out, found)
     click.echo(
         f"{found.studies} studies in both; {found.only_theirs} only in {others.name}, {found.only_ours} only "
         f"in release {released.version}"

@@ -23,17 +23,7 @@ def plain(axes: Any) -> None:
 
 
 def png(figure: Any) -> bytes:
-    """The picture; the same figure gives the same bytes.
-
-    `Figure.savefig` gives the same ones, and goes through the whole figure once more for its layout.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
+    """The picture; the same figure gives the same bytes."""
     stream = io.BytesIO()
-    figure.set_dpi(_DPI)
-    canvas = FigureCanvasAgg(figure)
-    if layout := figure.get_layout_engine():
-        layout.execute(figure)
-        figure.set_layout_engine("none")
-    canvas.print_png(stream, metadata={"Software": None})
+    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
     return stream.getvalue()

@@ -333,20 +333,6 @@ def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
     return png(figure)
 
 
-def p_by_answer(values: Mapping[str, NDArray[np.float64]]) -> bytes:
-    """A histogram of p for every answer of the other file, as shares of its cells."""
-    figure = bare_figure(6.0, 1.5 * max(len(values), 1) + 0.6)
-    panels = figure.subplots(max(len(values), 1), 1, sharex=True, squeeze=False)[:, 0]
-    edges = np.linspace(0.0, 1.0, 21)
-    for axes, (answer, p) in zip(panels, values.items(), strict=False):
-        heights = np.histogram(p, edges)[0] / max(len(p), 1)
-        axes.bar(edges[:-1], heights, width=0.05, align="edge", color="#1f5a94")
-        axes.set_ylabel(f"{answer}\nn = {len(p)}", fontsize=8)
-        plain(axes)
-    panels[-1].set_xlabel("p of the label")
-    return png(figure)
-
-
 def _pooled(validation: pd.DataFrame) -> str:
     """The judges of the main curves: all, or the only one."""
     names: list[str] = sorted(validation["judges"].unique().tolist())

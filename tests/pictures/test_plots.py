@@ -110,18 +110,7 @@ def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
     assert len(np.unique(pixels.view(np.uint32))) > 10
 
 
-def test_the_layout_is_the_one_that_savefig_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    def saved(figure: matplotlib.figure.Figure) -> bytes:
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
-        return stream.getvalue()
-
-    monkeypatch.setattr(plots, "png", saved)
-    assert plots.ranking_plot(RANKING) == drawn("ranking").png
-
-
 def test_the_same_data_give_the_same_bytes() -> None:
-    """Of the ranking says so the layout, which draws it again."""
     assert draw(PICTURES["calibration"]).png == drawn("calibration").png
 
 
@@ -145,15 +134,6 @@ def test_no_two_texts_of_an_axis_overlap(name: str) -> None:
     for i, (label, box) in enumerate(boxes):
         for other, another in boxes[i + 1 :]:
             assert not box.overlaps(another), f"{label!r} overlaps {other!r}"
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["ranking", "calibration", "robustness", "curves", "spread", "vocabulary", "probabilities"],
-)
-def test_every_panel_names_what_it_shows(name: str) -> None:
-    figure = drawn(name).figure
-    assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes)
 
 
 def test_the_ranking_shows_every_phrase_with_its_interval() -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.files import replace_file, write_csv
-from lunguage_assets.pictures.plots import p_by_answer
+from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.files import ANSWERS, OtherLabels
 from lunguage_assets.release.outcomes.measures import Floats, auroc, brier
 from lunguage_assets.tables.labels import LABEL_SOURCES
@@ -52,7 +51,7 @@ def compared(labels: pd.DataFrame, statements: pd.DataFrame, others: OtherLabels
     ours, theirs, both = (set(frame["study_id"]) for frame in (labels, others.cells, met))
     groups = [("all labels", met), *((str(name), rows) for name, rows in met.groupby("chexpert", sort=True))]
     return Comparison(
-        pd.DataFrame([row for name, rows in groups for row in _crossed(name, rows)]),
+        pd.concat([_crossed(name, rows) for name, rows in groups])[["label", "source", *ANSWERS]],
         pd.DataFrame([_agreement(name, rows) for name, rows in groups]),
         pd.DataFrame([row for name, rows in groups for row in _ranked(name, rows)]),
         len(both),
@@ -61,26 +60,18 @@ def compared(labels: pd.DataFrame, statements: pd.DataFrame, others: OtherLabels
     )
 
 
-def write_comparison(
-    folder: Path, found: Comparison, others: OtherLabels, labels: pd.DataFrame
-) -> list[Path]:
-    """Write `crossed.csv`, `agreement.csv`, `p_against_positives.csv` and `p_by_answer.png`."""
+def write_comparison(folder: Path, found: Comparison) -> list[Path]:
+    """Write `crossed.csv`, `agreement.csv` and `p_against_positives.csv`."""
     tables = {"crossed": found.crossed, "agreement": found.agreement, "p_against_positives": found.ranked}
     for name, frame in tables.items():
         write_csv(frame, folder / f"{name}.csv")
-    met = others.cells.merge(labels[["study_id", "label", "p"]], on=["study_id", "label"])
-    met = met[met["p"].notna()]
-    picture = p_by_answer({said: met.loc[met["said"] == said, "p"].to_numpy(float) for said in ANSWERS})
-    replace_file(folder / "p_by_answer.png", lambda stream: stream.write(picture))
-    return [folder / name for name in (*(f"{name}.csv" for name in tables), "p_by_answer.png")]
+    return [folder / f"{name}.csv" for name in tables]
 
 
-def _crossed(label: str, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {"label": label, "source": source}
-        | {said: int(((rows["source"] == source) & (rows["said"] == said)).sum()) for said in ANSWERS}
-        for source in LABEL_SOURCES
-    ]
+def _crossed(label: str, rows: pd.DataFrame) -> pd.DataFrame:
+    counts = pd.crosstab(rows["source"], rows["said"])
+    counts = counts.reindex(index=[*map(str, LABEL_SOURCES)], columns=[*ANSWERS], fill_value=0)
+    return counts.rename_axis(index="source", columns=None).reset_index().assign(label=label)
 
 
 def _agreement(label: str, rows: pd.DataFrame) -> dict[str, Any]:

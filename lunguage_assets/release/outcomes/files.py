@@ -1,4 +1,5 @@
-"""Files of outcomes and of labels that others made: read, checked, and named by the labels of this package.
+"""Files of outcomes and of labels that others made: read, checked, and named by the labels of this package;
+and the labels of the newest release, with the hedging phrases of the rows that decided them.
 
 Cells are coded, so a message quotes a number that it found, and nothing else: these files are about patients.
 """
@@ -9,19 +10,31 @@ import csv
 import gzip
 import re
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.tables.labels import CHEXPERT
+from lunguage_assets.parquet import read_columns, read_rows
+from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.tables import FITTED_PROBABILITIES
+from lunguage_assets.tables.labels import CHEXPERT, LABELS
 
 OUTCOME_COLUMNS = ("study_id", "label", "outcome")
 ANSWERS = ("1", "0", "-1", "blank")
 """What a file of labels says of a cell."""
 
+_OF_LABELS = (
+    *("study_id", "label", "chexpert", "source", "p", "p_low", "p_high", "p_source", "p_is_bound", "status"),
+    "finding_id",
+)
+_FITTED = ("finding_id", "phrases", "p")
 _STUDY = re.compile(r"s?\d{1,18}")
 _NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{1,6})?")
 _OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
@@ -61,11 +74,9 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
     ours = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
     ours |= {label.name.lower(): label.name for label in listed.labels}
     label = frame["label"].str.lower().map(ours)
-    _refuse(
-        path, frame["label"], label.isna(), "label", f"one of {', '.join(listed.names)}", "Mend the name."
-    )
+    _refuse(path, frame["label"], label.isna(), "label", f"one of {', '.join(listed.names)}", "Fix the name.")
     outcome = frame["outcome"].map(_number)
-    _refuse(path, frame["outcome"], ~outcome.isin(["0", "1"]), "outcome", "0 or 1", "Mend the value.")
+    _refuse(path, frame["outcome"], ~outcome.isin(["0", "1"]), "outcome", "0 or 1", "Fix the value.")
     read = pd.DataFrame({"study_id": _studies(path, frame), "label": label, "outcome": outcome.astype(int)})
     again = read.duplicated(["study_id", "label"])
     if again.any():
@@ -92,7 +103,7 @@ def read_label_file(path: Path, listed: LabelList) -> OtherLabels:
     columns = {name: theirs[name.lower()] for name in frame.columns if name.lower() in theirs}
     if not columns:
         raise InputError(
-            path.name, "no column of a label", f"some of {', '.join(CHEXPERT)}", "Mend the header."
+            path.name, "no column of a label", f"some of {', '.join(CHEXPERT)}", "Fix the header."
         )
     if len(set(columns.values())) < len(columns):
         raise InputError(path.name, "two columns of one label", "one of each", "Leave one of them out.")
@@ -105,7 +116,7 @@ def read_label_file(path: Path, listed: LabelList) -> OtherLabels:
     for column, chexpert in columns.items():
         said = frame[column].map(_number).replace("", "blank")
         wrong = ~said.isin(ANSWERS)
-        _refuse(path, frame[column], wrong, column, "1, 0, -1 or nothing", "Mend the value.")
+        _refuse(path, frame[column], wrong, column, "1, 0, -1 or nothing", "Fix the value.")
         cells.append(
             pd.DataFrame({"study_id": studies, "label": ours[chexpert], "chexpert": chexpert, "said": said})
         )
@@ -132,10 +143,10 @@ def _read(path: Path) -> pd.DataFrame:
     names = [name.strip() for name in header]
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
-            expected, remedy = f"{len(names)}, one per column", "Mend the commas and quotes."
+            expected, remedy = f"{len(names)}, one per column", "Fix the commas and quotes."
             raise InputError(path.name, f"{len(row)} values", expected, remedy, row=number)
     if len(set(names)) < len(names):
-        raise InputError(path.name, "two columns of one name", "different names", "Mend the header.")
+        raise InputError(path.name, "two columns of one name", "different names", "Fix the header.")
     return pd.DataFrame([[cell.strip() for cell in row] for row in rows], columns=names, dtype="str")
 
 
@@ -143,7 +154,7 @@ def _studies(path: Path, frame: pd.DataFrame) -> pd.Series:
     """study_id as this package writes it."""
     given = frame["study_id"].str.lower().str.removesuffix(".0")
     wrong = ~given.str.fullmatch(_STUDY)
-    _refuse(path, frame["study_id"], wrong, "study_id", "digits, with or without 's'", "Mend the study.")
+    _refuse(path, frame["study_id"], wrong, "study_id", "digits, with or without 's'", "Fix the study.")
     return "s" + given.str.removeprefix("s")
 
 
@@ -162,3 +173,57 @@ def _refuse(path: Path, given: pd.Series, wrong: pd.Series, column: str, expecte
 def _row(wrong: pd.Series) -> int:
     """1-based number of the first row that is wrong."""
     return int(wrong.to_numpy().argmax()) + 1
+
+
+@dataclass(frozen=True)
+class ReleasedLabels:
+    """Some columns of LABELS, and the version that they are of; `statements` are the cells of CHEXPERT_LABELS
+    as study_id, chexpert, answer (`ANSWERS`).
+    """
+
+    labels: pd.DataFrame
+    statements: pd.DataFrame
+    version: str
+
+
+def released_labels(home: Home, ranker: str) -> ReleasedLabels:
+    """The labels of the current release.
+
+    Raises:
+        ConfigurationError: there is no release of the ranker, or its labels have other columns.
+    """
+    version = current_version(home.release / ranker)
+    if version is None:
+        raise ConfigurationError(
+            f"{home.root} has no release of ranker {ranker!r}. Run `lunguage run` with this ranker first, or "
+            "name another with --ranker."
+        )
+    path = version / "restricted" / "labels.parquet"
+    if not path.exists() or not pq.read_schema(path).remove_metadata().equals(LABELS.arrow):
+        raise ConfigurationError(
+            f"{path}: expected the labels of this version of the software, found none or other columns. Run "
+            "`lunguage run` again: it writes a new version of the release."
+        )
+    labels: pd.DataFrame = read_columns(path, _OF_LABELS).to_pandas()
+    return ReleasedLabels(labels, _statements(path.with_name("labels_chexpert.csv")), version.name)
+
+
+def _statements(path: Path) -> pd.DataFrame:
+    wide = pd.read_csv(path)
+    long = wide.melt("study_id", CHEXPERT, "chexpert", "answer")
+    answer = long["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
+    return long.assign(study_id="s" + long["study_id"].astype(str), answer=answer)
+
+
+def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFrame:
+    """finding_id, phrases and p of these rows from the stored FITTED_PROBABILITIES; the newest batch wins."""
+    found = []
+    for batch in home.registered() if findings else ():
+        path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, batch.key)
+        if path.exists():
+            with path.open("rb") as stream:
+                found.append(read_rows(stream, "finding_id", findings, _FITTED).to_pandas())
+    if not found:
+        return FITTED_PROBABILITIES.frame()[list(_FITTED)]
+    newest: pd.DataFrame = pd.concat(found, ignore_index=True).drop_duplicates("finding_id", keep="last")
+    return newest

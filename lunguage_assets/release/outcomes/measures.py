@@ -58,16 +58,14 @@ def brier(p: Floats, outcome: Floats) -> float:
 
 def bins(p: Floats, low: Floats, high: Floats, outcome: Floats) -> pd.DataFrame:
     """`BIN`: at most `BINS` bins of about equally many cells, by p; equal p are never parted."""
-    _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - counts / 2.0
-    of_cell = np.minimum((middle / len(p) * BINS).astype(int), BINS - 1)[inverse]
-    found = []
-    for number in np.unique(of_cell):
-        rows = of_cell == number
-        means = (float(values[rows].mean()) for values in (p, low, high))
-        cells = int(rows.sum())
-        found.append((cells, *means, *wilson(int(outcome[rows].sum()), cells)))
-    return pd.DataFrame(found, columns=list(BIN))
+    cells = pd.DataFrame({"mean_p": p, "mean_low": low, "mean_high": high, "outcome": outcome})
+    number = ((cells["mean_p"].rank() - 0.5) / max(len(p), 1) * BINS).astype(int)
+    grouped = cells.groupby(number)
+    found = grouped[["mean_p", "mean_low", "mean_high"]].mean().assign(cells=grouped.size())
+    hits = grouped["outcome"].sum().astype(int)
+    shares = [wilson(hit, size) for hit, size in zip(hits, found["cells"], strict=True)]
+    observed = pd.DataFrame(shares, found.index, ["observed", "observed_low", "observed_high"])
+    return found.join(observed)[list(BIN)].reset_index(drop=True)
 
 
 def expected_calibration_error(found: pd.DataFrame) -> float:
