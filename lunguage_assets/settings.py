@@ -153,20 +153,12 @@ def load_settings(home_file: Path | None = None) -> Settings:
 
 
 def _meant(place: Sequence[int | str]) -> str:
-    """The option that somebody may have meant, of the same group or of another one."""
-    *groups, name = map(str, place)
+    """The option that somebody may have meant."""
     options = _read(resource("settings.toml"))
-    of_group = options.get(groups[0], {}) if groups else options
-    elsewhere = {
-        option: f"{group}.{option}"
-        for group, inside in options.items()
-        if isinstance(inside, dict)
-        for option in inside
-    }
-    said = did_you_mean(name, of_group)
-    if not said and name in elsewhere:
-        said = f" It belongs into another group: {elsewhere[name]}."
-    return said or " resources/settings.toml lists all options."
+    *groups, name = map(str, place)
+    return did_you_mean(name, options.get(groups[0], {}) if groups else options) or (
+        " resources/settings.toml lists all options."
+    )
 
 
 def published_options() -> dict[str, dict[str, Any]]:

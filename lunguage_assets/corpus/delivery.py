@@ -15,14 +15,7 @@ from typing import Literal
 from lunguage_assets.corpus.records import require_whole
 from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts.reading import SourceParts, survey
-from lunguage_assets.corpus.texts.source import (
-    ACCEPTED,
-    TextSource,
-    is_tree,
-    table_holds,
-    text_source,
-    text_sources,
-)
+from lunguage_assets.corpus.texts.source import ACCEPTED, TextSource, is_tree, table_holds, text_sources
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -85,28 +78,31 @@ def find_delivery(place: Path) -> Delivery:
         InputError: there are no findings and no raw reports, or both, or more than one of a kind;
             `corpus.toml` is wrong.
     """
-    if place.is_file():
-        return _delivered_file(place)
-    if not place.is_dir():
+    if not place.exists():
         remedy = "Name the folder that holds the files."
         raise InputError(str(place), "no such folder", f"a folder with {FINDINGS} or raw reports", remedy)
-    files = _Files(place)
-    findings = files.one(FINDINGS, FINDINGS_PARQUET)
+    files = _Files(place if place.is_dir() else place.parent)
+    findings = files.one(FINDINGS, FINDINGS_PARQUET) if place.is_dir() else _findings_of(place)
     sources = text_sources(place, files.paths, loose=findings is None)
     if findings is not None:  # a table of texts may lie beside findings
         sources = [source for source in sources if source.layout != "table"]
     if findings is None and not sources:
-        names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
-        expected = f"a file {FINDINGS} (or {FINDINGS}.gz), or raw reports: {ACCEPTED}"
-        remedy = "Put the files there or name another folder."
-        raise InputError(str(place), names, expected, remedy)
+        names = "a file of another kind"
+        if place.is_dir():
+            names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
+        expected = f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: {ACCEPTED}"
+        raise InputError(str(place), names, expected, "Put the files there or name another place.")
     if (findings is not None) + len(sources) > 1:
-        kinds = [FINDINGS] * (findings is not None) + [
-            f"{source.layout} ({source.place.name})" for source in sources
-        ]
+        kinds = [f"{source.layout} ({source.place.name})" for source in sources]
+        found = " and ".join([FINDINGS, *kinds] if findings is not None else kinds)
         remedy = "Remove all but the one to use, or lay them into folders of their own."
-        raise InputError(str(place), " and ".join(kinds), "findings, or raw reports in one form", remedy)
+        raise InputError(str(place), found, "findings, or raw reports in one form", remedy)
     return files.delivery(findings, sources[0] if sources else None)
+
+
+def _findings_of(path: Path) -> Path | None:
+    is_named = path.name.lower().removesuffix(".gz") in (FINDINGS.lower(), FINDINGS_PARQUET.lower())
+    return path if is_named or table_holds(path) == "findings" else None
 
 
 class _Files:
@@ -137,21 +133,6 @@ class _Files:
         return Delivery(self.folder, findings, vocabulary, metadata, reports, declared, texts)
 
 
-def _delivered_file(path: Path) -> Delivery:
-    files = _Files(path.parent)
-    source = text_source(path, files.paths)
-    if source is not None:
-        return files.delivery(None, source)
-    if table_holds(path) == "findings" or path.name.lower().removesuffix(".gz") in (
-        FINDINGS.lower(),
-        FINDINGS_PARQUET.lower(),
-    ):
-        return files.delivery(path, None)
-    expected = f"findings in the columns of {FINDINGS}, or raw reports: {ACCEPTED}"
-    remedy = "Name another file, or the folder that holds the files."
-    raise InputError(str(path), "a file of another kind", expected, remedy)
-
-
 def content_hash(delivery: Delivery, texts: str | None = None) -> str:
     """sha256 over names and bytes of the delivered files, of raw reports over what is read from them.
 
@@ -173,12 +154,11 @@ def require_whole_files(delivery: Delivery) -> None:
     """Refuse a delivery of which a table was cut on its way: a batch never changes.
 
     Raises:
-        InputError: as `whole.require_whole`.
+        InputError: as `records.require_whole`.
     """
     tables = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
-    texts = () if delivery.texts is None else delivery.texts.files
-    for path in filter(None, (*tables, *texts)):
-        if path.is_file() and path.name.lower().removesuffix(".gz").endswith(".csv"):
+    for path in filter(None, tables):  # those of raw reports are read in parts anyway
+        if path.name.lower().removesuffix(".gz").endswith(".csv"):
             require_whole(path)
 
 

@@ -25,7 +25,6 @@ from lunguage_assets.corpus.delivery import (
     find_delivery,
     in_parts,
     read_declaration,
-    require_whole_files,
 )
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
@@ -214,7 +213,6 @@ class _Pass:
             keys = [known[sha256] for sha256 in hashes]
             self.report.skipped[entry.name] = keys[0]
         else:
-            require_whole_files(delivery)
             batches = self._examined(entry, parts, originals)
             self.record.batches |= {batch.key: batch for batch in batches}
             self.record.save(self.home)  # first, so that after a kill the sensor asks for them

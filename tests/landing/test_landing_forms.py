@@ -99,12 +99,6 @@ def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_br
     assert names == {"bare": ["opacification"], "own": ["shadow"]}
 
 
-def test_an_undeclared_delivery_joins_a_named_corpus_of_patient_data(landing: Landing) -> None:
-    landing.home.claim(Corpus("archive", "credentialed"))
-    landing.drop("bare.csv", csv(1))
-    assert [batch.key for batch in landing.settle().registered.values()] == ["bare"]
-
-
 def test_a_tree_and_the_same_tree_in_a_package_are_one_batch(landing: Landing, tmp_path: Path) -> None:
     write_mimic_tree(tmp_path / "t", packed=True)
     shutil.copytree(tmp_path / "t", landing.root / "Night 1")
@@ -136,16 +130,6 @@ def test_a_table_of_any_name_is_taken_for_what_it_holds(landing: Landing, tmp_pa
     assert set(landing.settle().registered) == {name}
     (batch,) = landing.home.registered()
     assert len(studies(landing, batch.key)) == len(REPORTS)
-
-
-def test_rejected_reports_are_counted_and_a_folder_without_a_usable_one_is_put_aside(
-    landing: Landing,
-) -> None:
-    landing.drop("some.csv", "study_id,report\n1,No effusion.\n2,\n1,An effusion.\n")
-    assert landing.settle().registered["some.csv"].rejected == 2
-    assert "effusion" not in (landing.root / "some.csv.rejected.csv").read_text()
-    landing.drop("none/1.txt", " ")
-    assert "none can be used" in str(landing.settle().quarantined["none"])
 
 
 def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_kill(

@@ -48,17 +48,6 @@ def test_names_that_make_the_same_key_do_not_collide(landing: Landing) -> None:
     assert {"ward-a", "ward_a", "batch", "a-1-2-50"} < set(landing.batches)
 
 
-def test_content_of_batches_that_came_another_way_is_known(landing: Landing, tmp_path: Path) -> None:
-    (tmp_path / "by-hand").mkdir()
-    (tmp_path / "by-hand" / "Lunguage.csv").write_bytes(csv(1, 2))
-    landing.home.register(tmp_path / "by-hand", "by-hand")
-    landing.drop("more.csv", csv(2, 3))
-    landing.drop("same.csv", csv(1, 2))
-    outcome = landing.settle()
-    assert outcome.skipped == {"same.csv": "by-hand"}
-    assert [batch.key for batch in outcome.registered.values()] == ["more"]
-
-
 def test_what_somebody_has_removed_does_not_come_back_by_itself(landing: Landing) -> None:
     landing.drop("a.csv", csv(1))
     landing.settle()

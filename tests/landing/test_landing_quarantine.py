@@ -149,16 +149,6 @@ def test_a_delivery_that_contradicts_the_homes_corpus_is_put_aside(
     assert landing.batches == {}
 
 
-def test_a_corrected_delivery_may_come_again_under_its_name(landing: Landing) -> None:
-    for _ in range(2):
-        landing.drop("a.csv", UNUSABLE["missing column"])
-        landing.settle()
-    landing.drop("a.csv", csv(1))
-    landing.settle()
-    assert list(landing.batches) == ["a"]
-    assert len(reasons(landing)) == 2
-
-
 def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,19 +307,3 @@ def test_the_limit_of_unpacked_bytes_is_of_all_packed_files_of_a_delivery(
     landing.drop("one.csv.gz", packed(csv(1) + b"x" * (4 << 20)))
     quarantined = landing.settle().quarantined
     assert all("more than 3 MiB" in str(quarantined[name]) for name in ("texts", "one.csv.gz"))
-
-
-@pytest.mark.parametrize("name", ["a.csv", "f/Lunguage.csv"])
-def test_a_delivery_that_is_removed_while_it_is_read_stops_nothing(
-    landing: Landing, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    landing.drop(name, csv(1))
-    landing.drop("good.csv", csv(2))
-    fetch = passes.fetch
-
-    def removing(*arguments: object) -> object:
-        (landing.root / name).unlink(missing_ok=True)
-        return fetch(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(passes, "fetch", removing)
-    assert "good.csv" in landing.settle().registered

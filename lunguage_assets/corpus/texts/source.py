@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -49,46 +50,29 @@ class TextSource:
         return (self.place,) if self.projections is None else (self.place, self.projections)
 
 
-def text_sources(folder: Path, files: Sequence[Path], *, loose: bool = True) -> list[TextSource]:
-    """The raw reports of a folder with these files at its top; more than one: it is not clear which count.
+def text_sources(place: Path, files: Sequence[Path], *, loose: bool = True) -> list[TextSource]:
+    """The raw reports of a folder with these files at its top, or of a file with these beside it; more than
+    one: it is not clear which count.
 
     `loose` text files count only where nothing else does: a licence or a note may lie beside anything.
 
     Raises:
         InputError: a table or package cannot be read.
     """
-    found = [TextSource("packed", path) for path in files if path.name == PACKED]
-    if found:
-        return found
-    found = [*_tables(files), *_packages(files)]
-    trees = [path for path in _folders(folder) if is_tree(path)]
-    if trees and has_any(folder, XML_FORM):
-        found.append(TextSource("open-i XML", folder))
-    elif trees and has_any(folder, TEXT_FORM):
-        found.append(TextSource("text files", folder))
-    if found or not loose:
-        return found
-    if has_any(folder, TEXT_FORM):
-        found.append(TextSource("text files", folder))
-    if has_any(folder, XML_FORM):
-        found.append(TextSource("open-i XML", folder))
+    if place.is_file():
+        if TEXT_FORM.search(place.name):
+            return [TextSource("text files", place)]
+        views = [path for path in files if path != place and "projections" in path.name.lower()]
+        return [source for source in _of_files([place, *views]) if source.place == place]
+    if packed := [TextSource("packed", path) for path in files if path.name == PACKED]:
+        return packed
+    found = _of_files(files)
+    is_nested = any(is_tree(path) for path in place.iterdir() if path.is_dir())
+    if is_nested or (loose and not found):
+        forms: dict[Layout, re.Pattern[str]] = {"open-i XML": XML_FORM, "text files": TEXT_FORM}
+        inside = [TextSource(layout, place) for layout, form in forms.items() if has_any(place, form)]
+        found += inside[:1] if is_nested else inside
     return found
-
-
-def text_source(path: Path, beside: Sequence[Path]) -> TextSource | None:
-    """The raw reports of one file, projections among the files beside it; None: it holds none.
-
-    Raises:
-        InputError: a package cannot be opened.
-    """
-    if TEXT_FORM.search(path.name):
-        return TextSource("text files", path)
-    projections = [other for other in beside if other != path and "projections" in other.name.lower()]
-    return next(iter([*_tables([path, *projections]), *_packages([path])]), None)
-
-
-def _folders(folder: Path) -> Iterable[Path]:
-    return (path for path in sorted(folder.iterdir()) if path.is_dir())
 
 
 def is_tree(path: Path) -> bool:
@@ -97,25 +81,21 @@ def is_tree(path: Path) -> bool:
     return name in _TREES or (name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal())
 
 
-def _packages(files: Sequence[Path]) -> list[TextSource]:
-    found = []
-    for path in files:
-        if path.name.lower().endswith(".zip"):
-            if has_any(path, TEXT_FORM):
-                found.append(TextSource("text files", path))
-            elif has_any(path, XML_FORM):
-                found.append(TextSource("open-i XML", path))
-    return found
-
-
-def _tables(files: Sequence[Path]) -> list[TextSource]:
+def _of_files(files: Sequence[Path]) -> list[TextSource]:
+    """Tables of reports, and packages of files of one report each."""
     held = {path: table_holds(path) for path in files if path.name.lower().endswith(_TABLE_FORMS)}
     projections = next((path for path, what in held.items() if what == "projections"), None)
-    return [
+    found = [
         TextSource("open-i table", path, projections) if what == "open-i" else TextSource("table", path)
         for path, what in held.items()
         if what in ("open-i", "reports")
     ]
+    for path in (path for path in files if path.name.lower().endswith(".zip")):
+        if has_any(path, TEXT_FORM):
+            found.append(TextSource("text files", path))
+        elif has_any(path, XML_FORM):
+            found.append(TextSource("open-i XML", path))
+    return found
 
 
 def table_holds(path: Path) -> Literal["findings", "open-i", "projections", "reports", ""]:

@@ -60,22 +60,6 @@ def test_a_bad_row_is_rejected_with_its_place_and_content(
 
 
 @pytest.mark.parametrize(
-    ("cells", "status"),
-    [
-        ({"dx_status": "Positive", "dx_certainty": "TENTATIVE"}, "tp"),
-        ({"dx_status": "negative | positive", "dx_certainty": "definitive|tentative"}, "dn"),
-        ({"dx_status": " negative ", "dx_certainty": "Tentative"}, "tn"),
-    ],
-)
-def test_status_is_read_in_any_case_and_the_first_of_two_counts(
-    deliver: Deliver, cells: dict[str, str], status: str
-) -> None:
-    intake = deliver([row(0, sent="An opacity.", **cells)])
-    assert intake.findings["status"].tolist() == [status]
-    assert ("first-of-alternatives" in noted(intake)) == ("|" in cells["dx_status"])
-
-
-@pytest.mark.parametrize(
     ("written", "study", "subject"),
     [
         ("s50000001", "s50000001", "p10000001"),
@@ -92,30 +76,13 @@ def test_ids_are_normalised_to_prefix_and_eight_digits(
     ]
 
 
-def test_null_empty_and_nan_all_mean_absent(deliver: Deliver) -> None:
-    intake = deliver(
-        [
-            row(
-                0,
-                location="NaN",
-                morphology="nan",
-                severity=" null ",
-                onset="nan, acute, NAN",
-                past_hx="nan",
-                associate="nan",
-                report="nan",
-            )
-        ]
-    )
+def test_null_empty_and_nan_all_mean_absent_and_a_word_with_nan_does_not(deliver: Deliver) -> None:
+    cells = {"morphology": "nan", "severity": " null ", "onset": "nan, acute, NAN", "past_hx": "nan"}
+    intake = deliver([row(0, location="nanoregion, NaN", associate="nan", report="nan", **cells)])
     (found,) = intake.findings.to_dict("records")
-    assert [found[name] for name in ("location", "morphology", "severity", "onset", "past_hx")] == [
-        "",
-        "",
-        "",
-        "acute",
-        "",
-    ]
-    assert (found["location_parts"], found["associate"], found["currency"]) == ([], [], "current dx")
+    values = [found[name] for name in ("location", *cells)]
+    assert values == ["nanoregion", "", "", "acute", ""]
+    assert (found["associate"], found["currency"]) == ([], "current dx")
     assert intake.reports["report"].tolist() == [""]
     assert "report-missing" in noted(intake)
 
@@ -338,18 +305,6 @@ def test_a_definitive_finding_of_the_same_name_flags_the_tentative_one(
     intake = deliver(rows)
     assert intake.findings["same_name_in_sentence"].tolist() == [False, True, False]
     assert intake.findings["mask_state"].tolist() == ["not needed", "masked", "not needed"]
-
-
-def test_cells_of_columns_without_a_name_are_noted_and_stay_in_a_rejected_row(deliver: Deliver) -> None:
-    lines = as_csv([row(0, section="?", report=""), row(1, report="")]).splitlines()
-    intake = deliver("\n".join(line + end for line, end in zip(lines, (",", ",kept", ",lost"), strict=True)))
-    assert (
-        intake.intake_notes.loc[intake.intake_notes["reason"] == "column-ignored", "column"]
-        .str.startswith("unnamed column")
-        .all()
-    )
-    content = json.loads(intake.rejected["content"].iloc[0])
-    assert (content[""], content[f"unnamed column {len(COLUMNS) + 1}"]) == ("0", "kept")
 
 
 def test_the_error_of_a_file_without_a_header_line_shows_no_text(deliver: Deliver) -> None:

@@ -86,17 +86,6 @@ def test_odd_text_is_a_report_or_is_rejected_with_its_reason(tmp_path: Path, cas
     assert taken.report_texts["study_id"].tolist()[0] == "s50000001"
 
 
-@pytest.mark.parametrize("case", MIXED_ENCODINGS)
-def test_every_encoding_keeps_the_words(tmp_path: Path, case: str) -> None:
-    taken = files(tmp_path, s50000002=MIXED_ENCODINGS[case])
-    text = taken.report_texts["report"][1]
-    assert text.startswith("FINDINGS: ")
-    assert text.endswith(("effusion.", "pneumothorax."))
-    special = {"utf-8 with mark": "Ghon\u2019s", "windows": "patient\u2019s", "latin": "38.5 \u00b0C"}
-    assert special.get(case, "FINDINGS") in text
-    assert ("encoding-guessed" in outcome(taken)[2]) == (case in ("windows", "latin", "broken"))
-
-
 def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(tmp_path: Path) -> None:
     records = [b"study_id,report", "1,Ghon\u2019s focus.".encode(), "2,Ghon\u2019s focus.".encode("cp1252")]
     (tmp_path / "reports.csv").write_bytes(b"\n".join(records))
@@ -194,17 +183,6 @@ def test_every_record_of_a_table_ends_somewhere(tmp_path: Path, records: list[tu
     assert len(taken.report_texts) + len(taken.rejected) + again == len(records)
     assert set(taken.rejected["reason"]) <= set(reasons().rejections)
     assert set(taken.intake_notes["reason"]) <= set(reasons().notes)
-
-
-@given(contents=st.lists(_TEXTS, min_size=1, max_size=6))
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_text_file_ends_as_a_report_or_a_rejection(tmp_path: Path, contents: list[bytes]) -> None:
-    for old in tmp_path.iterdir():
-        old.unlink()
-    for number, content in enumerate(contents):
-        (tmp_path / f"{number}.txt").write_bytes(content)
-    taken = received(tmp_path)
-    assert len(taken.report_texts) + len(taken.rejected) == len(contents)
 
 
 def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> None:

@@ -68,11 +68,6 @@ def package(folder: Path) -> Path:
     return folder
 
 
-def package_alone(folder: Path) -> Path:
-    write_mimic_tree(folder)
-    return zipped(folder, "*.txt")
-
-
 def table(name: str) -> Callable[[Path], Path]:
     return lambda folder: write_table(folder, name)[0].parent
 
@@ -91,7 +86,7 @@ def odd_headers(folder: Path) -> Path:
 @pytest.mark.parametrize(
     "write",
     [
-        tree, packed_tree, package, package_alone, table("reports.csv"), table("reports.csv.gz"),
+        tree, packed_tree, package, table("reports.csv"), table("reports.csv.gz"),
         table("reports.parquet"), table("REPORTS.CSV"), table_alone, odd_headers,
     ],
 )  # fmt: skip
@@ -127,15 +122,6 @@ def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(tmp_path: Path,
         "p10000032",
         "s50000001",
     )
-
-
-def test_studies_that_the_metadata_does_not_name_are_counted(tmp_path: Path) -> None:
-    write_mimic_tree(tmp_path)
-    lines = (tmp_path / "mimic-cxr-2.0.0-metadata.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text("".join(lines[:-2]), encoding="utf-8")
-    taken = received(tmp_path)
-    found = taken.intake_notes.set_index("reason")["found"]
-    assert found["metadata-without-study"] == "2 reports"
 
 
 def test_a_report_whose_patient_nobody_names_is_a_patient_of_its_own(tmp_path: Path) -> None:
@@ -257,7 +243,7 @@ def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
         find_delivery(tmp_path)
     path = tmp_path / "picture.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"findings in the columns of Lunguage\.csv, or raw reports"):
+    with pytest.raises(InputError, match=r"found a file of another kind; expected a file Lunguage\.csv"):
         find_delivery(path)
 
 
@@ -268,15 +254,6 @@ def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
     single = tmp_path / "one.csv.gz"
     single.write_bytes(gzip.compress(b"study_id,report\n50000001,No effusion.\n"))
     assert find_delivery(single).kind == "text"
-
-
-def test_a_reports_table_without_its_columns_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "reports.csv").write_text("study,text\n1,No effusion.\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"reports\.csv, column 'study_id'"):
-        received(tmp_path)
-    (tmp_path / "reports.csv").write_bytes(b"")
-    with pytest.raises(InputError, match=r"reports\.csv: found an empty file"):
-        received(tmp_path)
 
 
 def test_a_damaged_package_is_refused(tmp_path: Path) -> None:
