@@ -108,8 +108,6 @@ class CheckSettings(_Options):
 
     rejected_share: Share = 0.05
     drift_distance: Share = 0.10
-    recent_calls: int = Field(default=1000, ge=1)
-    failed_call_share: Share = 0.2
 
 
 class Settings(_Options):

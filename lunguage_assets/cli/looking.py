@@ -180,7 +180,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     if configuration.structurer == RULES:
         click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
     broken = broken_files(place)
-    looked_at = () if broken else (_scale(chosen, configuration), *_calls(chosen, configuration))
+    looked_at = () if broken else (_scale(chosen, configuration),)
     for word, message in (*looked_at, instance_examination(place)):
         click.echo(f"{word:<8} {message}")
     for problem in broken:
@@ -227,19 +227,3 @@ def _scale(chosen: Chosen, configuration: JudgesConfiguration) -> tuple[str, str
         published = f"the published one ({first['ruler_reason']})"
         return "ok", f"{scale}: {published if first['ruler'] == 'published' else _OWN}"
     return "ok", f"{scale}: {_TO_BE[options.ruler].format(least=options.ruler_minimum)}"
-
-
-def _calls(chosen: Chosen, configuration: JudgesConfiguration) -> Iterator[tuple[str, str]]:
-    """How the latest calls of every language model went: severity and message."""
-    from lunguage_assets.judges.ledger.ledger_place import LedgerError
-    from lunguage_assets.quality.judge_calls import recent_calls
-
-    limits = chosen.settings.checks
-    for key, slot in configuration.models.items():
-        try:
-            for sign in recent_calls(key, slot, chosen.ledger, limits):
-                severity = "warning" if sign.remedy else "ok"
-                yield severity, f"judge {key!r}: {sign.looked_at}: {sign.found}. {sign.remedy}".rstrip()
-        except LedgerError as error:
-            yield "warning", str(error)
-            return

@@ -460,7 +460,7 @@ def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one
     small: SmallHome,
 ) -> None:
     small.home.settings_file.write_text(
-        small.home.settings_file.read_text() + "\n[checks]\nrecent_calls = 10\n", encoding="utf-8"
+        small.home.settings_file.read_text() + "\n[checks]\nrejected_share = 0.5\n", encoding="utf-8"
     )
     assert small.plan() == []
     path = partition_path(small.home.tables, "judge_agreement", "panel")

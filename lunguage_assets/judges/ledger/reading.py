@@ -151,14 +151,6 @@ class LedgerReader:
             replies, attempts / questions, paid / questions, float(asked), float(answered), float(latency)
         )
 
-    def recent_calls(self, judge: str, model: str, limit: int) -> list[tuple[str | None, str | None]]:
-        """Failure and returned model of the last `limit` attempts of a judge with a model, newest first."""
-        c = ATTEMPTS.c
-        those = sa.select(c.failure, c.returned_model).where((c.judge == judge) & (c.model == model))
-        with self._reading() as connection:
-            rows = connection.execute(those.order_by(c.time.desc(), c.receipt).limit(limit))
-            return [(failure, returned) for failure, returned in rows]
-
     def recent_usage(self, judge: str, model: str) -> list[tuple[str, float, int]]:
         """Receipt, seconds ago and tokens of the calls of the last minute of a judge with a model."""
         c, now = ATTEMPTS.c, datetime.now(UTC)
