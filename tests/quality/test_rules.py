@@ -107,7 +107,3 @@ def test_a_column_is_constant_in_each_partition_and_not_over_all_of_them() -> No
 def test_a_number_that_is_none_counts_as_empty_also_where_another_program_wrote_it() -> None:
     frame = SMALL.frame([HONEST]).assign(middle=float("nan"))
     assert any("middle is never empty" in problem for problem in SMALL.violations(frame))
-
-
-def test_an_empty_table_breaks_no_rule() -> None:
-    assert SMALL.violations(SMALL.frame()) == []

@@ -115,11 +115,6 @@ def test_every_suite_is_run_and_every_table_of_the_method_has_one() -> None:
     assert sum(len(load_suite(suite_file(table)).expectations) for table in WITH_SUITE) >= 20
 
 
-@pytest.mark.parametrize("table", WITH_SUITE)
-def test_an_empty_table_meets_every_expectation(table: str) -> None:
-    assert found(table, TABLES[table].frame()) == []
-
-
 def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -> None:
     marker = "a sentence that must not leave the table"
     (one,) = found("hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker}))

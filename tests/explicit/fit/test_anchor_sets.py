@@ -63,6 +63,10 @@ def test_the_published_set_is_the_default_and_what_was_used_before() -> None:
     assert chosen.name == "published"
     assert chosen.anchors == published_anchors() == chosen_anchors("published").anchors
     assert "2511.04506" in chosen.source
+    assert [(one.phrase, one.probability, one.low, one.high) for one in chosen.anchors] == [
+        ("less likely", 0.170, 0.156, 0.185),
+        ("most likely", 0.839, 0.818, 0.860),
+    ]
 
 
 def test_a_department_that_means_more_by_most_likely_gives_it_more() -> None:

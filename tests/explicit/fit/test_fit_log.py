@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import pytest
-from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings
+from tentative_findings import finding, findings_frame, invented_findings
 
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import FitTables, fit_pairs
@@ -79,16 +78,6 @@ def test_every_place_can_be_computed_again_from_the_log_alone(
             assert (ranking["mu"] > mu).sum() == step.rank
 
 
-def test_a_step_without_a_valid_answer_is_logged_and_moves_nothing(
-    stick: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    log = fit(findings_frame([finding(0)]), stick, panel=[ScriptedJudge(lambda question: "invalid")]).log
-    assert log["step"].tolist() == list(range(10))
-    assert set(log["answers"]) == {"scripted=invalid"}
-    assert set(log["opponent"]) == {log["opponent"].iloc[0]}
-    assert (log["mu"] == 25.0).all()
-
-
 def test_identical_sentences_are_logged_once_and_unmaskable_ones_not_at_all(
     stick: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
@@ -121,14 +110,6 @@ def test_a_batch_without_tentative_pairs_has_an_empty_log(stick: tuple[pd.DataFr
     tables = fit(findings_frame([finding(0, status="dp")]), stick)
     assert (len(tables.log), len(tables.probabilities)) == (0, 0)
     FIT_LOG.to_arrow(tables.log)
-
-
-def test_the_log_does_not_depend_on_the_order_of_the_findings(
-    stick: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    findings = invented_findings(15)
-    mixed = findings.iloc[np.random.default_rng(0).permutation(len(findings))]
-    pd.testing.assert_frame_equal(fit(mixed, stick).log, fit(findings, stick).log, check_exact=True)
 
 
 @pytest.mark.parametrize("at_once", [1, 7])

@@ -260,13 +260,6 @@ def test_a_judge_is_called_once_per_round(stick: tuple[pd.DataFrame, pd.DataFram
     assert judge.calls == frame["steps"].max()
 
 
-def test_after_k_steps_one_judge_plays(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    frame = fitted([finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(30)], stick)
-    beyond = (frame["steps"] - PUBLISHED.panel_steps).clip(lower=0)
-    assert (frame["answers"] == (frame["steps"] - beyond) * len(PANEL) + beyond).all()
-    assert beyond.max() > 0
-
-
 def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases(
     stick: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
@@ -310,34 +303,6 @@ def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(
     assert frame["mu"].isna().all()
 
 
-def test_a_judge_that_always_answers_sentence_1_leaves_findings_near_the_middle(
-    stick: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    rows = [finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(40)]
-    frame = fitted(rows, stick, [ScriptedJudge()])
-    assert frame["mu"].mean() == pytest.approx(25.0, abs=2.5)  # the position coin cancels the bias
-    assert frame["p_source"].eq("fitted").all()
-
-
-def test_with_a_fixed_position_the_finding_is_shown_first(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    judge = ScriptedJudge(lambda question: "sentence_2")
-    findings = findings_frame([finding(0)])
-    options = ExplicitSettings(ruler="published", position="fixed")
-    fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], published_anchors(), options)
-    assert {question.sentence_1 for question in judge.compared} == {"Possible <finding>."}
-
-
-def test_definite_and_history_rows_are_not_pairs(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    frame = fitted(
-        [finding(0), finding(1, status="dp"), finding(2, section="hist"), finding(3, status="tn")], stick
-    )
-    assert [name.rsplit(":", 1)[1] for name in frame["finding_id"]] == ["0", "3"]
-
-
-def test_a_batch_without_tentative_pairs_is_an_empty_table(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    assert len(fitted([finding(0, status="dp")], stick)) == 0
-
-
 def test_more_certain_hedges_get_higher_probabilities(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     hedges = [
         "Most likely # at the left base.",
@@ -373,14 +338,6 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
     judge = ScriptedJudge(lambda question: "invalid")
     fit_sentences(["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed"))
     assert {question.sentence_2 for question in judge.compared} == {"A <finding>."}
-
-
-def test_a_fit_ends_when_no_opponent_is_left() -> None:
-    reference = Reference(
-        np.array([25.0]), np.ones(1), (("Likely <finding>.",),), (text_hashes(["Likely <finding>."]),)
-    )
-    fits = fit_sentences(["Possible <finding>."], reference, PANEL, ExplicitSettings(opponent_limit=5))
-    assert (fits.steps[0], STOPS[fits.stop[0]]) == (5, "no opponent left")
 
 
 def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
@@ -421,27 +378,6 @@ def test_unusable_anchors_are_found_before_any_judge_is_asked(
     assert judge.calls == 0
 
 
-def test_a_pair_may_meet_its_own_sentence_as_an_example_of_the_opponent() -> None:
-    own = "Possible <finding>."
-    reference = Reference(np.array([25.0]), np.ones(1), ((own,),), (text_hashes([own]),))
-    judge = ScriptedJudge()
-    fits = fit_sentences([own], reference, [judge], ExplicitSettings(opponent_limit=5))
-    assert [(question.sentence_1, question.sentence_2) for question in judge.compared] == [(own, own)] * 5
-    assert fits.answers.tolist() == [5]
-
-
-def tiny(places: dict[str, float]) -> Reference:
-    """A reference of invented phrases with one sentence each."""
-    sentences = tuple((f"{phrase} <finding>.",) for phrase in places)
-    return Reference(
-        np.array(list(places.values())),
-        np.ones(len(places)),
-        sentences,
-        tuple(text_hashes(known) for known in sentences),
-        tuple(places),
-    )
-
-
 def test_the_draw_probability_takes_b_unrounded() -> None:
     expected = math.sqrt(2 * (25 / 6) ** 2 / (2 * (25 / 6) ** 2 + 3.0)) * math.exp(
         -(4.0**2) / (2 * (2 * (25 / 6) ** 2 + 3.0))
@@ -451,29 +387,6 @@ def test_the_draw_probability_takes_b_unrounded() -> None:
         -(4.0**2) / (2 * (2 * 4.167**2 + 3.0))
     )
     assert abs(draw_probability(24.0, 2.0, 20.0, 1.0) - rounded) > 1e-6
-
-
-def test_a_phrase_at_exactly_the_same_place_is_not_above() -> None:
-    reference = tiny({"above": 25.5, "level": 25.0, "below": 10.0})
-    panel = [ScriptedJudge(lambda question: "invalid", key="a")]
-    fits = fit_sentences(["Possible <finding>."], reference, panel, ExplicitSettings())
-    assert (fits.mu[0], fits.rank[0]) == (25.0, 1)  # never moved: level with one phrase, below one
-
-
-@pytest.mark.parametrize("wins", [True, False])
-def test_a_ruler_of_two_phrases_fits_until_no_opponent_is_left(wins: bool) -> None:
-    reference = tiny({"likely": 35.0, "may": 15.0})
-    judge = ScriptedJudge(lambda question: "sentence_1" if wins else "sentence_2")
-    fits = fit_sentences(
-        ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed", patience=11)
-    )
-    assert (STOPS[fits.stop[0]], fits.steps[0], fits.counts[0].tolist()) == ("no opponent left", 10, [5, 5])
-    assert (fits.mu[0] > 25.0) == wins
-
-
-def test_a_ranking_without_phrases_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    with pytest.raises(MethodError, match="do not belong together"):
-        Reference.of(stick[1].iloc[:0], stick[0])
 
 
 @pytest.mark.parametrize("column", ["mu", "sigma"])
@@ -493,46 +406,6 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: tuple[pd.DataFra
     found = Reference.of(own, stick[0])
     assert silent not in found.phrases
     assert len(found.phrases) == len(own) - 1
-
-
-def test_an_anchor_without_any_valid_match_is_found_before_any_judge_is_asked(
-    stick: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    own, judge, findings = (
-        stick[1].assign(ruler="own", n_matches=100),
-        ScriptedJudge(),
-        findings_frame([finding(0)]),
-    )
-    own.loc[own["phrase"] == "less likely", "n_matches"] = 0
-    with pytest.raises(MethodError, match="'less likely'"):
-        fit_pairs(
-            findings,
-            hedge_phrases(findings, PANEL[0]),
-            stick[0],
-            own,
-            [judge],
-            published_anchors(),
-            PUBLISHED,
-        )
-    assert judge.calls == 0
-
-
-def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(
-    stick: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    broken, judge, findings = stick[1].copy(), ScriptedJudge(), findings_frame([finding(0)])
-    broken.loc[broken["phrase"] == "most likely", "mu"] = np.nan
-    with pytest.raises(MethodError, match="'most likely' have places that are not numbers"):
-        fit_pairs(
-            findings,
-            hedge_phrases(findings, PANEL[0]),
-            stick[0],
-            broken,
-            [judge],
-            published_anchors(),
-            PUBLISHED,
-        )
-    assert judge.calls == 0
 
 
 def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(

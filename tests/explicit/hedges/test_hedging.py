@@ -118,12 +118,6 @@ def test_error_prone_pairs_are_flagged_with_the_reason(
     assert frame["needs_review"].tolist() == [bool(reason)]
 
 
-def test_an_invalid_answer_has_no_phrases() -> None:
-    frame = extracted(saying("likely", valid=False), finding(0))
-    assert frame["answer_state"].tolist() == ["invalid"]
-    assert frame["phrases"].tolist() == [[]]
-
-
 def test_definite_and_history_rows_are_not_asked_about() -> None:
     judge = saying("likely")
     frame = extracted(
@@ -172,11 +166,6 @@ def test_corrections_of_unknown_findings_are_reported(tmp_path: Path) -> None:
     assert unknown_corrections(None, frame) == []
 
 
-def test_no_corrections_file_is_no_correction(tmp_path: Path) -> None:
-    assert load_corrections(None) is None
-    assert load_corrections(tmp_path / "none.csv") is None
-
-
 @pytest.mark.parametrize(("text", "problem"), [
     ("finding_id\ns1:1\n", "no column"),
     ("finding_id,phrases\ns1:1,or\ns1:1,may\n", "row 2"),
@@ -209,11 +198,6 @@ def test_the_review_queue_suggests_the_phrases_of_the_findings_own_clause() -> N
     ]
     assert queue["phrases"].tolist() == ["likely;cannot be excluded"]
     assert queue["suggested_correction"].tolist() == ["cannot be excluded"]
-
-
-def test_an_empty_batch_is_an_empty_table_and_an_empty_queue() -> None:
-    frame = extracted(saying("likely"))
-    assert len(frame) == len(review_queue(frame)) == 0
 
 
 def test_half_a_character_is_an_invalid_answer() -> None:

@@ -105,10 +105,6 @@ def test_an_own_ruler_that_the_settings_ask_for_is_never_exchanged() -> None:
     assert (result["ruler"].iloc[0], result["ruler_reason"].iloc[0]) == ("own", "")
 
 
-def test_two_own_phrases_are_enough_when_the_settings_say_so() -> None:
-    assert vocabulary(hedges({"likely": 10, "possible": 10}))["ruler"].eq("own").all()
-
-
 def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
     result = vocabulary(
         hedges({"likely": 10, "possible": 10, "presumably": 11}),

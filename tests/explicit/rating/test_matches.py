@@ -84,13 +84,6 @@ def test_an_always_sentence_1_judge_prefers_no_phrase(corpus_vocabulary: pd.Data
     assert 0.47 < (matches["winner"] == matches["phrase_a"]).mean() < 0.53
 
 
-def test_invalid_answers_have_no_winner() -> None:
-    matches = comparison_matches(SMALL, ScriptedJudge(lambda question: "invalid"), SETTINGS)
-    COMPARISON_MATCHES.to_arrow(matches)
-    assert matches["winner"].isna().all()
-    assert len(matches) == 60
-
-
 def test_repetitions_are_separate_draws_of_a_judge() -> None:
     judge = ScriptedJudge()
     comparison_matches(SMALL, judge, SETTINGS)
@@ -133,13 +126,6 @@ def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
     ).set_index("match_id")
     assert len(part) == 10
     pd.testing.assert_frame_equal(whole.loc[part.index], part)
-
-
-@pytest.mark.parametrize("phrases", [0, 1])
-def test_no_or_one_phrase_makes_no_match(phrases: int) -> None:
-    matches = comparison_matches(SMALL.iloc[:phrases], LexiconJudge.bundled("a"), SETTINGS)
-    COMPARISON_MATCHES.to_arrow(matches)
-    assert len(matches) == 0
 
 
 def test_the_published_ruler_needs_no_matches() -> None:

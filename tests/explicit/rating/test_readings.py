@@ -77,15 +77,6 @@ def test_few_matches_change_the_default_little() -> None:
     assert ranking["reading_sd"].iloc[0] == pytest.approx(DEFAULT, abs=0.3)
 
 
-def test_the_published_ruler_has_the_default() -> None:
-    from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-    from lunguage_assets.tables import HEDGE_PHRASES
-
-    published = ExplicitSettings(ruler="published")
-    ranking = reference_ranking(hedge_vocabulary(HEDGE_PHRASES.frame(), published), {}, published)
-    assert set(ranking["reading_sd"]) == {DEFAULT}
-
-
 @given(st.permutations(range(3)), st.randoms(use_true_random=False))
 @examples(10)
 def test_neither_the_order_of_judges_nor_of_matches_matters(
@@ -144,8 +135,3 @@ def test_an_unusable_default_is_refused_by_name(
     monkeypatch.setattr(readings, "resource", lambda _name: file)
     with pytest.raises(ConfigurationError, match=r"readings\.toml.*(Restore|Mend) the file"):
         assumed_readings.__wrapped__()
-
-
-def test_the_default_says_where_it_comes_from() -> None:
-    assert "0.866" in assumed_readings().source
-    assert 0.0 < DEFAULT <= trueskill.BETA
