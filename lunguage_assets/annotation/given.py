@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.texts.decoding import decoded
-from lunguage_assets.corpus.texts.raw import LARGEST
+from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import VIEWS

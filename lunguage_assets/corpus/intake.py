@@ -16,7 +16,7 @@ from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.findings.references import DeliveredStudy
 from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.lunguage.rows import RowReader
+from lunguage_assets.corpus.lunguage import RowReader
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary

@@ -27,14 +27,18 @@ from lunguage_assets.corpus.delivery import (
 from lunguage_assets.corpus.texts.reading import SourceParts
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
-from lunguage_assets.home.batch import Batch, as_json, read_batch, store_batches, stored_names
-from lunguage_assets.home.removal import (
+from lunguage_assets.home.batch import (
+    Batch,
     Following,
     Removal,
+    as_json,
     clear_abandoned,
     following,
+    read_batch,
     removals,
     remove_batch,
+    store_batches,
+    stored_names,
 )
 from lunguage_assets.home.table_place import claim_place, tables_place
 from lunguage_assets.rights import require_private

@@ -21,10 +21,10 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
-from lunguage_assets.corpus.texts.decoding import decoded
 from lunguage_assets.corpus.texts.raw import (
     LARGEST,
     RawReport,
+    decoded,
     is_number,
     own_patient_of,
     patient_of,

@@ -20,8 +20,7 @@ from raw_deliveries import MIXED_ENCODINGS, ODD
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.texts.decoding import decoded
-from lunguage_assets.corpus.texts.raw import LARGEST
+from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings

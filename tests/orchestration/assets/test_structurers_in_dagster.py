@@ -16,7 +16,7 @@ from loopback import LoopbackServer
 from model_structurers import KEYS
 from quick_instance import quick_instance
 
-from lunguage_assets.corpus.lunguage.writing import lunguage_frame
+from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table

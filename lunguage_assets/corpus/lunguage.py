@@ -1,7 +1,8 @@
-"""Reads one delivered record: either a typed row, or a rejection with its reason.
+"""The published form of findings, `Lunguage.csv`: each delivered record is read as a typed row, or rejected
+with its reason; rows of a structurer are written in the same columns.
 
 What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is
-decided here; what needs the study as a whole is in `studies.py`.
+decided here; what needs the study as a whole is in `findings/studies.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+import pandas as pd
+
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
 from lunguage_assets.corpus.findings.references import DeliveredRow, DeliveredStudy, Target
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import ENCODING, Record, read_records
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
-from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 MOST_ROWS_OF_A_STUDY = 5_000
 """No report has as many findings; a file whose column of study ids is constant has."""
@@ -276,3 +279,54 @@ class RowReader:
 
     def _note(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
         self._log.note(reason, self.file, line=record.number, study_id=study.study_id, column=column)
+
+
+_WRITTEN_STATUS = {"p": "positive", "n": "negative", "d": "definitive", "t": "tentative"}
+
+
+def lunguage_frame(
+    report_texts: pd.DataFrame, structured_findings: pd.DataFrame, sequences: pd.Series | None = None
+) -> pd.DataFrame:
+    """Rows in the columns of Lunguage.csv, in the order of study, section and number of the finding.
+
+    Reports in which no finding was read have no row. Write it with `frame.to_csv(path, index=False)`.
+
+    Args:
+        report_texts: `tables.REPORT_TEXTS` of all studies of the rows.
+        structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
+        sequences: rank in the patient's time line by study id; without it the column is left out, and whoever
+            reads the file counts.
+    """
+    rank = {section: place for place, section in enumerate(SECTIONS)}
+    rows = structured_findings.assign(_rank=structured_findings["section"].map(rank))
+    rows = rows.sort_values(["study_id", "_rank", "ent_idx"], kind="stable", ignore_index=True)
+    own = report_texts.set_index("study_id")
+    names = {
+        (study, f"{section}:{number}"): f"{name}, idx{number}"
+        for study, section, number, name in zip(
+            rows["study_id"], rows["section"], rows["ent_idx"], rows["normed_ent"], strict=True
+        )
+    }
+
+    def named(column: str) -> list[str]:
+        return [
+            ", ".join(names[study, reference] for reference in references)
+            for study, references in zip(rows["study_id"], rows[column], strict=True)
+        ]
+
+    columns = {
+        "": range(len(rows)),
+        "subject_id": rows["study_id"].map(own["subject_id"]),
+        "study_id": rows["study_id"],
+        **({} if sequences is None else {"sequence": rows["study_id"].map(sequences)}),
+        "section": rows["section"],
+        "report": rows["study_id"].map(own["report"]),
+        **{name: rows[name] for name in ("sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat")},
+        "dx_status": rows["status"].str[1].map(_WRITTEN_STATUS),
+        "dx_certainty": rows["status"].str[0].map(_WRITTEN_STATUS),
+        "location": rows["location"],
+        "evidence": named("evidence"),
+        "associate": named("associate"),
+        **{published: rows[column] for column, published in ATTRIBUTES.items()},
+    }
+    return pd.DataFrame(columns)

@@ -8,7 +8,7 @@ import pytest
 from delivered_rows import COLUMNS, Deliver, as_csv, noted, reasons, row
 
 from lunguage_assets.corpus.log import reasons as codes
-from lunguage_assets.corpus.lunguage.rows import MOST_ROWS_OF_A_STUDY
+from lunguage_assets.corpus.lunguage import MOST_ROWS_OF_A_STUDY
 from lunguage_assets.errors import InputError
 
 

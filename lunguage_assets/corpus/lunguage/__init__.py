@@ -1,1 +1,0 @@
-"""Reading the findings file of a Lunguage delivery."""
