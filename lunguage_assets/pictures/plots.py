@@ -101,7 +101,6 @@ def thinned(size: int) -> NDArray[np.int64]:
 
 def calibration_plot(
     points: pd.DataFrame,
-    all_mu: NDArray[np.float64],
     calibration: Calibration,
     anchors: Sequence[Anchor],
 ) -> bytes:
@@ -111,13 +110,10 @@ def calibration_plot(
     Args:
         points: mu, p, p_low and p_high of the findings that are drawn (`thinned`), by mu. Without any, the
             line stands alone.
-        all_mu: mu of all findings, for the histogram.
         calibration: the line, as `calibrate(ranking, anchors)` gives it.
         anchors: the anchors in the same order.
     """
-    figure = bare_figure(7.0, 5.2)
-    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(points) else [figure.subplots()]
-    axes = parts[-1]
+    figure, axes = _figure(7.0, 4.6)
     mu, p, p_low, p_high = (points[name].to_numpy(np.float64) for name in ("mu", "p", "p_low", "p_high"))
     ends = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
     line = np.linspace(float(ends.min()) - 2.0, float(ends.max()) + 2.0, 400)
@@ -139,12 +135,6 @@ def calibration_plot(
     _draw_anchors(axes, calibration, anchors)
     axes.set(xlabel="mu (position on the ranking)", ylabel="p that the finding is present", ylim=(0, 1))
     axes.legend(loc="upper left", fontsize=_SMALL)
-    for above in parts[:-1]:
-        above.hist(all_mu, bins=40, color=_BLUE)
-        above.set_ylabel("findings")
-        above.set_ylim(bottom=0)
-    for part in parts:
-        plain(part)
     return png(figure)
 
 

@@ -22,7 +22,7 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.release.report.published import published_frame
+from lunguage_assets.release.bundle.released import published_frame
 from lunguage_assets.settings import CorpusSettings, ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FITTED_PROBABILITIES
 

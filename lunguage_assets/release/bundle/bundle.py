@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
@@ -24,12 +23,11 @@ from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
-from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
+from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses, totals_of
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.bundle.notes import notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text, provenance
-from lunguage_assets.release.bundle.studies import studies_frame
-from lunguage_assets.release.bundle.totals import totals_of
+from lunguage_assets.release.bundle.released import published_frame, released_rows, studies_frame
 from lunguage_assets.release.bundle.versions import report_of, writing
 from lunguage_assets.release.report.documents import (
     LABEL_TABLES,
@@ -41,7 +39,6 @@ from lunguage_assets.release.report.documents import (
 )
 from lunguage_assets.release.report.figures import report_figures, write_figures
 from lunguage_assets.release.report.paper_tables import paper_tables
-from lunguage_assets.release.report.published import published_frame, released_rows
 from lunguage_assets.release.report.report import report_page
 from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.released import STUDIES
@@ -107,9 +104,6 @@ class Written:
     @property
     def report(self) -> Path:
         return report_of(self.folder)
-
-    def figure(self, name: str) -> Path:
-        return self.report.parent / "figures" / f"{name}.png"
 
 
 def write_bundle(
@@ -214,11 +208,9 @@ def _material(
     totals = totals_of(release)
     return Material(
         ranker=release.ranker,
-        summary=totals.summary,
         totals=totals,
         counted=paper_tables(release.studies, origin.dictionary.statistics()),
         points=_points(release.studies, totals.placed),
-        all_mu=_places(release.studies),
         ranking=release.ranking,
         examples=examples,
         analyses=shown,
@@ -242,12 +234,6 @@ def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
             "ORDER BY place"
         )
     )
-
-
-def _places(studies: NewestStudies) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """mu of every placed finding, eight bytes each."""
-    places = f"SELECT mu FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL ORDER BY mu"
-    return studies.values(places)["mu"]
 
 
 def _write_open(material: Material, folder: Path) -> None:

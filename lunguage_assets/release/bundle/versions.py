@@ -79,14 +79,6 @@ class VersionedFolder:
         found = (path for path in self.folder.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
         return sorted(found, key=_number)
 
-    def current(self) -> Path | None:
-        """The version that `LATEST` names, else the last one; None when there is none."""
-        versions, named = self.versions(), current_version(self.folder)
-        return named if named in versions else next(reversed(versions), None)
-
-    def next_name(self) -> str:
-        return f"v{max(map(_number, self.versions()), default=0) + 1}"
-
     @contextmanager
     def staging(self) -> Iterator[Path]:
         """An empty folder to build a version in; what has not been sealed in the end is removed."""
@@ -113,7 +105,8 @@ class VersionedFolder:
         for path in staging.rglob("*"):
             if path.is_file():
                 path.chmod(path.stat().st_mode & ~_WRITE_BITS)
-        return staging.rename(self.folder / self.next_name())
+        number = max(map(_number, self.versions()), default=0) + 1
+        return staging.rename(self.folder / f"v{number}")
 
     def make_current(self, version: Path) -> None:
         """Let `LATEST` name the version."""
@@ -124,7 +117,7 @@ class VersionedFolder:
         """Remove all but the `keep` versions of the highest numbers, and never the current one; 0 keeps all.
         Returns the names removed.
         """
-        current = self.current()
+        current = current_version(self.folder)
         removed = [path for path in (self.versions()[:-keep] if keep else []) if path != current]
         for path in removed:  # a half-removed version must not look like one
             shutil.rmtree(path.rename(self.folder / f".{path.name}.tmp"))

@@ -48,7 +48,7 @@ def report_figures(material: Material) -> dict[str, bytes]:
         drawn["vocabulary"] = vocabulary_histogram(pd.DataFrame(names).assign(retained=retained))
     try:
         line = calibrate(ranking, material.anchors)
-        drawn["calibration"] = calibration_plot(material.points, material.all_mu, line, material.anchors)
+        drawn["calibration"] = calibration_plot(material.points, line, material.anchors)
     except MethodError:
         pass  # the anchors give no line
     if len(material.scale):

@@ -179,10 +179,10 @@ def _of_analyses(material: Material) -> dict[str, ReportTable]:
     made, found = material.analyses, {}
     judges, experts = made.get("judge_agreement"), made.get("expert_agreement")
     if judges is not None:
-        beside = _beside(judges, _published_of_judges())
+        beside = _beside(judges, "judges")
         found["judge_agreement"] = report_table(judges.assign(published=beside)[_AGREEMENT])
     if experts is not None and len(experts):
-        beside = _beside(experts, _published_of_experts(material.ranker)).where(experts["group"] == "all")
+        beside = _beside(experts, "experts").where(experts["group"] == "all")
         shown = experts.assign(published=beside)[["group", "experts", *_AGREEMENT]]
         found["expert_agreement"] = report_table(shown)
     if (audit := made.get("pathway_audit")) is not None:
@@ -191,35 +191,8 @@ def _of_analyses(material: Material) -> dict[str, ReportTable]:
     return found
 
 
-_Named = dict[tuple[str, str, str, str], float]
-"""Published values by measure, coding, and the two that are compared."""
-
-
-def _published_of_judges() -> _Named:
-    published = published_values()["agreement"]
-    pairs = {(*sorted((one, other)),): value for one, other, value in published["pairs"]}
-    return {
-        ("fleiss kappa", "phrase", "all judges", ""): published["fleiss_kappa_phrase"],
-        ("krippendorff alpha", "position", "all judges", ""): published["krippendorff_alpha_position"],
-        **{("pairwise agreement", "none", *pair): value for pair, value in pairs.items()},
-    }
-
-
-def _published_of_experts(ranker: str) -> _Named:
-    """For the group of all experts."""
-    published = published_values()["agreement"]
-    named = {
-        ("fleiss kappa", "phrase", "", ""): published["experts_fleiss_kappa_phrase"],
-        ("fleiss kappa", "position", "", ""): published["experts_fleiss_kappa_position"],
-    }
-    if ranker == "panel":
-        named["with ranking", "none", "", "panel"] = published["experts_with_ranking"]
-    for judge, value in published["experts_with_judge"].items():
-        named["with judge", "none", "", judge] = value
-    return named
-
-
-def _beside(frame: pd.DataFrame, named: _Named) -> pd.Series:
-    """The published value of every row; NaN where none is printed."""
+def _beside(frame: pd.DataFrame, of: str) -> pd.Series:
+    """The published agreement `of` judges or experts for every row; NaN where none is printed."""
+    published = {(*key,): value for *key, value in published_values()["agreement"][of]}
     keys = frame[["measure", "coding", "first", "second"]].itertuples(index=False, name=None)
-    return pd.Series(map(named.get, keys), index=frame.index, dtype="float64")
+    return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")

@@ -1,5 +1,5 @@
-"""The published form of Lunguage++: exactly the thirty columns, references by number (implicit.md section
-6).
+"""The released rows: the published form of Lunguage++, exactly the thirty columns, references by number
+(implicit.md section 6), and the studies with identifiers as numbers.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import pandas as pd
 
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS
+from lunguage_assets.tables.released import STUDIES
 
 
 def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
@@ -55,3 +56,25 @@ def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.
         judges=pd.Series([judges] * len(ordered), index=ordered.index, dtype=object),
         ruler=pd.Series(str(ranking["ruler"].iloc[0]), index=ordered.index, dtype="str"),
     ).astype({"report_batch": "str"})
+
+
+def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame) -> pd.DataFrame:
+    """ACCOUNTING, REPORTS and SET_ASIDE of some studies to STUDIES, sorted by patient and study.
+
+    Args:
+        accounts: with the column `report_batch`.
+        reports: of the same studies, without those that are set aside.
+        aside: of the same studies.
+    """
+    columns = ["study_id", "subject_id", "view_information", "set_aside"]
+    listed = [
+        *((*one, "") for one in reports[columns[:3]].itertuples(index=False, name=None)),
+        *((*own, "", "; ".join(rows["rule"].unique())) for own, rows in aside.groupby(columns[:2])),
+    ]
+    joined = accounts[["study_id", "report_batch", "rows_out"]].merge(
+        pd.DataFrame(listed, columns=columns), on="study_id", validate="1:1"
+    )
+    joined["study_number"] = joined["study_id"].str[1:].astype("int64")
+    joined["subject_number"] = joined["subject_id"].str[1:].astype("int64")
+    ordered = joined.sort_values(["subject_number", "study_number"])
+    return STUDIES.frame({name: ordered[name].tolist() for name in STUDIES.names})
