@@ -16,7 +16,6 @@ from invented_reports import (
     dictionary,
     identity,
     in_mode,
-    run,
     said,
 )
 from profiles import examples
@@ -25,28 +24,13 @@ from resolved_again import resolve_again
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.settings import load_settings
-from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
-
-
-def test_the_default_is_the_method() -> None:
-    assert load_settings().implicit.mode == "method"
-    rows = [said("CHF", "tp", p=0.3), said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
-    pd.testing.assert_frame_equal(in_mode(rows, "method").rows, run(rows).rows)
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("method", "dn"), ("paper", "tp")])
 def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(mode: str, kept: str) -> None:
     outcome = in_mode([said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)], mode)
     assert outcome.rows.loc[outcome.rows["source"] == "original", "status"].tolist() == [kept]
-
-
-def test_the_log_names_the_rule_that_decided() -> None:
-    rows = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
-    for mode, rule in (("method", "rule 3: highest support"), ("paper", "rule 3: highest p")):
-        log = in_mode(rows, mode).resolution.log
-        assert rule in log["rule"].tolist()
-        RESOLUTION_LOG.to_arrow(log)
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,9 @@ ENTS = (
     "fever", "blunting", "nodule", "mass", "fracture", "a > b & (c) / d\\e",
 )  # fmt: skip
 PLACES = (
-    "",
-    "",
-    "",
-    "right",
-    "left",
-    "RUL",
-    "right upper lobe",
-    "lower lung",
-    "right lower lung",
-    "T8",
-    "T9",
-    "airspace",
-    "cardiothoracic",
-    "( ) > & \\ /, right",
-)
+    "", "", "", "right", "left", "RUL", "right upper lobe", "lower lung", "right lower lung", "T8", "T9",
+    "airspace", "cardiothoracic", "( ) > & \\ /, right",
+)  # fmt: skip
 STUDIES = ("s00000001", "s00000002")
 
 
@@ -43,15 +31,8 @@ ATTRIBUTES: tuple[dict[str, str], ...] = (
     {"past_hx": "history of"},
 )
 REFERENCES: tuple[list[int | str], ...] = (
-    [],
-    [],
-    [0],
-    [1, 11],
-    [2, 0],
-    [5, "~cough"],
-    [99, 1],
-    ["~opacity, idx1", 0],
-)
+    [], [], [0], [1, 11], [2, 0], [5, "~cough"], [99, 1], ["~opacity, idx1", 0],
+)  # fmt: skip
 CLAIMS = (
     ("dp", None),
     ("dp", None),

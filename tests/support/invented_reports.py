@@ -4,6 +4,7 @@ stages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -19,7 +20,6 @@ from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
-from lunguage_assets.implicit.resolution.conflicts import RULES
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
@@ -76,53 +76,36 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
     """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
     row numbers or tokens.
     """
-    findings, fitted, delivered, views = [], [], {}, {}
+    findings, fitted, delivered, views = [], [], Counter[str](), {}
     for position, row in enumerate(rows):
         number = position if row.row is None else row.row
         own = identity(number, row.study)
         past = row.section == "hist" or bool(row.attributes.get("past_hx"))
         findings.append(
             {
-                "finding_id": own,
-                "subject_id": "p00000001",
-                "study_id": row.study,
-                "sequence": 1,
-                "section": row.section,
+                "finding_id": own, "subject_id": "p00000001", "study_id": row.study, "sequence": 1,
+                "section": row.section, "sent_idx": number if row.sent_idx is None else row.sent_idx,
+                "sent": row.sent, "ent_idx": number, "ent": row.ent, "name": vocabulary().finding(row.ent),
+                "cat": "PF", "status": row.status, "location": row.location,
+                "location_parts": list(vocabulary().location_parts(row.location)),
+                **dict.fromkeys(ATTRIBUTES, ""), **row.attributes,
+                "evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study),
+                "currency": "past dx" if past else "current dx", "view_information": row.view, "row": number,
+                "masked_sentence": None, "mask_state": "not needed", "same_name_in_sentence": False,
             }
-            | {
-                "sent_idx": number if row.sent_idx is None else row.sent_idx,
-                "sent": row.sent,
-                "ent_idx": number,
-                "ent": row.ent,
-            }
-            | {
-                "name": vocabulary().finding(row.ent),
-                "cat": "PF",
-                "status": row.status,
-                "location": row.location,
-            }
-            | {"location_parts": list(vocabulary().location_parts(row.location))}
-            | {name: row.attributes.get(name, "") for name in ATTRIBUTES}
-            | {"evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study)}
-            | {"currency": "past dx" if past else "current dx", "view_information": row.view, "row": number}
-            | {"masked_sentence": None, "mask_state": "not needed", "same_name_in_sentence": False}
-        )
-        delivered[row.study] = delivered.get(row.study, 0) + 1
+        )  # fmt: skip
+        delivered[row.study] += 1
         views[row.study] = row.view
         if row.status[0] == "t" and row.p is not None:
             fitted.append(_fitted(own, row.study, row.p, row.phrases))
     reports = [
         {
-            "study_id": study,
-            "subject_id": "p00000001",
-            "sequence": 1,
-            "report": "",
-            "view_information": views[study],
-            "view_source": "metadata",
+            "study_id": study, "subject_id": "p00000001", "sequence": 1, "report": "",
+            "view_information": views[study], "view_source": "metadata", "rows_delivered": count,
+            "rows_rejected": 0,
         }
-        | {"rows_delivered": count, "rows_rejected": 0}
         for study, count in delivered.items()
-    ]
+    ]  # fmt: skip
     return FINDINGS.frame(findings), FITTED_PROBABILITIES.frame(fitted), REPORTS.frame(reports)
 
 
@@ -232,60 +215,33 @@ def deduplicated(
 def run(
     rows: Iterable[Said],
     *,
+    mode: str = "method",
     embedder: Any = None,
     history: str = "exclude",
-    rules: Any = RULES,
     shuffle: int | None = None,
     listed: Blacklist | None = None,
     pathways: PathwayDictionary | None = None,
 ) -> Outcome:
-    """Deduplicate, expand, resolve and account; `shuffle` seeds a random order of the input rows of every
-    stage.
+    """Deduplicate, expand, resolve and account; the later stages are told of the mode by the rows alone.
+    `shuffle` seeds a random order of the input rows of every stage.
     """
     findings, fitted, reports = frames(list(rows))
-    settings = ImplicitSettings(history=history)
     merged = deduplicate(
         mixed(findings, shuffle),
         mixed(fitted, shuffle),
         embedder or LexicalEmbedder(vocabulary()),
         listed or blacklist(),
-        settings,
+        ImplicitSettings(history=history, mode=mode),
     )
     known = pathways or dictionary()
     expansion = expand(mixed(merged, shuffle), known, vocabulary())
     given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
-    return Outcome(
-        reports,
-        merged,
-        expansion,
-        lambda: resolve(mixed(merged, shuffle), given, known, "v1", rules=rules),
-    )
+    return Outcome(reports, merged, expansion, lambda: resolve(mixed(merged, shuffle), given, known, "v1"))
 
 
-def in_mode(
-    rows: Iterable[Said],
-    mode: str,
-    *,
-    embedder: Any = None,
-    listed: Blacklist | None = None,
-    shuffle: int | None = None,
-) -> Outcome:
-    """All stages in one mode; the later ones are told of it by the rows alone."""
-    findings, fitted, delivered = frames(list(rows))
-    merged = deduplicate(
-        mixed(findings, shuffle),
-        fitted,
-        embedder or LexicalEmbedder(vocabulary()),
-        listed or blacklist(),
-        ImplicitSettings(mode=mode),
-    )
-    expansion = expand(mixed(merged, shuffle), dictionary(), vocabulary())
-    return Outcome(
-        delivered,
-        merged,
-        expansion,
-        lambda: resolve(mixed(merged, shuffle), expansion, dictionary(), "v1"),
-    )
+def in_mode(rows: Iterable[Said], mode: str, **options: Any) -> Outcome:
+    """All stages in one mode."""
+    return run(rows, mode=mode, **options)
 
 
 def mixed(frame: pd.DataFrame, seed: int | None) -> pd.DataFrame:

@@ -94,23 +94,6 @@ def test_vectors_do_not_depend_on_the_order_and_hardly_on_the_batch(model: Path)
 
 
 @needs_model
-def test_findings_merge_by_the_models_cosines_and_name_their_encoder(model: Path, tmp_path: Path) -> None:
-    findings, fitted, _ = frames([*ROWS, said("mass", location="left")])
-    phrases = compared_phrases(findings, blacklist(), ImplicitSettings())
-    assert phrases == ["mass left", "nodule", "opacity right"]
-    a, b = (tiny_encoder.plain_vector(model, phrase) for phrase in ("nodule", "mass left"))
-    for threshold, expected in ((float(a @ b) - 1e-4, True), (float(a @ b) + 1e-4, False)):
-        settings = of_model(model, merge_threshold=threshold)
-        frame = deduplicate(
-            findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings
-        )
-        merged = frame.set_index("finding_id")["merged_into"].dropna().to_dict()
-        assert (merged.get("s00000001:4") == "s00000001:2") is expected
-        assert set(frame["encoder"]) == {encoder_identity(settings, tmp_path)}
-        assert frame["encoder"].iloc[0].startswith("tiny@sha256:")
-
-
-@needs_model
 def test_a_second_run_does_not_load_the_model(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

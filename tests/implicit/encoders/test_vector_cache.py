@@ -37,15 +37,6 @@ class Encoder:
         return (vectors + self._noise).astype(np.float32)
 
 
-def test_a_second_run_encodes_nothing_and_gets_the_same_bytes(tmp_path: Path) -> None:
-    first = CachedEmbedder(Encoder(), tmp_path).encode(PHRASES)
-    inner = Encoder(noise=1e-7)
-    second = CachedEmbedder(inner, tmp_path)
-    np.testing.assert_array_equal(second.encode(PHRASES[::-1])[::-1], first)
-    assert inner.asked == []
-    assert (second.known, second.encoded) == (len(PHRASES), 0)
-
-
 def test_only_what_is_new_is_encoded_and_each_vector_is_its_own(tmp_path: Path) -> None:
     CachedEmbedder(Encoder(), tmp_path).encode(PHRASES[:2])
     inner = Encoder()

@@ -119,13 +119,6 @@ def test_a_report_is_its_sentences_one_after_the_other(parts):
         )
 
 
-def test_another_structurer_of_the_same_words_answers_the_same():
-    sentence = "Left opacity may represent atelectasis or pneumonia; no effusion."
-    again = RuleStructurer()
-    assert again.identity == STRUCTURER.identity
-    assert again.read_sentence(sentence, "find") == STRUCTURER.read_sentence(sentence, "find")
-
-
 def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
     rows = [
         ("PF", "", "snowstorm pattern", "snowstorm"),
@@ -167,10 +160,6 @@ def test_an_empty_vocabulary_changes_nothing():
 def test_a_sentence_without_rows_says_why(sentence, account, reason):
     reading = STRUCTURER.read_sentence(sentence, "find")
     assert (reading.account, reading.reason, reading.mentions) == (account, reason, ())
-
-
-def test_technique_states_nothing():
-    assert STRUCTURER.read_sentence("Effusion.", "other").account == "nothing stated"
 
 
 def test_spellings_stand_for_their_alternatives():
