@@ -10,6 +10,7 @@ from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, sai
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.resolution.resolve import AGAINST, GENERATED, STATED
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES, TERMS
 
@@ -46,17 +47,8 @@ def test_severe_copd_has_severe_emphysema() -> None:
 
 
 def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> None:
-    row = said(
-        "consolidation",
-        "tp",
-        p=0.7,
-        location="RUL",
-        section="impr",
-        severity="mild",
-        no_change="stable",
-        comparison="prior",
-        sent_idx=3,
-    )
+    course = {"severity": "mild", "no_change": "stable", "comparison": "prior"}
+    row = said("consolidation", "tp", p=0.7, location="RUL", section="impr", sent_idx=3, **course)
     outcome = run([said("filler", "dn"), row])
     opacity, loss = outcome.child(identity(1) + "/0"), outcome.child(identity(1) + "/1")
     expected = {
@@ -143,48 +135,6 @@ def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
     assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 
-@pytest.mark.parametrize(
-    ("parent", "statement", "number"),
-    [
-        (said("COPD", "tp", p=0.4), said("hyperinflation"), 0),  # of the lungs: of no narrower place
-        (said("consolidation", location="RLL"), said("airspace opacity", location="RLL"), 0),
-        (said("pneumonia", "tp", p=0.4, location="left base"), said("haziness", location="left base"), 0),
-        (said("lung cancer", location="RUL"), said("nodule", location="RUL"), 0),
-        (said("CHF"), said("heart size", measurement="increased"), 0),
-        (said("pulmonary edema"), said("pleural fluid"), 1),
-        (said("bronchitis"), said("peribronchial opacity", location="both lower lobes"), 0),
-        (
-            said("pneumothorax", "tp", p=0.3, location="right", evidence=(identity(1),)),
-            said("lucency", location="right apex"),
-            0,
-        ),
-    ],
-)
-def test_a_sign_that_the_report_states_in_other_words_is_not_generated_beside_them(
-    parent: Any, statement: Any, number: int
-) -> None:
-    outcome = run([parent, statement])
-    child = outcome.child(identity(0) + f"/{number}")
-    assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
-
-
-@pytest.mark.parametrize(
-    ("parent", "statement", "number"),
-    [
-        (said("pneumonia", location="left base"), said("haziness", location="right base"), 0),
-        (said("lung cancer", location="RUL"), said("opacity", location="RUL", morphology="hazy"), 0),
-        (said("effusion", view="supine"), said("haziness", location="right lower lobe"), 0),
-        (said("effusion", view="supine"), said("opacity"), 0),  # of the lung, not of the pleural space
-        (said("pneumothorax", location="right"), said("lucency", location="right apex"), 0),
-        (said("tuberculosis"), said("mass", location="bilateral upper lung"), 0),  # no calcified nodule
-    ],
-)
-def test_what_lies_elsewhere_or_says_less_or_names_the_diagnosis_states_no_sign(
-    parent: Any, statement: Any, number: int
-) -> None:
-    assert run([parent, statement]).child(identity(0) + f"/{number}")["outcome"] == "generated"
-
-
 def test_a_place_named_by_parent_and_pathway_is_named_once() -> None:
     outcome = run([said("effusion", location="CP angle, right")])
     blunting = outcome.child(identity(0) + "/0")
@@ -200,80 +150,88 @@ def test_probabilities_of_children_are_bounds_on_presence() -> None:
     assert loss["support"] == 0.7
     assert (loss["prob"], loss["p_low"], loss["p_high"]) == (0.15, 0.0, pytest.approx(1 - 0.8 * 0.35))
     certain = outcome.child(identity(1) + "/0/1")
-    assert (certain["name"], certain["status"], certain["prob"], certain["p_low"], certain["p_high"]) == (
-        "volume loss",
-        "dn",
-        0.0,
-        0.0,
-        pytest.approx(1 - 0.8**2),  # two edges below a definite diagnosis
-    )
+    belief = [certain[name] for name in ("name", "status", "prob", "p_low", "p_high")]
+    assert belief == ["volume loss", "dn", 0.0, 0.0, pytest.approx(1 - 0.8**2)]  # two edges below
     generated = outcome.expansion.expansions
     assert generated["prob_is_bound"].all()
     assert set(generated["p_source"]) == {"pathway"}
 
 
-def stated(*others: Any, parent: Any = None, number: int = 0) -> dict[str, Any]:
-    """The opacity that a consolidation in the right upper lobe implies, beside other rows."""
-    outcome = run([parent or said("consolidation", location="RUL"), *others])
-    return outcome.child(identity(0) + f"/{number}")
+RUL = said("consolidation", location="RUL")  # implies an opacity there
+PNEUMONIA = said("pneumonia", location="RLL")
+CANCER = said("lung cancer", location="RUL")  # a nodular opacity
+HEART = said("cardiomegaly")  # a heart size that is increased
 
 
 @pytest.mark.parametrize(
-    ("other", "linked"),
+    ("parent", "statement", "number", "outcome"),
     [
-        (said("opacity", location="right upper lobe"), True),  # contained in the child's
-        (said("opacities", location="airspace"), True),
-        (said("opacity", location="RUL, airspace, posterior"), True),  # contains the child's
-        (said("opacity", location="left lung"), False),
-        (said("opacity"), False),  # a row without a place does not state the child's place
-        (said("opacity", location="RUL", past_hx="old"), False),
-        (said("opacity", location="RUL", section="hist"), False),
-        (said("nodule", location="RUL"), False),
+        # by its name, at a compatible place, now
+        (RUL, said("opacity", location="right upper lobe"), 0, STATED),  # contained in the child's
+        (RUL, said("opacities", location="airspace"), 0, STATED),
+        (RUL, said("opacity", location="RUL, airspace, posterior"), 0, STATED),  # contains the child's
+        (RUL, said("opacity", "tp", p=0.3, location="right"), 0, STATED),
+        (RUL, said("opacity", location="left lung"), 0, GENERATED),
+        (RUL, said("opacity"), 0, GENERATED),  # a row without a place does not state the child's place
+        (RUL, said("opacity", location="RUL", past_hx="old"), 0, GENERATED),
+        (RUL, said("opacity", location="RUL", section="hist"), 0, GENERATED),
+        (RUL, said("nodule", location="RUL"), 0, GENERATED),
+        (PNEUMONIA, said("opacity", location="medial right base"), 0, STATED),
+        (PNEUMONIA, said("opacity", location="bilateral"), 0, STATED),
+        (PNEUMONIA, said("opacity", location="right apex"), 0, GENERATED),
+        (said("COPD", location="upper lobes"), said("emphysema", section="impr"), 1, STATED),  # a diagnosis
+        (said("pulmonary edema"), said("effusion", location="pericardial"), 1, GENERATED),
+        (said("pulmonary edema"), said("effusion", location="left"), 1, STATED),
+        # in other words
+        (said("COPD", "tp", p=0.4), said("hyperinflation"), 0, STATED),  # of the lungs: of no narrower place
+        (said("consolidation", location="RLL"), said("airspace opacity", location="RLL"), 0, STATED),
+        (said("pneumonia", location="left base"), said("haziness", location="left base"), 0, STATED),
+        (said("pneumonia", location="left base"), said("haziness", location="right base"), 0, GENERATED),
+        (CANCER, said("nodule", location="RUL"), 0, STATED),
+        (said("pulmonary edema"), said("pleural fluid"), 1, STATED),
+        (said("bronchitis"), said("peribronchial opacity", location="both lower lobes"), 0, STATED),
+        (said("pneumothorax", evidence=(identity(1),)), said("lucency", location="right apex"), 0, STATED),
+        (said("pneumothorax", location="right"), said("lucency", location="right apex"), 0, GENERATED),
+        (said("effusion", view="supine"), said("haziness", location="right lower lobe"), 0, GENERATED),
+        (said("effusion", view="supine"), said("opacity"), 0, GENERATED),  # of the lung, not of the pleura
+        # with the attributes that define it
+        (CANCER, said("opacity", location="RUL", morphology="nodular"), 0, STATED),
+        (CANCER, said("opacity", location="RUL", morphology="hazy"), 0, GENERATED),
+        (said("tuberculosis"), said("mass", location="bilateral upper lung"), 0, GENERATED),  # not calcified
+        (HEART, said("heart size", location="cardiothoracic", measurement="normal to enlarged"), 0, STATED),
+        (HEART, said("heart size", location="cardiothoracic", measurement="not enlarged"), 0, AGAINST),
+        (HEART, said("heart size", location="cardiothoracic"), 0, GENERATED),
+        # against it, at a place that contains its
+        (said("CHF"), said("pulmonary edema", "dn"), 1, AGAINST),
+        (said("CHF"), said("pulmonary edema", "tn", p=0.2), 1, AGAINST),
+        (said("CHF"), said("pulmonary edema", improved="resolved"), 1, AGAINST),
+        (said("CHF"), said("heart size", "dn", measurement="normal"), 0, AGAINST),
+        (said("CHF"), said("heart size", "dp", measurement="normal"), 0, AGAINST),
+        (said("lobar pneumonia", location="RLL"), said("consolidation", "dn", location="right"), 0, AGAINST),
+        (said("lobar pneumonia", location="left"), said("consolidation", "dn", location="both"), 0, AGAINST),
+        (said("pulmonary edema"), said("pleural effusion", "dn"), 1, AGAINST),
+        (said("pulmonary edema"), said("pleural effusion", "dn", location="left"), 1, GENERATED),
+        (said("pulmonary edema"), said("pleural effusion", "dn", past_hx="old"), 1, GENERATED),
+        (said("pulmonary edema"), said("effusion", "dn", location="pericardial"), 1, GENERATED),
     ],
 )
-def test_what_the_report_already_states_is_not_generated(other: Any, linked: bool) -> None:
-    child = stated(other)
-    assert child["outcome"] == ("already stated" if linked else "generated")
-    assert (child["linked_to"] == identity(1)) is linked
-
-
-def test_a_diagnosis_that_is_stated_without_a_place_is_not_generated_at_one() -> None:
-    outcome = run([said("COPD", "tp", p=0.6, location="upper lobes"), said("emphysema", section="impr")])
-    child = outcome.child(identity(0) + "/1")
-    assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
-
-
-def test_a_pericardial_effusion_does_not_state_the_pleural_effusion_of_an_edema() -> None:
-    outcome = run([said("pulmonary edema"), said("effusion", location="pericardial")])
-    assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
-    assert identity(1) not in outcome.row(identity(0))["evidence"]
-    assert run([said("pulmonary edema"), said("effusion", location="left")]).child(identity(0) + "/1")[
-        "linked_to"
-    ] == identity(1)
+def test_a_sub_finding_is_generated_unless_the_report_states_it_or_speaks_against_it(
+    parent: Any, statement: Any, number: int, outcome: str
+) -> None:
+    done = run([parent, statement])
+    child = done.child(identity(0) + f"/{number}")
+    assert child["outcome"] == outcome
+    if outcome != GENERATED:
+        assert child["linked_to"] == identity(1)
+        assert child["finding_id"] not in done.ids()
+        log = done.resolution.log
+        assert outcome in set(log.loc[log["finding_id"] == child["finding_id"], "event"])
 
 
 def test_the_best_claimed_of_several_statements_is_linked() -> None:
-    child = stated(
-        said("opacity", "tp", p=0.4, location="RUL"),
-        said("opacity", "tp", p=0.8, location="airspace"),
-        said("opacity", "tp", p=0.7, location="RUL"),
-    )
-    assert child["linked_to"] == identity(2)
-
-
-def test_a_normal_heart_size_does_not_state_an_increased_one() -> None:
-    for measurement, linked in [
-        ("normal", False),
-        ("not enlarged", False),
-        ("enlarged", True),
-        ("normal to mildly enlarged", True),
-        ("", False),  # increased is what defines the sign
-        ("5 cm", False),
-    ]:
-        outcome = run(
-            [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement=measurement)]
-        )
-        assert (outcome.child(identity(0) + "/0")["outcome"] == "already stated") is linked, measurement
+    claims = ((0.4, "RUL"), (0.8, "airspace"), (0.7, "RUL"))
+    outcome = run([RUL, *(said("opacity", "tp", p=p, location=place) for p, place in claims)])
+    assert outcome.child(identity(0) + "/0")["linked_to"] == identity(2)
 
 
 def test_a_merged_row_states_a_child_through_its_survivor() -> None:
@@ -295,62 +253,6 @@ def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
     parents = (identity(0), identity(0) + "/0", identity(1), identity(1) + "/0", identity(1) + "/1")
     assert set(tree(outcome)) == set(parents)
-
-
-@pytest.mark.parametrize(
-    ("parent", "statement", "number"),
-    [
-        (said("CHF"), said("pulmonary edema", "dn"), 1),
-        (said("CHF"), said("pulmonary edema", "tn", p=0.2), 1),  # an unlikely one is not generated either
-        (said("pulmonary edema", location="right"), said("pleural effusion", "dn"), 1),
-        (said("lobar pneumonia", location="RLL"), said("consolidation", "dn", location="right"), 0),
-        (said("lobar pneumonia", location="left"), said("consolidation", "dn", location="bilateral"), 0),
-        (said("CHF"), said("heart size", "dn", measurement="normal"), 0),
-        (said("CHF"), said("heart size", "dp", measurement="normal"), 0),
-        (said("CHF"), said("pulmonary edema", improved="resolved"), 1),
-    ],
-)
-def test_a_sub_finding_that_the_report_speaks_against_is_not_generated(
-    parent: Any, statement: Any, number: int
-) -> None:
-    outcome = run([parent, statement])
-    child = outcome.child(identity(0) + f"/{number}")
-    assert (child["outcome"], child["linked_to"]) == ("spoken against", identity(1))
-    assert child["finding_id"] not in outcome.ids()
-    log = outcome.resolution.log
-    entry = log[log["finding_id"] == child["finding_id"]].iloc[0]
-    assert (entry["event"], entry["survivor_id"]) == ("spoken against", identity(1))
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        said("pleural effusion", "dn", location="left"),
-        said("pleural effusion", "dn", location="costophrenic angle"),
-        said("pleural effusion", "dn", past_hx="old"),
-        said("effusion", "dn", location="pericardial"),
-    ],
-)
-def test_a_denial_elsewhere_or_of_the_past_speaks_against_nothing(statement: Any) -> None:
-    outcome = run([said("pulmonary edema", location="right"), statement])
-    assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
-
-
-@pytest.mark.parametrize(
-    ("location", "linked"),
-    [("medial right base", True), ("bilateral", True), ("left base", False), ("right apex", False)],
-)
-def test_a_sign_at_a_place_that_contains_the_others_or_lies_in_it_is_stated(
-    location: str, linked: bool
-) -> None:
-    child = stated(said("opacity", location=location), parent=said("pneumonia", location="RLL"))
-    assert (child["outcome"] == "already stated") is linked
-
-
-def test_a_sign_without_its_defining_attribute_does_not_state_it() -> None:
-    for morphology, outcome in (("nodular", "already stated"), ("linear", "generated"), ("", "generated")):
-        found = run([said("lung cancer"), said("opacity", location="RUL", morphology=morphology)])
-        assert found.child(identity(0) + "/0")["outcome"] == outcome, morphology
 
 
 def test_the_same_child_of_the_same_parent_appears_once() -> None:
