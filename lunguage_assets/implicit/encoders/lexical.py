@@ -22,8 +22,7 @@ class LexicalEmbedder:
     """Phrases as sets of vocabulary-normalised words: no model, exact, the same everywhere.
 
     Abbreviations are expanded and plurals are singular, so "effusion RUL" is "pleural effusion right upper
-    lobe". The easy version, hashing words into vectors of a few hundred numbers, lets unrelated words fall
-    together and invents similarity; here words are counted as they are, and there are no vectors.
+    lobe". There are no vectors: words hashed into a few hundred numbers would invent similarity.
     """
 
     identity = IDENTITY

@@ -1,9 +1,8 @@
 """Findings of one study with the same meaning are merged into one survivor (implicit.md section 2).
 
 Nothing that the report says is rewritten. A positive and a negative never meet here: contradictions are left
-to `resolve.py`. The easy version, clustering by similarity in chains, let "lower lung" carry a right-sided
-finding over to the left; groups here are complete links. What is stated again, at a wider place or by
-another name, is found in `restated.py`.
+to `resolve.py`. Groups are complete links: in chains "lower lung" would carry a right-sided finding over to
+the left. What is stated again, at a wider place or by another name, is found in `restated.py`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ A study counts for an edge when it states the diagnosis now and matches the path
 mentioned when a stated row says it, or means it, at a compatible place, or denies it there: the rules of the
 expansion, but that attributes need not be stated, because a denial names none either. Of a diagnosis with
 doubt nothing is known to follow, so such studies are counted apart.
-
-The easy version, the share of generated rows that were "already stated", has no denominator: it takes silence
-for absence.
 """
 
 from __future__ import annotations

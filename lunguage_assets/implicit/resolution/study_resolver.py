@@ -77,8 +77,7 @@ class StudyResolver:
     """Resolves the rows of one study to one row per key.
 
     Keys are resolved in topological order of their finding, so that every parent is final, and the subtrees
-    of removed rows gone, before a child's key is resolved. The easy version, one pass over the keys in any
-    order, leaves children of rows that lose later.
+    of removed rows gone, before a child's key is resolved.
     """
 
     def __init__(

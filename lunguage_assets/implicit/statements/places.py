@@ -1,8 +1,7 @@
 """Places as sets of anatomical parts, and which place contains which (implicit.md sections 4 and 5).
 
 "right costophrenic angle" and "right, costophrenic angle" are one place, however the words were composed. The
-parts and their order are data (`resources/statements.yaml`). The easy version, comparing the words of two
-cells, states the same sign twice with two probabilities.
+parts and their order are data (`resources/statements.yaml`).
 """
 
 from __future__ import annotations

@@ -4,13 +4,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from lunguage_assets.structuring.rules.lexicon import Kind, Sense
+from lunguage_assets.structuring.rules.drafts import (
+    ABNORMALITIES,
+    COURSES,
+    DEVICE,
+    EVERYWHERE,
+    JOINS,
+    SIDES,
+    Draft,
+    Step,
+    goes_on,
+    is_joined_to_finding,
+    is_label,
+    is_led,
+    is_of_examination,
+    is_subject,
+    lies_somewhere,
+    name_by_place,
+    place_follows,
+    says_state,
+    steps_of,
+    take_place_of_evidence,
+    with_noun,
+    with_side,
+)
+from lunguage_assets.structuring.rules.lexicon import Kind
 from lunguage_assets.structuring.rules.tagging import Unit
 
-_Step = tuple[list[Unit], list[Unit]]
-_CONTENT: frozenset[Kind] = frozenset({"finding", "anatomy", "place", "word", "abnormal", "normal"})
 _COURSE_OF = {
     "increased": "worsened",
     "decreased": "improved",
@@ -18,7 +38,6 @@ _COURSE_OF = {
     "diminished": "improved",
 }
 """Of a finding, "has increased" is its course; of a part of the body, its size."""
-_JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 _PLACES: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
 _NEAR = frozenset(
     {
@@ -30,55 +49,13 @@ _NEAR = frozenset(
 """Prepositions of what a finding lies beside."""
 _LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
 """Prepositions that are a part of the place: "5 cm above the carina"."""
-_ABNORMALITIES = frozenset({"acute cardiopulmonary abnormality", "abnormality"})
-_BONES = frozenset({"bones", "ribs", "spine", "clavicle", "scapula", "shoulder", "sternum", "humerus"})
-_ANYWHERE = _ABNORMALITIES | {"enlargement", "calcification", "mass", "nodule", "lesion", "cyst", "deformity"}
+_ANYWHERE = ABNORMALITIES | {"enlargement", "calcification", "mass", "nodule", "lesion", "cyst", "deformity"}
 """Findings that mean nothing without their organ: of a sub-heading, when they have none."""
 _NO_PLACES = frozenset({"heart size", "lung volumes"})
 """What is measured, and where nothing lies."""
-_SIDES = frozenset({"left", "right", "bilateral"})
-_WITHIN_A_SIDE = frozenset(
-    {
-        "upper", "lower", "middle", "mid", "apical", "basilar", "basal", "apex", "base", "first", "second",
-        "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-    }
-)  # fmt: skip
-"""First words of places that are of the side named before them: "the right upper and lower lobes"."""
-_DEVICE = "OTH"
-EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
 _LIMITS = "assessment_limitations"
 _MODALS = frozenset({"may", "might", "could"})
-_COURSES = frozenset({"no_change", "improved", "worsened"})
-
-
-class Draft:
-    """A mention in the making: its words, the places it has anyhow, and the alternative groups of places."""
-
-    __slots__ = ("groups", "links", "organ", "places", "unit", "words")
-
-    def __init__(self, unit: Unit, places: list[Unit], words: list[Unit]) -> None:
-        self.unit, self.places, self.words = unit, places, words
-        self.groups: list[list[Unit]] = []
-        self.links: list[Draft] = []
-        self.organ: list[Unit] = []
-        """Of the sub-heading, should there be no other place."""
-
-    @property
-    def is_finding(self) -> bool:
-        return self.unit.kind == "finding"
-
-    @property
-    def described(self) -> bool:
-        """Whether something is said of a part of the body."""
-        return self.judged or any(w.code in _COURSES for w in self.words)
-
-    @property
-    def judged(self) -> bool:
-        """Whether it is called normal or abnormal, so that it is a row of its own; "stable" says neither."""
-        return self.unit.code == "normal" or any(
-            w.kind in ("normal", "abnormal") or w.code == "worsened" for w in self.words
-        )
 
 
 class Phrases:
@@ -92,7 +69,7 @@ class Phrases:
         self._carried: set[Kind] = set()
         """What stands before adjectives that are joined to those of a finding."""
         self._begin_clause()
-        steps = list(_steps(units))
+        steps = list(steps_of(units))
         for number, (between, chunk) in enumerate(steps):
             for unit in between:
                 if unit.aside:
@@ -105,8 +82,8 @@ class Phrases:
         self._limit()
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.judged]
         for draft in self.drafts:
-            _take_place_of_evidence(draft)
-            _name_by_place(draft)
+            take_place_of_evidence(draft)
+            name_by_place(draft)
 
     def _limit(self) -> None:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
@@ -136,7 +113,7 @@ class Phrases:
         self._begin_clause()
         self._topic, self._last, self._labelled = topic, last, labelled
 
-    def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
+    def _take(self, chunk: list[Unit], between: list[Unit], after: Step) -> None:
         kinds = {unit.kind for unit in between}
         if self._carried:
             kinds, self._carried = self._carried, set()
@@ -156,14 +133,14 @@ class Phrases:
             self._place(
                 [*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after, near=near
             )
-        elif not heads and _is_of_examination(chunk, after):
+        elif not heads and is_of_examination(chunk, after):
             return
-        elif not heads and "copula" not in kinds and kinds & _JOINS and _goes_on(after):
+        elif not heads and "copula" not in kinds and kinds & JOINS and goes_on(after):
             self._held = self._held + chunk
-        elif not heads and kinds <= {"open", "link"} and kinds and _is_joined_to_finding(after):
+        elif not heads and kinds <= {"open", "link"} and kinds and is_joined_to_finding(after):
             self._held, self._carried = self._held + chunk, kinds
         else:
-            if self._role == "place" and kinds <= _JOINS and kinds and _place_follows(after):
+            if self._role == "place" and kinds <= JOINS and kinds and place_follows(after):
                 again = Draft(self._last[-1].unit, [], [])
                 self.drafts.append(again)
                 self._last = [again]
@@ -174,7 +151,7 @@ class Phrases:
         of = bool(between) and all(unit.form in ("of", "in", "the") for unit in between)
         found = [unit for unit in chunk if unit.kind == "finding"]
         broken = bool(self._last) and self._last[-1].unit.sense.name == "fracture"
-        return of and broken and bool(found) and all(unit.code == _DEVICE for unit in found)
+        return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
 
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
         drafts: list[Draft] = []
@@ -185,8 +162,8 @@ class Phrases:
         words = list(held)
         for unit in chunk:
             if unit.kind == "finding":
-                if drafts and (drafts[-1].unit.code == _DEVICE) != (unit.code == _DEVICE):
-                    device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != _DEVICE)
+                if drafts and (drafts[-1].unit.code == DEVICE) != (unit.code == DEVICE):
+                    device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != DEVICE)
                     if broken.sense.name == "fracture":
                         places = [*drafts[-1].places, *places, device]
                         drafts[-1] = Draft(broken, places, [*drafts[-1].words, *words])
@@ -203,13 +180,13 @@ class Phrases:
         drafts[-1].places = drafts[-1].places + places
         drafts[-1].words = drafts[-1].words + words
         first = drafts[0]
-        if kinds <= _JOINS and self._role == "side" and first.places:
-            shared = first.places[1:] if all(unit.form in _SIDES for unit in self._topic) else []
-            other = Draft(first.unit, _with_noun([*self._topic, *shared], first.places), held)
+        if kinds <= JOINS and self._role == "side" and first.places:
+            shared = first.places[1:] if all(unit.form in SIDES for unit in self._topic) else []
+            other = Draft(first.unit, with_noun([*self._topic, *shared], first.places), held)
             first.words = [word for word in first.words if word not in held]
-            first.places = _with_side(first.places, self._topic)
+            first.places = with_side(first.places, self._topic)
             drafts.insert(0, other)
-        elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
+        elif not first.places and self._topic and not self._described and not (self._last and kinds & JOINS):
             for draft in drafts:
                 listed = self._labelled or any(unit.sense.name in _NO_PLACES for unit in self._topic)
                 if not listed and not draft.places and len(self._subjects) > 1:
@@ -222,15 +199,15 @@ class Phrases:
             self._subjects = []
         if "copula" in kinds and self._last and first.unit.sense.name == "fracture":
             named = self._last[-1]
-            if named.unit.code == _DEVICE:  # "the wire is fractured"
+            if named.unit.code == DEVICE:  # "the wire is fractured"
                 first.places = [*first.places, *named.places, named.unit]
         if self._last and kinds & {"link", "open"} and not kinds & {"and", "alternative", "with"}:
             for draft in drafts:
                 draft.links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
-        elif self._last and kinds and kinds <= _JOINS and self._last[-1].links:
+        elif self._last and kinds and kinds <= JOINS and self._last[-1].links:
             for draft in drafts:
                 draft.links = self._last[-1].links
-        joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
+        joined = bool(self._last) and kinds <= JOINS and bool(kinds)
         if joined and ("alternative" in kinds or self._tightly):
             for draft in drafts:
                 if not (draft.unit.denied and self._last[-1].unit.denied):  # "no right mass or fracture"
@@ -246,22 +223,22 @@ class Phrases:
         self._subjects, self._described = [], []
         self._role = "finding"
 
-    def _place(self, chunk: list[Unit], kinds: set[Kind], after: _Step, *, near: bool) -> None:
+    def _place(self, chunk: list[Unit], kinds: set[Kind], after: Step, *, near: bool) -> None:
         places = [unit for unit in chunk if unit.kind in _PLACES]
         words = [unit for unit in chunk if unit.kind not in _PLACES]
         if chunk[-1] in words and self._last:  # "effusion on the left increased"
             chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)
         if "preposition" in kinds and self._last and self._role in ("finding", "place", "words"):
             for target in self._alternatives or self._placed(kinds):
-                if near and _lies_somewhere(target):
+                if near and lies_somewhere(target):
                     self._role = "beside"
                     continue
-                own = target.places is not self._topic or target.unit.code == _DEVICE
+                own = target.places is not self._topic or target.unit.code == DEVICE
                 if not own and any(unit.kind == "anatomy" for unit in places):
-                    target.places = [unit for unit in target.places if unit.form in _SIDES]
-                if self._role == "place" and kinds & _JOINS and target.groups:
-                    target.groups[-1] = _with_noun(target.groups[-1], places)
-                    target.groups.append(_with_side(places, target.groups[-1]))
+                    target.places = [unit for unit in target.places if unit.form in SIDES]
+                if self._role == "place" and kinds & JOINS and target.groups:
+                    target.groups[-1] = with_noun(target.groups[-1], places)
+                    target.groups.append(with_side(places, target.groups[-1]))
                 elif not target.groups:
                     target.groups.append(places)
                 else:
@@ -269,14 +246,20 @@ class Phrases:
                 target.words = target.words + words
             self._role = "beside" if self._role == "beside" else "place"
             return
-        if self._role == "beside" and kinds and kinds <= {*_JOINS, "preposition"} and not _is_subject(after):
+        if self._role == "beside" and kinds and kinds <= {*JOINS, "preposition"} and not is_subject(after):
             return
-        joined = bool(kinds) and kinds <= _JOINS
-        if self._role == "place" and joined and self._last and not _says(words) and not _is_subject(after):
+        joined = bool(kinds) and kinds <= JOINS
+        if (
+            self._role == "place"
+            and joined
+            and self._last
+            and not says_state(words)
+            and not is_subject(after)
+        ):
             for target in self._alternatives or self._last[-1:]:
                 before = target.groups[-1] if target.groups else []
-                target.groups[-1:] = [_with_noun(before, places)] if target.groups else []
-                target.groups.append(_with_side(places, before))
+                target.groups[-1:] = [with_noun(before, places)] if target.groups else []
+                target.groups.append(with_side(places, before))
             return
         heads = [unit for unit in places if unit.kind == "anatomy"]
         held, self._held = self._held, []
@@ -285,7 +268,7 @@ class Phrases:
             self.drafts.append(other)
             self._last = [*self._last, other]
             return
-        if not heads and self._subjects and joined and _is_subject(after):
+        if not heads and self._subjects and joined and is_subject(after):
             return  # "the heart and pulmonary ___ are normal": of the second part, the noun is unknown
         if not heads:
             self._topic = places
@@ -300,15 +283,15 @@ class Phrases:
             places = [*self._topic, *places]
         subject = Draft(head, [unit for unit in places if unit is not head], held + words)
         self.drafts.append(subject)
-        self._topic, self._labelled = places, _is_label(places, after)
+        self._topic, self._labelled = places, is_label(places, after)
         self._role = "subject"
         if subject.described:
-            if kinds <= _JOINS and kinds:
+            if kinds <= JOINS and kinds:
                 self._say(self._subjects, subject.words)
-            self._described = [*self._described, subject] if kinds <= _JOINS else [subject]
+            self._described = [*self._described, subject] if kinds <= JOINS else [subject]
             self._subjects = []
-        elif self._described and kinds and kinds <= _JOINS and _leads(self._described[-1]):
-            subject.words = [w for w in self._described[-1].words if w.kind == "normal" or w.code in _COURSES]
+        elif self._described and kinds and kinds <= JOINS and is_led(self._described[-1]):
+            subject.words = [w for w in self._described[-1].words if w.kind == "normal" or w.code in COURSES]
             self._subjects = [subject]
             self._described = [*self._described, subject]
         else:
@@ -325,16 +308,16 @@ class Phrases:
             draft
             for draft in self._last[:-1]
             if verb
-            and not (draft.places or draft.groups or draft.unit.code == _DEVICE)
+            and not (draft.places or draft.groups or draft.unit.code == DEVICE)
             and draft.unit.sense.name not in EVERYWHERE
         )
         return [*others, *self._last[-1:]]
 
-    def _is_other_side(self, places: list[Unit], after: _Step) -> bool:
+    def _is_other_side(self, places: list[Unit], after: Step) -> bool:
         """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
         here = {unit.form for unit in places}
         there = {unit.form for unit in self._last[-1].places} if self._last else set()
-        apart = here <= _SIDES and bool(there & _SIDES) and not here & there
+        apart = here <= SIDES and bool(there & SIDES) and not here & there
         return self._role == "finding" and apart and not any(unit.kind == "finding" for unit in after[1])
 
     def _is_said(self, chunk: list[Unit], kinds: set[Kind]) -> bool:
@@ -348,7 +331,7 @@ class Phrases:
             self._subject_again()
         if self._subjects and self._role in ("subject", "words"):
             self._say(self._subjects, words, places)
-            if _says(words) or any(w.code in _COURSES for w in words):
+            if says_state(words) or any(w.code in COURSES for w in words):
                 self._described, self._subjects = self._subjects, []
             self._role = "words"
         elif self._described and self._role in ("subject", "words"):
@@ -375,122 +358,3 @@ class Phrases:
                     word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = draft.places + (places or [])
-
-
-def _steps(units: list[Unit]) -> Iterator[_Step]:
-    """What stands between phrases, and the phrase; unknown words are passed over."""
-    between: list[Unit] = []
-    chunk: list[Unit] = []
-    for unit in units:
-        if unit.kind in _CONTENT and not unit.aside:
-            chunk.append(unit)
-        elif (
-            unit.kind not in ("other", "past")
-            or unit.aside
-            or any(known.kind == "finding" for known in chunk)
-        ):
-            if chunk:
-                yield between, chunk
-                between, chunk = [], []
-            between.append(unit)
-    yield between, chunk
-
-
-def _with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
-    """A joined place with the side of the one before, where it has none and lies in one."""
-    within = places[0].form in _WITHIN_A_SIDE or places[0].form[0].isdigit()
-    if not within or any(unit.form in _SIDES for unit in places):
-        return places
-    return [*(unit for unit in before if unit.form in _SIDES and unit.code == places[0].code), *places]
-
-
-def _with_noun(places: list[Unit], joined: list[Unit]) -> list[Unit]:
-    """A place without a noun with that of the place joined to it ("the right mid and upper lung")."""
-    last = places[-1] if places else None
-    noun = joined[-1].noun if joined else None
-    if last is None or noun is None or last.noun is not None:
-        return places
-    within = last.form in _WITHIN_A_SIDE or last.form[0].isdigit() or last.form in _SIDES
-    return [*places, noun] if within else places
-
-
-def _lies_somewhere(draft: Draft) -> bool:
-    """Whether a finding has a place, of which what it projects over or is near to is no part."""
-    places = [*draft.places, *(unit for group in draft.groups for unit in group)]
-    return draft.unit.code != _DEVICE and any(
-        unit.kind == "anatomy" if unit.alone and unit.form not in _WITHIN_A_SIDE else unit.kind != "finding"
-        for unit in places
-        if unit.sense.name != "bones"
-    )
-
-
-def _is_subject(after: _Step) -> bool:
-    """Whether a verb follows directly."""
-    return bool(after[0]) and after[0][0].kind == "copula"
-
-
-def _is_label(places: list[Unit], after: _Step) -> bool:
-    """Whether organs are a sub-heading ("PLEURA: ..."), which is no place; a side is one."""
-    between = after[0]
-    headed = bool(between) and between[0].form == ":"
-    return headed and all(unit.kind == "anatomy" and unit.form not in _SIDES for unit in places)
-
-
-def _is_of_examination(chunk: list[Unit], after: _Step) -> bool:
-    """Whether the words are the number of films: "two views show ..."."""
-    return bool(after[0]) and after[0][0].kind == "exam" and all(u.code == "measurement" for u in chunk)
-
-
-def _place_follows(after: _Step) -> bool:
-    """Whether the words have a place of their own ("moderate on the right and small on the left")."""
-    between, chunk = after
-    return any(unit.kind == "preposition" for unit in between) and all(unit.kind == "place" for unit in chunk)
-
-
-def _goes_on(after: _Step) -> bool:
-    """Whether more adjectives and their noun are joined behind ("..., enlarged and tortuous aorta")."""
-    between, chunk = after
-    return (
-        bool(between)
-        and all(unit.kind in ("and", "comma") for unit in between)
-        and len(chunk) > 1
-        and chunk[0].kind in ("word", "abnormal")
-        and any(unit.kind in ("anatomy", "finding") for unit in chunk)
-    )
-
-
-def _is_joined_to_finding(after: _Step) -> bool:
-    """Whether more adjectives and a finding are joined behind ("may be resolving or new pneumonia")."""
-    between, chunk = after
-    joined = bool(between) and all(unit.kind in _JOINS for unit in between)
-    return joined and any(unit.kind == "finding" for unit in chunk)
-
-
-def _take_place_of_evidence(draft: Draft) -> None:
-    """What explains a finding is where the finding is, unless it is a state of the whole heart or lung."""
-    if not draft.groups:
-        draft.places = draft.places or draft.organ
-    if draft.places or draft.groups or draft.unit.sense.name in EVERYWHERE or draft.unit.denied:
-        return
-    for other in draft.links:
-        if other.places or other.groups:
-            draft.places, draft.groups = other.places, other.groups
-            return
-
-
-def _name_by_place(draft: Draft) -> None:
-    """ "No acute abnormality of the ribs" is about bones, not about heart and lungs."""
-    places = [unit for group in (draft.places, *draft.groups) for unit in group]
-    of_bones = any(unit.sense.name in _BONES for unit in places)
-    if of_bones and draft.unit.sense.name in _ABNORMALITIES:
-        draft.unit.become(Sense("finding", "osseous abnormality", draft.unit.code))
-
-
-def _says(words: list[Unit]) -> bool:
-    return any(word.kind in ("normal", "abnormal") for word in words)
-
-
-def _leads(draft: Draft) -> bool:
-    """Whether a part of the body is described by the words before it ("normal heart size and ...")."""
-    said = [w for w in draft.words if w.kind == "normal" or w.code in _COURSES]
-    return bool(said) and said[0].begin < draft.unit.begin

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from lunguage_assets.structuring.contract import Account, Mention, SectionCode, Span, Value
 from lunguage_assets.structuring.rules.back import POINTERS, Back, SentenceRead, named_again, point_back
 from lunguage_assets.structuring.rules.context import mark_asides, settle
+from lunguage_assets.structuring.rules.drafts import Draft
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, ReportLexicon, Sense
-from lunguage_assets.structuring.rules.phrases import Draft, Phrases
+from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import Unit, tagged
 from lunguage_assets.tables import ATTRIBUTES

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind, Sense
+from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind
+from lunguage_assets.structuring.rules.reach import (
+    clause_around,
+    finding_behind,
+    list_after,
+    list_before,
+    nearest_finding,
+    statement_follows,
+)
 from lunguage_assets.structuring.rules.tagging import THEN, Unit
 
 _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
-_JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
-_ENDS_OF_ITEM: frozenset[Kind] = frozenset({"finding", "and", "comma", "alternative", "break", "copula"})
 _ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
 _BETWEEN_STATEMENTS = frozenset({"break", "comma", "deny", "deny after", "ended", "and", "with"})
 _PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
@@ -19,7 +25,6 @@ lingula".
 _APPEARANCES = frozenset({"appear", "appears", "appeared", "seem", "seems"})
 _ADJECTIVES = ("ed", "ous", "otic")
 """Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
-_BREAK = Sense("break")
 _VERSUS = frozenset({"versus", "vs"})
 _NAMING: frozenset[Kind] = frozenset({"other", "anatomy", "place", "word", "abnormal", "open", "comma"})
 _COMPLAINT = "PATIENT INFO."
@@ -29,14 +34,6 @@ _TOLD = frozenset({"showed", "revealed", "demonstrated", "had", "described", "re
 _BEFORE_VERB: frozenset[Kind] = frozenset(
     {"other", "source", "exam", "preposition", "link", "comma", "place", "anatomy"}
 )
-SIGNS = frozenset(
-    {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
-)
-"""Descriptions stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
-_OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
-"""Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
-_OWN_FINDING = _OWN_STATEMENT | {"morphology", "distribution", "onset"}
-"""The same, behind a hedge: "may represent scarring, scattered calcifications"."""
 
 
 def mark_scopes(units: list[Unit]) -> None:
@@ -51,7 +48,7 @@ def mark_scopes(units: list[Unit]) -> None:
         elif unit.sense.name == UNDECIDED:
             _undecided(units, at)
         elif unit.kind == "open after":
-            for place in _list_before(units, at, of_hedge=True) or _next(units, at):
+            for place in list_before(units, at, of_hedge=True) or finding_behind(units, at):
                 units[place].open = units[place].open or not units[place].denied
         elif unit.kind == "alternative":
             _alternatives(units, at)
@@ -75,7 +72,7 @@ def _deny_forward(units: list[Unit]) -> None:
                 seen = seen or unit.kind == "finding" or scope.sense.name == "near"
             elif unit.kind in ("open", "open after", "link"):
                 unit.denied = scope.code
-            elif seen and unit.kind in ("comma", "and", "with") and _statement_follows(units, at, scope):
+            elif seen and unit.kind in ("comma", "and", "with") and statement_follows(units, at, scope):
                 scope = None
 
 
@@ -84,88 +81,18 @@ def _deny_backward(units: list[Unit]) -> None:
         if unit.aside:
             continue
         if unit.kind == "deny after" or (unit.kind == "deny" and _answers(units, at)):
-            _deny(units, _with_sign(units, _list_before(units, at)), unit.code)
+            _deny(units, _with_sign(units, list_before(units, at)), unit.code)
         elif unit.kind == "deny" and _dismisses(units, at):
-            _deny(units, _list_before(units, at, of_hedge=True)[:1], unit.code)
+            _deny(units, list_before(units, at, of_hedge=True)[:1], unit.code)
         elif unit.kind == "ended":
             _end(units, at)
-
-
-def _next(units: list[Unit], at: int) -> list[int]:
-    """The finding that follows with nothing but its own words between ("minimal, if any, edema")."""
-    for place in range(at + 1, len(units)):
-        if units[place].kind == "finding":
-            return [place]
-        if units[place].kind not in ("word", "place", "anatomy", "abnormal", "other", "comma"):
-            break
-    return []
-
-
-def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
-    """Whether a list of what is denied ends at this joint, because something else is stated behind it."""
-    first = at + 1
-    while first < len(units) and units[first].kind in _JOINS | {"with"}:
-        if units[first].kind == "alternative":
-            return False
-        first += 1
-    if first >= len(units):
-        return True
-    if units[first].kind in ("deny", "break", "open", "past"):
-        return True
-    anatomy = False
-    for place in range(first, len(units)):
-        unit = units[place]
-        if unit.kind == "normal" or (unit.kind == "copula" and anatomy):
-            return True
-        if unit.kind == "abnormal" and (anatomy or _anatomy_first(units, place + 1)):
-            return True
-        if unit.kind in _ENDS_OF_ITEM:
-            break
-        anatomy = anatomy or unit.kind == "anatomy"
-    if scope.sense.name == "near" and units[at].kind != "comma":
-        return True
-    if scope.kind == "open" and units[at].kind == "and":
-        return False
-    while first < len(units) - 1 and units[first].kind == "place":
-        first += 1
-    columns = _OWN_FINDING if scope.kind == "open" else _OWN_STATEMENT
-    own = units[first].kind in ("word", "abnormal") and units[first].code in columns
-    return own and not _alternative_ahead(units, first)
-
-
-def _anatomy_first(units: list[Unit], place: int) -> bool:
-    """Whether a part of the body comes before the next finding or joint."""
-    for unit in units[place:]:
-        if unit.kind == "anatomy":
-            return True
-        if unit.kind == "finding" or unit.kind in _JOINS:
-            return False
-    return False
-
-
-def _finding_first(units: list[Unit], place: int) -> bool:
-    """Whether a finding comes before the next joint, with no verb of meaning."""
-    for unit in units[place:]:
-        if unit.kind not in ("word", "place", "anatomy", "abnormal", "other"):
-            return unit.kind == "finding"
-    return False
-
-
-def _alternative_ahead(units: list[Unit], place: int) -> bool:
-    """Whether the list goes on to an "or"."""
-    for unit in units[place:]:
-        if unit.kind == "alternative":
-            return True
-        if unit.kind in ("break", "copula", "deny", "with", "open"):
-            return False
-    return False
 
 
 def _open(units: list[Unit], at: int) -> None:
     """A hedge governs the list behind it, or, at the end of its clause, the list before it."""
     if units[at].denied or _of_the_place(units, at) or _is_copula(units, at):
         return
-    reached = list(_list_after(units, at))
+    reached = list(list_after(units, at))
     if reached:
         for place in reached:
             units[place].open = not (_is_known(units, place) or _is_gone(units[place]))
@@ -174,7 +101,7 @@ def _open(units: list[Unit], at: int) -> None:
     ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
     said = at > 0 and units[at - 1].kind == "copula" and units[at].form in _PREDICATES
     if ends or said or units[at].form in _MODALS:
-        before = _list_before(units, at, of_hedge=True)
+        before = list_before(units, at, of_hedge=True)
         for place in before[:1] if units[at].form == "?" else before:
             units[place].open = units[place].open or not units[place].denied
 
@@ -200,7 +127,7 @@ def _of_the_place(units: list[Unit], at: int) -> bool:
         return False  # "pneumonia is likely in the left base"
     behind = [unit.kind for unit in units[at + 1 : at + 3]]
     place = behind[:1] == ["preposition"] and behind[1:] and behind[1] in ("place", "anatomy")
-    before = (unit for unit in _clause(units, at) if unit.begin < units[at].begin)
+    before = (unit for unit in clause_around(units, at) if unit.begin < units[at].begin)
     return bool(place) and hedges_place and any(unit.kind == "finding" for unit in before)
 
 
@@ -228,80 +155,6 @@ def _is_known(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _list_after(units: list[Unit], at: int) -> list[int]:
-    """The findings and predicates behind a hedge: the first one, and what is joined to it."""
-    reach = units[at].sense.name
-    found: list[int] = []
-    for place in range(at + 1, len(units)):
-        unit = units[place]
-        if (
-            unit.aside
-            or unit.kind in ("break", "ended", "deny after")
-            or (found and unit.kind in ("deny", "with"))
-        ):
-            break
-        if unit.kind == "copula" and found:
-            break
-        if unit.kind in ("finding", "abnormal"):
-            found.append(place)
-        elif unit.kind in ("comma", "and"):
-            if not found and not _joins_words(units, place):
-                break
-            if not found or units[place - 1].kind in _JOINS:
-                continue
-            if reach == "near" and not _alternative_ahead(units, place + 1):
-                break
-            if _statement_follows(units, place, units[at]):
-                if unit.kind == "comma" and _finding_first(units, place + 1):
-                    unit.become(_BREAK)
-                break
-        elif unit.kind == "open" and found:
-            break
-    return found
-
-
-def _joins_words(units: list[Unit], at: int) -> bool:
-    """Whether an "and" stands inside a phrase: "possible right third and fourth rib fractures"."""
-    if units[at].form == "/":
-        return True
-    around = units[at - 1], units[min(at + 1, len(units) - 1)]
-    return units[at].kind == "and" and any(
-        all(unit.kind == kind for unit in around) for kind in ("place", "word")
-    )
-
-
-def _list_before(
-    units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
-) -> list[int]:
-    """The finding before a word that stands behind it, and those that are joined to it.
-
-    A comma joins where the list has an "and" or "or". `of_alternatives`: `at` is the "or" itself.
-    `of_hedge`: "A, and B cannot be excluded" leaves B open only.
-    """
-    found: list[int] = []
-    joined, listed = True, of_alternatives and units[at].form == "or"
-    for place in range(at - 1, -1, -1):
-        unit = units[place]
-        if unit.aside or unit.kind in ("break", "deny", "deny after", "open", "ended", "with"):
-            break
-        if unit.kind == "finding":
-            if not joined or (found and of_alternatives and unit.sense.name in SIGNS):
-                break
-            found.append(place)
-            joined = False
-        elif unit.form == "either" or (of_hedge and unit.kind == "and" and units[place - 1].kind == "comma"):
-            break
-        elif of_alternatives and unit.kind == "and" and unit.form != "/":
-            break  # "A and B or C": A is there
-        elif unit.kind in ("and", "alternative"):
-            joined = listed = True
-        elif unit.kind == "comma":
-            joined = joined or (listed and bool(found))
-        elif unit.kind in ("copula", "link", "seen") and found:
-            break
-    return found
-
-
 def _dismisses(units: list[Unit], at: int) -> bool:
     """Whether a doubt stands behind what it is about: "atelectasis more likely, pneumonia less likely"."""
     ends = at + 1 == len(units) or units[at + 1].kind in ("break", "comma")
@@ -321,7 +174,7 @@ def _deny(units: list[Unit], places: list[int], how: str) -> None:
 
 def _end(units: list[Unit], at: int) -> None:
     """What has gone: what stands before, else what follows ("resolved left effusion")."""
-    before = [] if units[at].before else _with_sign(units, _list_before(units, at))
+    before = [] if units[at].before else _with_sign(units, list_before(units, at))
     if not before:
         explained = False
         for place in range(at + 1, len(units)):
@@ -367,8 +220,8 @@ def _alternatives(units: list[Unit], at: int) -> None:
     """
     if units[at].form == "either":
         return
-    before = _nearest(units, at, -1)
-    behind = _nearest(units, at, 1)
+    before = nearest_finding(units, at, -1)
+    behind = nearest_finding(units, at, 1)
     if before is None or behind is None:
         one = before if behind is None else behind
         if (
@@ -382,7 +235,7 @@ def _alternatives(units: list[Unit], at: int) -> None:
         return
     if units[before].denied or units[behind].denied == "d" or _unchanged(units, before):
         return
-    for place in (*_list_before(units, at, of_alternatives=True), behind):
+    for place in (*list_before(units, at, of_alternatives=True), behind):
         if not units[place].denied:
             units[place].open = True
 
@@ -415,28 +268,12 @@ def _alternative_states(units: list[Unit], at: int) -> None:
                 unit.open = True
 
 
-def _nearest(units: list[Unit], at: int, step: int) -> int | None:
-    """The finding next to a joint, with nothing but its own words between."""
-    place = at + step
-    while 0 <= place < len(units):
-        kind = units[place].kind
-        if kind == "finding":
-            return None if units[place].aside else place
-        doubts = kind == "deny" and units[place].code == "t" and step > 0
-        if not doubts and kind not in (
-            "word", "place", "anatomy", "other", "abnormal", "preposition", "comma", "open",
-        ):  # fmt: skip
-            return None
-        place += step
-    return None
-
-
 def _earlier(units: list[Unit], at: int) -> None:
     """ "Was seen on an earlier film", "the earlier film showed": the clause is about then."""
     told = _verb_of(units, at)
     if told is None and units[at].form == "on":
         told = _there_was(units, at)
-    clause = _clause(units, at if told is None else told)
+    clause = clause_around(units, at if told is None else told)
     if told is not None or any(unit.form in _THEN for unit in clause if unit.kind == "copula"):
         for unit in clause:
             denied = unit.denied and told is None
@@ -458,13 +295,6 @@ def _there_was(units: list[Unit], at: int) -> int | None:
     """What follows "there was" in "there was no effusion on the prior film"."""
     begins = next((place for place in range(at - 1, -1, -1) if units[place].kind == "break"), None)
     return begins + 1 if begins is not None and units[begins].code == THEN else None
-
-
-def _clause(units: list[Unit], at: int) -> list[Unit]:
-    """The units between the breaks around one."""
-    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == "break"), 0)
-    end = next((n for n in range(at + 1, len(units)) if units[n].kind == "break"), len(units))
-    return units[begin:end]
 
 
 def _past(units: list[Unit], at: int) -> None:

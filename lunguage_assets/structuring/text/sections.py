@@ -1,7 +1,7 @@
 """Finds the sections of a report by its headings, as radiologists write them (docs/reports.md).
 
-The easy version searches for "FINDINGS:" at the beginning of a line. It misses headings in line, in lower
-case, without a colon, and reports that go from COMPARISON to the findings with nothing but a blank line.
+Headings stand in line, in lower case, without a colon; and some reports go from COMPARISON to the findings
+with nothing but a blank line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cuts the text of a section into sentences; enumeration marks and bullets belong to none.
 
-The easy version splits at full stops. It cuts "approx. 2.5 cm" and "Dr. Roe", joins "clear.No effusion", and
-reads the lines of a list without full stops as one sentence, or the lines of wrapped text as many.
+Full stops are not enough: there are "approx. 2.5 cm", "Dr. Roe", "clear.No effusion", lists without full
+stops, and lines of wrapped text.
 """
 
 from __future__ import annotations
