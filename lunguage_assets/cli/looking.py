@@ -170,7 +170,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
 
     from lunguage_assets.current.reads import broken_files
     from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.judges.examination import examination
+    from lunguage_assets.judges.opening import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     place, configuration, given = chosen.home, chosen.judges(), data_class or chosen.data_class

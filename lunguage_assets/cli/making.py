@@ -133,7 +133,7 @@ def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequenc
     from datetime import UTC, datetime
 
     from lunguage_assets.errors import ConfigurationError
-    from lunguage_assets.judges.examination import examination
+    from lunguage_assets.judges.opening import examination
 
     asked: set[str] = set()
     for stage in stages:

@@ -37,9 +37,6 @@ RULES = "rules"
 STRUCTURER_VARIABLE = "LUNGUAGE_STRUCTURER"
 """Environment variable that chooses another structurer than the preset's."""
 
-_RENAMED = {"paper-2025": "models-2025"}
-"""Former names of presets."""
-
 _GONE = {
     **dict.fromkeys(
         ("batch_allowed", "batches", "batch_discount"), "providers' batch endpoints are not used any more"
@@ -233,11 +230,6 @@ def load_judges(
     except ValidationError as error:
         raise ConfigurationError(f"{file}{_problem(error)}. Mend the judges file.") from None
     chosen = preset or configuration.preset
-    if chosen not in configuration.presets and _RENAMED.get(chosen) in configuration.presets:
-        raise ConfigurationError(
-            f"preset {chosen!r} is now {_RENAMED[chosen]!r}: it has the paper's models, not its prompts. "
-            f"Choose that one with --preset or ${PRESET_VARIABLE}."
-        )
     if chosen not in configuration.presets:
         raise ConfigurationError(
             f"{chosen_by}: preset {chosen!r} is not in {file}; expected one of "

@@ -3,7 +3,7 @@ before it is used.
 
 What may be sent when is decided by `limiter.py`, what it may cost by `budget.py`, which model may answer by
 `policy.py`; the provider does one attempt. Of all who share a ledger one at a time asks a model
-(`ledger/lock.py`); the others find its answers in the ledger. Prompts and answers appear in no message here.
+(`ModelLock`); the others find its answers in the ledger. Prompts and answers appear in no message here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from lunguage_assets.judges.asking.budget import (
     Budget,
     BudgetExceeded,
     Reservation,
-    cost,
     estimated_input_tokens,
     output_limit,
 )
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.write_queue import WriteQueue
-from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, request_key, storable
+from lunguage_assets.judges.asking.recording import WriteQueue, ended
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, request_key
 from lunguage_assets.judges.ledger.in_flight import Call
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.lock import ModelLock, lock_name
-from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
+from lunguage_assets.judges.ledger.ledger_place import ModelLock, lock_name
+from lunguage_assets.judges.policy import wrong_model
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Price
 
@@ -52,10 +51,8 @@ IN_VAIN = 20
 
 _BUDGET_LOOK_S = 0.05
 _DAY_LOOK_S = 0.25
-_FIRST_LOOK_S, _LONGEST_LOOK_S, _GROWTH = 0.05, 1.0, 1.5
-"""Who waits for a model's lock looks so often, more seldom while nothing comes."""
-
-_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
+_LOCK_LOOK_S = 0.25
+"""Who waits for a model's lock looks so often whether it is free, and for answers."""
 
 _NUMBERS = itertools.count(1)
 
@@ -187,9 +184,8 @@ class _Round(Generic[T]):
         """The model's lock, and what others have answered meanwhile; None when nothing is open any more, or
         the judge stops.
         """
-        name, look_s = lock_name(self.binding), _FIRST_LOOK_S
         while True:
-            trying = asyncio.ensure_future(asyncio.to_thread(self.ledger.try_lock, name))
+            trying = asyncio.ensure_future(asyncio.to_thread(self.ledger.try_lock, lock_name(self.binding)))
             try:
                 lock = await asyncio.shield(trying)
             except asyncio.CancelledError:
@@ -197,30 +193,25 @@ class _Round(Generic[T]):
                     held.release()
                 raise
             self.is_elsewhere = lock is None
-            moved = await self._look_up()
+            if await self._look_up() and lock is None:
+                self.report()
             if lock is not None or not self._open() or self._stopped():
                 return lock
-            if moved:
-                self.report()
-            look_s = _FIRST_LOOK_S if moved else min(_GROWTH * look_s, _LONGEST_LOOK_S)
-            await self._pause(look_s)
+            await self._pause(_LOCK_LOOK_S)
 
     async def _ask_open(self) -> None:
-        """Ask what is open; the lock is held."""
-        limits, daily_usd = self.limiter.limits, None if self.budget is None else self.budget.of_day_usd
+        """Ask what is open; the lock is held. When interrupted, send nothing more, and give the calls in
+        flight a moment to be recorded.
+        """
         if self.limiter.rated:
             recent = await asyncio.to_thread(self.ledger.recent_usage, self.judge, self.binding.model)
             self.limiter.note_recent(recent)
         open_ = deque((key, self.questions[key]) for key in self._open())
+        daily_usd = None if self.budget is None else self.budget.of_day_usd
         self.queue = WriteQueue(self.ledger, lock_name(self.binding), daily_usd)
         # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
-        workers = min(len(open_), 2 * limits.in_flight)
-        await self._drain([asyncio.create_task(self._work(open_)) for _ in range(workers)])
-
-    async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
-        """Wait for all; when interrupted, send nothing more, and give the calls in flight a moment to be
-        recorded.
-        """
+        count = min(len(open_), 2 * self.limiter.limits.in_flight)
+        workers = [asyncio.create_task(self._work(open_)) for _ in range(count)]
         try:
             await asyncio.wait(workers)
         except asyncio.CancelledError:
@@ -274,7 +265,7 @@ class _Round(Generic[T]):
         not used. Nothing was sent when it has to wait for later.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
-        attempt = self._blank(key, request)
+        attempt = Attempt(key, self.judge, request.task, self.binding.model, prompt=self._kept(request))
         receipt, tokens = attempt.receipt, expected + (self.output_limit or 0)
         if not await self.limiter.acquire(self._stopped, tokens, receipt):
             return "later"
@@ -305,25 +296,6 @@ class _Round(Generic[T]):
     async def _sent(
         self, attempt: Attempt, request: Request, reservation: Reservation
     ) -> Settlement | ProviderFailure | None:
-        try:
-            attempt, result = await self._call(attempt, request)
-        except LunguageError:  # nothing was sent
-            await self.queue.give_back(attempt.receipt)
-            raise
-        reservation.settle(attempt.cost_usd)
-        entry = await self.queue.record(attempt)
-        self.standing = self.standing.after(attempt)
-        if isinstance(result, ProviderFailure):
-            self.limiter.failed(attempt.receipt, result)
-            return result
-        self.in_vain = 0
-        self.limiter.replied(attempt.receipt, result.input_tokens + result.output_tokens)
-        exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
-        self.underestimated = max(self.underestimated, exceeded)
-        return entry
-
-    async def _call(self, attempt: Attempt, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
-        """Send; what came, and its record, which holds what is known even of a failure."""
         started = self.limiter.clock()
         result: Reply | ProviderFailure
         try:
@@ -331,13 +303,27 @@ class _Round(Generic[T]):
         except ProviderFailure as failure:
             result = failure
         except LunguageError:  # refused or not configured: nothing was sent
+            await self.queue.give_back(attempt.receipt)
             raise
         except Exception as error:  # its text may hold the prompt
             problem = f"its provider failed unexpectedly ({type(error).__name__}). Please report this."
             self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
-        return self._filled(attempt, result), result
+        attempt = ended(attempt, result, self.binding, self.price, self.parse)
+        reservation.settle(attempt.cost_usd)
+        entry = await self.queue.record(attempt)
+        self.standing = self.standing.after(attempt)
+        if isinstance(result, ProviderFailure):
+            self.limiter.failed(attempt.receipt, result)
+            return result
+        if attempt.failure == "wrong_model":
+            self.stop(wrong_model(self.judge, self.binding, result.returned_model))
+        self.in_vain = 0
+        self.limiter.replied(attempt.receipt, result.input_tokens + result.output_tokens)
+        exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
+        self.underestimated = max(self.underestimated, exceeded)
+        return entry
 
     async def _reserve(self, worst_usd: float | None) -> Reservation | None:
         """Leave of the run to spend the worst case; None when the run stops, also while it waits for calls in
@@ -364,6 +350,10 @@ class _Round(Generic[T]):
 
     def _stopped(self) -> bool:
         return self.halted.is_set() or self.limiter.clock() >= self.deadline
+
+    def _kept(self, request: Request) -> str | None:
+        sent = [request.prompt.system, request.prompt.user]
+        return json.dumps(sent) if self.ledger.stores_prompts else None
 
     def _worst_usd(self, tokens: int) -> float | None:
         """What a call with that many tokens of input can cost at most; None: that is not known."""
@@ -408,43 +398,3 @@ class _Round(Generic[T]):
                 "version together with the parser."
             )
         return Settled(entry.key, value, entry.tries)
-
-    # --- from what a provider gave to what the ledger keeps
-
-    def _blank(self, key: str, request: Request) -> Attempt:
-        """The attempt before anything is known of its end."""
-        sent = [request.prompt.system, request.prompt.user]
-        prompt = json.dumps(sent) if self.ledger.stores_prompts else None
-        return Attempt(key, self.judge, request.task, self.binding.model, prompt=prompt)
-
-    def _filled(self, attempt: Attempt, result: Reply | ProviderFailure) -> Attempt:
-        """The attempt with its end; a failure that may have been billed has no known cost."""
-        if isinstance(result, ProviderFailure):
-            cost_usd = None if result.kind in _MAY_BE_BILLED else 0.0
-            return replace(attempt, failure=result.kind, cost_usd=cost_usd)
-        text = storable(result.text)
-        return replace(
-            attempt,
-            answer=text,
-            failure=self._flaw(result, text),
-            returned_model=told_name(self.binding, result.returned_model),
-            input_tokens=result.input_tokens,
-            output_tokens=result.output_tokens,
-            reasoning_tokens=result.reasoning_tokens,
-            cost_usd=cost(result, self.price),
-        )
-
-    def _flaw(self, reply: Reply, text: str) -> Flaw | None:
-        nameless = reply.refused and not reply.returned_model
-        if not nameless and not is_requested(self.binding, reply.returned_model):
-            self.stop(wrong_model(self.judge, self.binding, reply.returned_model))
-            return "wrong_model"
-        return "refused" if reply.refused else self._unread(text)
-
-    def _unread(self, text: str) -> Flaw | None:
-        try:
-            return "unreadable" if self.parse(text) is None else None
-        except Exception as error:  # the reply is paid: it must be recorded all the same
-            problem = f"the parser of answers failed ({type(error).__name__}). Please report this."
-            self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
-            return "unreadable"

@@ -152,11 +152,11 @@ class Attempt:
 def lost(call: Mapping[str, Any]) -> Attempt:
     """The record of a call in flight (a row of `in_flight.IN_FLIGHT`) whose answer nobody will record."""
     named = {name: call[name] for name in ("key", "judge", "stage", "model", "time")}
-    return Attempt(**named, failure="lost", receipt=lost_receipt(call["receipt"]))
+    return Attempt(**named, failure="lost", receipt=_lost_receipt(call["receipt"]))
 
 
-def lost_receipt(receipt: str) -> str:
-    """The receipt of a lost call's record, as `receipt` names the call."""
+def _lost_receipt(receipt: str) -> str:
+    """Another than the call's own: its answer may come after all."""
     return hashlib.sha256(f"lost {receipt}".encode("ascii")).hexdigest()[:32]
 
 

@@ -13,20 +13,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
+from sqlalchemy import Connection, Engine, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger import exchange, in_flight, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, lost_receipt, storable
+from lunguage_assets.judges.ledger import exchange, in_flight
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, storable
 from lunguage_assets.judges.ledger.ledger_place import (
     LedgerError,
+    ModelLock,
     is_lasting,
     ledger_engine,
     ledger_url,
     shown_place,
 )
-from lunguage_assets.judges.ledger.lock import ModelLock
 from lunguage_assets.judges.ledger.reading import ATTEMPTS, METADATA, PLAIN, LedgerReader, rows_among, settled
 
 T = TypeVar("T")
@@ -76,13 +76,9 @@ class Ledger(LedgerReader):
 
     def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Settlement | None]:
         """As `record_all`, as part of a `transaction`."""
-        self.add(connection, attempts)
+        self._add(connection, [self._row(attempt) for attempt in attempts])
         entries = settled(connection, sorted({attempt.key for attempt in attempts}))
         return [entries.get(attempt.key) for attempt in attempts]
-
-    def add(self, connection: Connection, attempts: Sequence[Attempt]) -> None:
-        """Store attempts as part of a `transaction`; they are in flight no more."""
-        self._add(connection, [self._row(attempt) for attempt in attempts])
 
     def try_lock(self, name: str) -> ModelLock | None:
         """The lock of a model (`lock.lock_name`); None while another holds it, in this process or elsewhere.
@@ -126,8 +122,8 @@ class Ledger(LedgerReader):
         """Count calls in flight as sent without an answer, as part of a `transaction`; each has cost its
         worst.
         """
-        self.add(connection, [lost(call) for call in calls])
-        spending.spend(connection, [(call["time"], call["worst"]) for call in calls])
+        self._add(connection, [self._row(lost(call)) for call in calls])
+        in_flight.spend(connection, [(call["time"], call["worst"]) for call in calls])
 
     def in_flight(self) -> int:
         """Calls that are sent and not answered yet, after those of dead processes were counted as lost."""
@@ -206,12 +202,11 @@ class Ledger(LedgerReader):
                 new.append({**row, "attempt": last[row["key"]]})
         if new:
             connection.execute(insert(ATTEMPTS), new)
-            losses = [lost_receipt(receipt) for receipt in in_flight.end(connection, new)]
-            list(rows_among(connection, delete(ATTEMPTS).returning(c.receipt), c.receipt, losses))
+            in_flight.end(connection, new)
         return len(new)
 
     def _create(self, connection: Connection) -> None:
-        before = inspect(connection).has_table(spending.SPENDING.name)
+        before = inspect(connection).has_table(in_flight.SPENDING.name)
         METADATA.create_all(connection)
         found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
         if missing := set(ATTEMPTS.columns.keys()) - found:
@@ -220,5 +215,4 @@ class Ledger(LedgerReader):
                 "ledger of this version. Name another place, or import an export of it."
             )
         if not before:
-            spending.seed(connection)
-        spending.forget_days_before(connection, spending.clock(connection))
+            in_flight.seed(connection)

@@ -1,5 +1,5 @@
-"""Where a ledger is, and connections to it: an SQLite file of its owner's alone, or PostgreSQL; both durable
-at every commit.
+"""Where a ledger is, connections to it, and the lock of a model: an SQLite file of its owner's alone, or
+PostgreSQL; both durable at every commit.
 
 What is stored there is in `ledger.py`. Answers may quote reports, so no error and no log shows a statement's
 values.
@@ -7,6 +7,8 @@ values.
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import logging
 import os
 import re
@@ -18,12 +20,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
 
 _BUSY_S = 60
 
@@ -165,3 +169,70 @@ def is_lasting(error: DBAPIError) -> bool:
     """Errors that another try does not mend: disk full, read-only."""
     said = str(error.orig).lower()
     return any(word in said for word in ("full", "readonly", "read-only", "unable to open"))
+
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+
+
+def lock_name(binding: ModelBinding) -> str:
+    """Names the lock of a model: 32 hexadecimal digits, the same wherever the same answers are asked for."""
+    return hashlib.sha256(request_key(binding, Request("compare", Prompt("", ""))).encode()).hexdigest()[:32]
+
+
+class ModelLock:
+    """A held lock: one asker per model and ledger; `release` ends it.
+
+    `flock` on a file beside an SQLite ledger, an advisory lock of the session in PostgreSQL: both end when
+    the process that holds them dies, so that nobody has to guess who is alive.
+    """
+
+    def __init__(self, held: int | Connection, number: int = 0) -> None:
+        self._held, self._number = held, number
+
+    @classmethod
+    def in_file(cls, ledger: Path, name: str) -> ModelLock | None:
+        """The lock beside an SQLite file; None while another holds it, in this process or elsewhere.
+
+        Raises:
+            LedgerError: the file cannot be made.
+        """
+        path = ledger.with_name(f".{ledger.name}.{name[:16]}.lock")
+        try:
+            handle = os.open(path, _FLAGS, 0o600)
+        except OSError as error:
+            raise LedgerError(
+                f"{path}: cannot be opened ({type(error).__name__}); expected a folder that you may write "
+                "to. Name another place for the ledger."
+            ) from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return None
+        return cls(handle)
+
+    @classmethod
+    def in_session(cls, connection: Connection, name: str) -> ModelLock | None:
+        """The lock in a PostgreSQL database, held by this connection; None while another session holds it."""
+        number = int.from_bytes(bytes.fromhex(name)[:8], "big", signed=True)
+        try:
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if connection.scalar(select(func.pg_try_advisory_lock(number))):
+                return cls(connection, number)
+        except BaseException:
+            connection.invalidate()  # it may hold the lock
+            raise
+        connection.close()
+        return None
+
+    def release(self) -> None:
+        """End it; harmless when the connection that held it is gone, and the lock with it."""
+        if isinstance(self._held, int):
+            fcntl.flock(self._held, fcntl.LOCK_UN)  # also for a forked process that has the file open
+            os.close(self._held)
+            return
+        try:
+            self._held.scalar(select(func.pg_advisory_unlock(self._number)))
+        except SQLAlchemyError:
+            self._held.invalidate()
+        self._held.close()

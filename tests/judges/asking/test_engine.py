@@ -283,15 +283,6 @@ def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
     assert counts(ledger)["failures"] == 1
 
 
-def test_a_reply_is_recorded_even_when_the_parser_bursts(ledger: Ledger) -> None:
-    def bursts(text: str) -> str | None:
-        raise ZeroDivisionError(text)
-
-    with pytest.raises(MethodError, match="ZeroDivisionError"):
-        asked([question(1)], FakeModel(), ledger, parse=bursts)
-    assert counts(ledger)["cost_usd"] == pytest.approx(COST)
-
-
 def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(
     ledger: Ledger,
 ) -> None:

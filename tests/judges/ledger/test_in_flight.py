@@ -5,17 +5,14 @@ takes a dead process's place counts what it had in flight.
 from __future__ import annotations
 
 import sqlite3
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from lunguage_assets.judges.ledger import in_flight, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, moment, now
+from lunguage_assets.judges.ledger import in_flight
+from lunguage_assets.judges.ledger.attempts import Attempt, now
 from lunguage_assets.judges.ledger.in_flight import Call, Permit
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.lock import lock_name
+from lunguage_assets.judges.ledger.ledger_place import lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
 LOCK = lock_name(ModelBinding("p", "p", "m"))
@@ -80,27 +77,8 @@ def test_what_the_dead_had_in_flight_is_counted_once_as_lost_by_the_next_holder(
     assert Ledger.open(place).in_flight() == 0
     row = ledger.statistics().iloc[0]
     assert (row["attempts"], row["failures"], row["lost"], row["unpriced"]) == (2, 2, 2, 2)
-    spent = ledger.transaction(lambda c: spending.spent(c, spending.clock(c)))
-    assert spent == spending.billionths(0.5), "a lost call has cost its worst"
-
-
-def test_an_answer_that_comes_after_all_takes_the_place_of_the_loss(place: str) -> None:
-    ledger = Ledger.open(place)
-    begin(ledger, call(1))
-    ledger.count_lost()
-    assert ledger.lost() == 1
-    ledger.record(answered(1))
-    row = ledger.statistics().iloc[0]
-    assert (row["attempts"], row["valid"], row["lost"]) == (1, 1, 0)
-
-
-@pytest.mark.parametrize(("days", "counts"), [(0.1, True), (365.0, False)])
-def test_money_of_a_clock_that_was_ahead_counts_for_a_day_and_not_for_years(
-    place: str, days: float, counts: bool
-) -> None:
-    ledger = Ledger.open(place)
-    ledger.record(answered(1, time=moment(datetime.now(UTC) + timedelta(days=days))))
-    assert kinds(ledger, call(2, worst_usd=0.5), daily_usd=0.5) == ["spent" if counts else "go"]
+    spent = ledger.transaction(lambda c: in_flight.spent(c))
+    assert spent == in_flight.billionths(0.5), "a lost call has cost its worst"
 
 
 def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_their_worst(place: str) -> None:
@@ -122,13 +100,13 @@ def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_co
     ledger.close()
     former = ("judge_claims", "judge_askers", "judge_sent", "judge_batches")
     with sqlite3.connect(place) as old:
-        for table in (in_flight.IN_FLIGHT, spending.SPENDING):
+        for table in (in_flight.IN_FLIGHT, in_flight.SPENDING):
             old.execute(f"DROP TABLE {table.name}")
         for name in former:
             old.execute(f"CREATE TABLE {name} (name VARCHAR(32) PRIMARY KEY, worst BIGINT)")
             old.execute(f"INSERT INTO {name} VALUES ('a', 5000000000)")
     ledger = Ledger.open(place)
-    assert ledger.transaction(lambda c: spending.spent(c, spending.clock(c))) == spending.billionths(0.5)
+    assert ledger.transaction(lambda c: in_flight.spent(c)) == in_flight.billionths(0.5)
     assert kinds(ledger, call(3, worst_usd=0.5), daily_usd=1.0) == ["go"], "they hold no money"
     assert len(ledger.answers([key_of(1), key_of(2), key_of(3)])) == 2
     ledger.close()

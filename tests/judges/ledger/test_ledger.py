@@ -300,7 +300,6 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
         ("stage", "extract"),
         ("answer", "perhaps the first one"),
         ("answer", None),
-        ("judge", "o\0ne"),
         ("cost_usd", float("inf")),
         ("cost_usd", float("nan")),
         ("latency_s", float("inf")),

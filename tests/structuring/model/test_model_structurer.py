@@ -28,10 +28,9 @@ from model_structurers import PROVIDERS, configured, opened, plain
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.asker import MANY, NothingReadable
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
-from lunguage_assets.judges.examination import examination
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import LedgerReader
-from lunguage_assets.judges.opening import judge_identity
+from lunguage_assets.judges.opening import examination, judge_identity
 from lunguage_assets.judges.policy import PolicyRefused
 from lunguage_assets.judges.providers import local, local_model
 from lunguage_assets.judges.requests import Reply, Request

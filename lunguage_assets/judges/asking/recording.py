@@ -7,17 +7,57 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from lunguage_assets.judges.asking.budget import cost
 from lunguage_assets.judges.ledger import in_flight
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement
+from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, storable
 from lunguage_assets.judges.ledger.in_flight import Call, Permit
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_place import LedgerError
+from lunguage_assets.judges.policy import is_requested, told_name
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply
+from lunguage_assets.judges.slots import Price
 
 T = TypeVar("T")
+
+_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
+
+
+def ended(
+    attempt: Attempt,
+    result: Reply | ProviderFailure,
+    binding: ModelBinding,
+    price: Price | None,
+    parse: Callable[[str], object],
+) -> Attempt:
+    """The attempt with its end; a failure that may have been billed has no known cost.
+
+    A reply's failure is None when it is of the requested model, or of an alias, and can be read.
+    """
+    if isinstance(result, ProviderFailure):
+        cost_usd = None if result.kind in _MAY_BE_BILLED else 0.0
+        return replace(attempt, failure=result.kind, cost_usd=cost_usd)
+    text = storable(result.text)
+    failure: Flaw | None = None
+    nameless = result.refused and not result.returned_model
+    if not nameless and not is_requested(binding, result.returned_model):
+        failure = "wrong_model"
+    elif result.refused or parse(text) is None:
+        failure = "refused" if result.refused else "unreadable"
+    return replace(
+        attempt,
+        answer=text,
+        failure=failure,
+        returned_model=told_name(binding, result.returned_model),
+        input_tokens=result.input_tokens,
+        output_tokens=result.output_tokens,
+        reasoning_tokens=result.reasoning_tokens,
+        cost_usd=cost(result, price),
+    )
 
 
 class WriteQueue:
