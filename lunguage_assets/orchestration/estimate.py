@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal
 
@@ -79,8 +79,6 @@ def estimate_run(
     ranker: str,
     *,
     rebuild: bool = False,
-    environ: Mapping[str, str] | None = None,
-    today: date | None = None,
 ) -> Estimate:
     """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent.
 
@@ -89,8 +87,6 @@ def estimate_run(
         registration: of the batch or batches, as `Home.examine` returns them.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
-        environ: where the addresses of own servers are read; None: of this process.
-        today: compared with the models' last days; None: today.
 
     Raises:
         LunguageError: what would stop the run before its first question: unusable files, settings, templates.
@@ -100,7 +96,7 @@ def estimate_run(
     try:
         counting = _Counting(home, wanted, ranker, ledger)
         counting.count(rebuild)
-        counting.examine(environ or os.environ, today or datetime.now(UTC).date())
+        counting.examine()
         return counting.estimate()
     finally:
         if ledger is not None:
@@ -372,7 +368,7 @@ class _Counting:
         record = self.ledger.experience(key, task, slot.model) if self.ledger is not None else None
         self.lines.append(line(key, slot, asked, record))
 
-    def examine(self, environ: Mapping[str, str], today: date) -> None:
+    def examine(self) -> None:
         """Note what is unknown of the judges that would be asked, and what would stop the run."""
         for key in dict.fromkeys(one.judge for one in self.lines if one.calls):
             slot, data_class = self.models[key], self.home.registrations[0].corpus.data_class
@@ -381,7 +377,7 @@ class _Counting:
                     f"judge {key!r} has no price in the judges file, or no limit on output tokens in its "
                     "parameters: what it costs at most is not known."
                 )
-            for problem in preflight(key, slot, environ, data_class, today):
+            for problem in preflight(key, slot, os.environ, data_class, datetime.now(UTC).date()):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
                 self.remarks.append(f"{what}: {problem.message}")
 

@@ -225,21 +225,6 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars(
     assert sum("has no price" in remark for remark in found["remarks"]) == 2
 
 
-def test_it_says_when_a_judge_may_not_receive_the_text(home: Path, delivery: Path, tmp_path: Path) -> None:
-    text = (home / "judges.toml").read_text().replace('provider = "openai-compatible"', 'provider = "openai"')
-    (home / "judges.toml").write_text(text)
-    undeclared = tmp_path / "undeclared"
-    shutil.copytree(delivery, undeclared)
-    (undeclared / "corpus.toml").unlink()
-    assert (
-        sum(
-            "may not receive credentialed text" in remark
-            for remark in estimate(undeclared, tmp_path)["remarks"]
-        )
-        == 2
-    )
-
-
 SLOT = {
     "provider": "openai",
     "model": "m",

@@ -19,9 +19,15 @@ from math import exp
 from typing import Any, Self
 
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
-from lunguage_assets.judges.rules.contrasts import contrast_of, is_denied
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
-from lunguage_assets.judges.rules.reading import SAME_CLAUSE, Reading, denies_list, is_predicate
+from lunguage_assets.judges.rules.reading import (
+    SAME_CLAUSE,
+    Reading,
+    contrast_of,
+    denies_list,
+    is_denied,
+    is_predicate,
+)
 from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
 
 VERSION = "3"

@@ -21,9 +21,16 @@ from itertools import product
 from typing import Any, Self
 
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
-from lunguage_assets.judges.rules.contrasts import Contrast, contrast_of, is_denied
 from lunguage_assets.judges.rules.published import published_ranking
-from lunguage_assets.judges.rules.reading import SAME_CLAUSE, Reading, denies_list, is_predicate
+from lunguage_assets.judges.rules.reading import (
+    SAME_CLAUSE,
+    Contrast,
+    Reading,
+    contrast_of,
+    denies_list,
+    is_denied,
+    is_predicate,
+)
 from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
 
 VERSION = "3"

@@ -125,31 +125,6 @@ def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replay
         assert model.calls == TRIES
 
 
-def test_tries_before_an_interruption_count(ledger: Ledger) -> None:
-    def dies(request: Request, occurrence: int) -> Reply | ProviderFailure:
-        return reply("hmm") if occurrence <= 3 else ProviderFailure("authentication")
-
-    with pytest.raises(JudgeIncomplete):
-        asked([question(1)], FakeModel(answer=dies), ledger)
-    model = FakeModel(answer=always(reply("hmm")))
-    assert not asked([question(1)], model, ledger)[0].valid
-    assert model.calls == TRIES - 3
-
-
-def test_an_answer_that_another_process_recorded_first_is_used_instead_of_ones_own(
-    ledger: Ledger, tmp_path: Path
-) -> None:
-    other = Ledger.open(tmp_path / "ledger.sqlite")
-
-    def meanwhile(request: Request, occurrence: int) -> Reply:
-        key = request_key(BINDING, request)
-        other.record(Attempt(key, "one", "compare", "fake-1", "sentence_2", returned_model="fake-1"))
-        return reply("sentence_1")
-
-    assert values(asked([question(1)], FakeModel(answer=meanwhile), ledger)) == ["sentence_2"]
-    assert counts(ledger)["valid"] == 2
-
-
 def test_progress_counts_what_happens(ledger: Ledger) -> None:
     asked(questions(10), FakeModel(), ledger)
     seen: list[Progress] = []
@@ -201,15 +176,6 @@ def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
             fake_time=Time(),
         )
     assert counts(ledger)["valid"] == 60
-
-
-def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
-    one_call = estimated_input_tokens(question(1).prompt) + 10
-    silent = FakeModel(answer=always(reply("sentence_1", input_tokens=0, output_tokens=0, metered=False)))
-    limits = {"deadline_s": 30, "tokens_per_minute": 3.5 * one_call}
-    with pytest.raises(JudgeIncomplete, match="deadline of 30 s"):
-        asked(questions(20), silent, ledger, limits=limits, fake_time=Time())
-    assert silent.calls == 3
 
 
 def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(ledger: Ledger) -> None:
@@ -309,28 +275,6 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
     assert all(one.valid for one in asked(questions(100), rest, ledger, budget=Budget(1.0)))
     assert rest.calls == 100 - model.calls
     assert not set(rest.sent) & set(model.sent)
-
-
-def test_a_budget_is_kept_with_many_calls_in_flight_and_failures(ledger: Ledger) -> None:
-    budget, model = Budget(COST * 50), FakeModel(0.2, latency=0.001)
-    with pytest.raises(BudgetExceeded):
-        asked(questions(200), model, ledger, budget=budget)
-    assert counts(ledger)["cost_usd"] <= budget.spent_usd <= budget.ceiling_usd
-    assert budget.spent_usd > budget.ceiling_usd - WORST - COST
-
-
-def test_without_a_price_costs_are_null_and_a_budget_refuses_before_any_call(ledger: Ledger) -> None:
-    asked(questions(3), FakeModel(), ledger, price=None)
-    assert (counts(ledger)["cost_usd"], counts(ledger)["unpriced"]) == (0.0, 3)
-    model = FakeModel()
-    with pytest.raises(BudgetExceeded, match="no price"):
-        asked(questions(6), model, ledger, price=None, budget=Budget(10.0))
-    assert model.calls == 0
-
-
-def test_a_replay_needs_no_budget(ledger: Ledger) -> None:
-    first = asked(questions(10), FakeModel(), ledger)
-    assert asked(questions(10), FakeModel(), ledger, budget=Budget(0.0)) == first
 
 
 # --- interruption

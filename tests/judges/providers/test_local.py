@@ -17,7 +17,6 @@ import child_process
 import pandas as pd
 import pytest
 import tiny_model
-from click.testing import CliRunner
 from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, slot
 
 from lunguage_assets.errors import ConfigurationError
@@ -92,13 +91,6 @@ def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_
     replies = answers(stubbed(stub), *[asked(f"q{n}") for n in range(20)])
     assert [reply.text for reply in replies] == [f"Q{n}" for n in range(20)]
     assert [len(batch) for batch in stub.batches] == [8, 8, 4]
-
-
-def test_a_batch_holds_one_kind_of_question() -> None:
-    stub = Stub()
-    kinds = [("text", LABELS), ("enum", LABELS), ("enum", ("yes", "no")), ("text", ("yes", "no"))]
-    answers(stubbed(stub), *[asked(f"{n % 4}-{n}", *kinds[n % 4]) for n in range(12)])  # type: ignore[arg-type]
-    assert sorted("".join(sorted({text[0] for text in batch})) for batch in stub.batches) == ["03", "1", "2"]
 
 
 class Gated(Stub):
@@ -329,27 +321,6 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
     replay = judged(tmp_path / "a.sqlite")
     assert replay == first
     assert Ledger.open(tmp_path / "a.sqlite").statistics().equals(stats)
-
-
-@pytest.mark.parametrize(("damage", "code", "words"), [
-    ("", 0, "judge 'scored': transformers, model"), ("folder", 1, "found no folder"),
-    ("extra", 1, "pip install 'lunguage-assets[models]'"),
-])  # fmt: skip
-def test_the_doctor_examines_models_in_this_process(
-    judges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, code: int, words: str
-) -> None:
-    from lunguage_assets.cli.main import commands
-
-    monkeypatch.setenv("LUNGUAGE_JUDGES", str(judges))
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    if damage == "folder":
-        judges.write_text(judges.read_text().replace("/llama", "/elsewhere"))
-    if damage == "extra":
-        monkeypatch.setattr("lunguage_assets.judges.providers.local.find_spec", lambda name: None)
-    done = CliRunner().invoke(commands, ["doctor", "--home", str(tmp_path / "home")])
-    assert words in " ".join(done.output.split())
-    assert (done.exit_code != 0) == bool(code)
-    assert "has no price" not in done.output
 
 
 def test_an_answer_that_cannot_be_read_is_drawn_anew(judges: Path, tmp_path: Path) -> None:

@@ -53,18 +53,6 @@ def test_the_scored_label_is_the_likelier_one_where_their_tokens_part(
         assert (reply.input_tokens, reply.output_tokens) == (len(shown(folder, request)), common + 1)
 
 
-def test_labels_that_part_at_once_are_scored_at_the_first_token(llama: Path) -> None:
-    requests = [question(number, "enum", labels=("present", "absent")) for number in range(10)]
-    replies = answers(made(llama), *requests)
-    present, absent = (
-        shown(llama, requests[0], label)[len(shown(llama, requests[0]))] for label in ("present", "absent")
-    )
-    for request, reply in zip(requests, replies, strict=True):
-        scores = tiny_model.next_token_scores(llama, shown(llama, request))
-        assert reply.text == ("present" if scores[present] > scores[absent] else "absent")
-    assert {reply.text for reply in replies} == {"present", "absent"}
-
-
 def test_a_label_that_begins_the_other_is_scored_by_the_end_of_the_answer(llama: Path) -> None:
     labels = ("not", "not likely")
     requests = [question(number, "enum", labels=labels) for number in range(40)]
@@ -210,14 +198,6 @@ def test_a_template_without_a_system_role_gets_both_texts_as_the_users(
         folder, [*expected, *tokenizer(folder)("sentence_", add_special_tokens=False)["input_ids"]]
     )
     assert answers(made(folder), question(2, "enum"))[0].text == LABELS[int(scores[second] > scores[first])]
-
-
-def test_the_templates_own_settings_are_parameters(llama: Path) -> None:
-    plain, thinking = made(llama), made(llama, {"chat_template_kwargs": {"thought": "certain "}})
-    more = len(tokenizer(llama)("certain ", add_special_tokens=False)["input_ids"])
-    assert (
-        answers(thinking, question(1))[0].input_tokens == answers(plain, question(1))[0].input_tokens + more
-    )
 
 
 def test_a_prompt_too_long_for_the_model_is_refused_alone(tmp_path: Path) -> None:
