@@ -1,16 +1,11 @@
 """A server on this machine that speaks the three wire formats, answers like a judge, and misbehaves on
 demand; for tests only.
 
-    with LoopbackServer() as server:                          # answers everything, at once
-        provider = ...  base_url = server.openai_url / server.azure_url / server.anthropic_url /
-        server.gemini_url
-    LoopbackServer(latency=0.3)                               # every answer after 0.3 s, any number at once
-    LoopbackServer(together=101)                              # no answer before 101 requests were open at one
-    time, or for 30 s LoopbackServer(plan=[Act("rate_limited", retry_after="2"), Act("dropped")])  # the first
-    two calls fail, later ones succeed LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))  # one call
-    in five fails, decided by a hash of prompt and occurrence LoopbackServer(decide=lambda call:
-    Act("refusal") if "x" in call.user else Act()) LoopbackServer(answer=lambda call: "sentence_1")          #
-    instead of the rule-based judge
+    with LoopbackServer() as server:                   # answers everything, at once; its address: server.url
+    LoopbackServer(latency=0.3)                        # every answer after 0.3 s, any number at once
+    LoopbackServer(plan=[Act("dropped")])              # the first call fails, later ones succeed
+    LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))  # one call in five fails
+    LoopbackServer(answer=lambda call: "sentence_1")   # instead of the rule-based judge
 
 Every request that arrives is in `server.calls` (a `Call`), in order of arrival; `server.answered` counts the
 complete, well-formed answers sent, and `server.most_in_flight` the most requests that were open at one time.
@@ -25,7 +20,6 @@ import hashlib
 import json
 import re
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -171,18 +165,12 @@ class LoopbackServer:
         self,
         *,
         latency: float = 0.0,
-        together: int = 0,
         plan: Iterable[Act] = (),
         decide: Callable[[Call], Act] | None = None,
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
-        self.latency, self.together, self.answer, self.reasoning_tokens = (
-            latency,
-            together,
-            answer,
-            reasoning_tokens,
-        )
+        self.latency, self.answer, self.reasoning_tokens = latency, answer, reasoning_tokens
         self.calls: list[Call] = []
         self.arrivals: list[Arrival] = []
         self.answered = self.in_flight = self.most_in_flight = 0
@@ -200,19 +188,6 @@ class LoopbackServer:
     def openai_url(self) -> str:
         """`base_url` of an OpenAI or OpenAI-compatible client."""
         return f"{self.url}/v1"
-
-    @property
-    def azure_url(self) -> str:
-        """`azure_endpoint`."""
-        return self.url
-
-    @property
-    def anthropic_url(self) -> str:
-        return self.url
-
-    @property
-    def gemini_url(self) -> str:
-        return self.url
 
     def plan(self, *acts: Act) -> None:
         """The next calls are treated so, in this order."""
@@ -274,9 +249,6 @@ class LoopbackServer:
 
     async def _treat(self, call: Call, act: Act, writer: asyncio.StreamWriter) -> bool:
         await asyncio.sleep(self.latency + (act.delay if act.kind == "slow" else 0.0))
-        patience = time.monotonic() + 30
-        while self.most_in_flight < self.together and time.monotonic() < patience:
-            await asyncio.sleep(0.01)
         if act.kind == "reset":
             writer.transport.abort()
             return False
