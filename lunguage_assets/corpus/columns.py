@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
+ADD_THE_COLUMN = "Add the header line if it is missing, else the column, or correct its name."
 ROW_NUMBER = "row"
 REQUIRED = ("subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty")
 OPTIONAL = (
@@ -85,7 +86,7 @@ def require_columns(
     found: Collection[str],
     required: Sequence[str],
     others: Sequence[str],
-    remedy: str = "Add the header line if it is missing, else the column, or correct its name.",
+    remedy: str = ADD_THE_COLUMN,
 ) -> None:
     """Refuse a file that lacks a required column.
 

@@ -26,6 +26,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, damaged
@@ -97,6 +98,34 @@ def read_records(
             path.name, "a header line and no data row", "at least one data row", "Deliver the complete file."
         )
     return header, chain([head], records)
+
+
+def read_cells(
+    path: Path,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    remedy: str = columns.ADD_THE_COLUMN,
+    may_be_empty: bool = False,
+    keep_bytes: bool = False,
+) -> tuple[set[str], Iterator[tuple[Record, dict[str, str]]]]:
+    """The optional columns that are there, whatever their letter case and blanks; and every record with its
+    cleaned cells by column, empty where it has none.
+
+    Raises:
+        InputError: as `read_records`, or a required column is missing.
+    """
+    header, records = read_records(
+        path, ("subject_id", "study_id"), may_be_empty=may_be_empty, keep_bytes=keep_bytes
+    )
+    places = columns.column_places(header)
+    columns.require_columns(path.name, header, places, required, optional, remedy)
+    at = [(name, places.get(name, len(header))) for name in (*required, *optional)]
+
+    def cells(values: Sequence[str]) -> dict[str, str]:
+        return {name: columns.clean(values[place]) if place < len(values) else "" for name, place in at}
+
+    return places.keys() & set(optional), ((record, cells(record.values)) for record in records)
 
 
 def read_header(path: Path) -> list[str]:

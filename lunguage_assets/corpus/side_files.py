@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, column_places, require_columns, study_id
+from lunguage_assets.corpus.columns import clean, column_places, study_id
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import read_records
+from lunguage_assets.corpus.records import read_cells, read_records
 from lunguage_assets.corpus.views import ImageViews, image_views, written
 from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.tables import TERMS
@@ -175,23 +175,16 @@ def _rows(
 
     A broken record is noted under `ignored`. A file with a header and no row stops nothing: it is noted.
     """
-    header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
-    place = column_places(header)
     remedy = "Correct the header line or leave the file out."
-    require_columns(path.name, header, place, required, optional, remedy)
+    there, records = read_cells(path, required, optional, remedy=remedy, may_be_empty=True)
     for name in optional:
-        if name not in place and ignored == "metadata-row-ignored":
+        if name not in there and ignored == "metadata-row-ignored":
             log.note("metadata-column-missing", path.name, column=name)
-    wanted = [place.get(name, -1) for name in (*required, *optional)]
-    empty = True
-    for record in records:
-        empty = False
+    record = None
+    for record, cells in records:
         if record.broken:
             log.note(ignored, path.name, line=record.number)
-            continue
-        yield (
-            record.number,
-            tuple([clean(record.values[position]) if position >= 0 else "" for position in wanted]),
-        )
-    if empty:
+        else:
+            yield record.number, tuple(cells.values())
+    if record is None:
         log.note("side-file-without-rows", path.name)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
-from lunguage_assets.corpus.columns import clean, column_places, is_plainly_study, require_columns
-from lunguage_assets.corpus.records import Record, read_records, shown
+from lunguage_assets.corpus.columns import is_plainly_study
+from lunguage_assets.corpus.records import Record, read_cells, shown
 from lunguage_assets.corpus.texts.members import TEXT_FORM, XML_FORM, contents, names_in
 from lunguage_assets.corpus.texts.raw import RawReport
 
@@ -28,7 +28,7 @@ def read_table(path: Path) -> Iterator[RawReport]:
     Raises:
         InputError: the file is empty, no table, or has not both columns.
     """
-    for record, cell in _cells(path, REQUIRED, OPTIONAL, ("subject_id", "study_id")):
+    for record, cell in read_cells(path, REQUIRED, OPTIONAL, keep_bytes=True)[1]:
         study = _stored(cell["study_id"])
         if record.broken:
             yield _broken(path, record, study if is_plainly_study(study) else "")
@@ -47,10 +47,11 @@ def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport
         InputError: a file is empty, no table, or lacks a column.
     """
     views: dict[str, set[str]] = {}
-    for record, cell in _cells(projections, PROJECTIONS) if projections is not None else ():
+    images = read_cells(projections, PROJECTIONS, keep_bytes=True)[1] if projections is not None else ()
+    for record, cell in images:
         if not record.broken:
             views.setdefault(_uid(cell["uid"]), set()).add(_stored(cell["projection"]).lower())
-    for record, cell in _cells(path, OPENI_REQUIRED, OPENI_OPTIONAL):
+    for record, cell in read_cells(path, OPENI_REQUIRED, OPENI_OPTIONAL, keep_bytes=True)[1]:
         if record.broken:
             yield _broken(path, record, "")
             continue
@@ -114,24 +115,6 @@ def read_text_files(place: Path) -> Iterator[RawReport]:
             content=content or b"",
             broken=_UNREADABLE if content is None else "",
         )
-
-
-def _cells(
-    path: Path, required: Sequence[str], optional: Sequence[str] = (), ids: Sequence[str] = ()
-) -> Iterator[tuple[Record, dict[str, str]]]:
-    """Records with their cleaned cells by column, whatever the columns' letter case and blanks; a cell that a
-    record does not have is empty. Bytes that are not UTF-8 stay in the values (`surrogateescape`).
-
-    Raises:
-        InputError: the file is empty, no table, or lacks a required column.
-    """
-    header, records = read_records(path, ids, keep_bytes=True)
-    places = column_places(header)
-    require_columns(path.name, header, places, required, optional)
-    at = {name: places.get(name, len(header)) for name in (*required, *optional)}
-    for record in records:
-        values = record.values
-        yield record, {name: clean(values[at[name]]) if at[name] < len(values) else "" for name in at}
 
 
 def _broken(path: Path, record: Record, study: str) -> RawReport:
