@@ -52,45 +52,27 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
     """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the numbered passage of its
     section beside it.
     """
-    relations = [
-        "cat", "dx_status", "dx_certainty", "location", "placement", "associate", "evidence", "morphology",
-        "distribution", "measurement", "severity", "comparison", "onset", "no change", "improved", "worsened",
-        "past hx", "other source", "assessment limitations",
+    columns = [
+        "custom_id", "report_type", "data_from", "study_id", "subject_id", "sentences", "sent_idx", "ent_idx",
+        "entity", "is_correct", "cat", "dx_status", "dx_certainty", "location", "placement", "associate",
+        "evidence", "morphology", "distribution", "measurement", "severity", "comparison", "onset",
+        "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
     ]  # fmt: skip
-    first = [
-        "custom_id",
-        "report_type",
-        "data_from",
-        "study_id",
-        "subject_id",
-        "sentences",
-        "sent_idx",
-        "ent_idx",
-        "entity",
-        "is_correct",
+    findings = [
+        {"entity": "opacity", "dx_certainty": "tentative, tentative", "evidence": "edema, idx2"},
+        {"entity": "edema", "dx_certainty": "definitive"},
     ]
-    found = []
-    for number, (section, passage) in enumerate(passages.items()):
-        shared = {
-            "custom_id": f"x_{number}",
-            "report_type": section,
-            "data_from": "chexagent",
-            "study_id": "s50000001",
-            "subject_id": "p10000001",
-        }
-        shared |= {"sentences": passage, "cat": "pf", "dx_status": "positive", "is_correct": "True"}
-        found += [
-            shared
-            | {
-                "sent_idx": "1",
-                "ent_idx": "1",
-                "entity": "opacity",
-                "dx_certainty": "tentative, tentative",
-                "evidence": "edema, idx2",
-            },
-            shared | {"sent_idx": "2", "ent_idx": "2", "entity": "edema", "dx_certainty": "definitive"},
-        ]
-    return pd.DataFrame(found).reindex(columns=[*first, *relations])
+    shared = {"data_from": "chexagent", "study_id": "s50000001", "subject_id": "p10000001", "cat": "pf"}
+    shared |= {"dx_status": "positive", "is_correct": "True"}
+    found = [
+        shared
+        | {"custom_id": f"x_{number}", "report_type": section, "sentences": passage}
+        | {"sent_idx": str(place), "ent_idx": str(place)}
+        | cells
+        for number, (section, passage) in enumerate(passages.items())
+        for place, cells in enumerate(findings, 1)
+    ]
+    return pd.DataFrame(found).reindex(columns=columns)
 
 
 @dataclass

@@ -1,0 +1,51 @@
+"""Output of `lunguage-score` is read as findings, sentence by sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+from landing_drops import score_output
+
+from lunguage_assets.corpus.columns import numbered_sentences
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.settings import CorpusSettings
+
+
+def findings(folder: Path, output: pd.DataFrame) -> pd.DataFrame:
+    output.to_csv(folder / "Lunguage.csv", index=False)
+    return take_in(find_delivery(folder), CorpusSettings()).findings
+
+
+def test_its_rows_are_read_sentence_by_sentence(tmp_path: Path) -> None:
+    passages = {
+        "find": "(1) A possible opacity.(2) There is edema, type (2).",
+        "impr": "(1) Opacity may be there.(2) Edema.",
+    }
+    found = findings(tmp_path, score_output(passages))
+    sentences = ["A possible opacity.", "There is edema, type (2).", "Opacity may be there.", "Edema."]
+    assert found["sent"].tolist() == sentences
+    assert found["section"].tolist() == ["find", "find", "impr", "impr"]
+    assert found["status"].tolist() == ["tp", "dp", "tp", "dp"]
+    assert found["masked_sentence"].dropna().tolist() == ["A possible <finding>.", "<finding> may be there."]
+    assert found["evidence"].tolist()[0] == ["s50000001:1"]
+
+
+def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before_it(tmp_path: Path) -> None:
+    plain = score_output({"find": "Edema is seen."}).assign(dx_certainty="definitive")
+    assert set(findings(tmp_path, plain)["sent"]) == {"Edema is seen."}
+    assert set(findings(tmp_path, plain.assign(sent="Its own."))["sent"]) == {"Its own."}
+
+
+NO_BRACKETS = st.text(st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1)
+
+
+@given(st.lists(NO_BRACKETS, max_size=6), st.booleans())
+def test_numbered_sentences_are_found_again_with_or_without_blanks_between_them(
+    sentences: list[str], spaced: bool
+) -> None:
+    numbered = (f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1))
+    assert numbered_sentences((" " if spaced else "").join(numbered)) == dict(enumerate(sentences, 1))
