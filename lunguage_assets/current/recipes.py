@@ -162,7 +162,6 @@ RECIPES: Mapping[str, Recipe] = {
         ("judge_agreement", "ranking_correlations", "expert_agreement"),
         (
             Input("comparison_matches", "members"),
-            Input("hedge_phrases", "all", on_request=True),
             Input("reference_ranking"),
         ),
         ("comparison settings", "ranking settings", "expert responses"),

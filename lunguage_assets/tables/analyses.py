@@ -30,14 +30,12 @@ _COUNTS = (
 
 JUDGE_AGREEMENT = Table(
     "judge_agreement",
-    "How far judges agree with each other and with themselves, how their position bias shows, and how far "
-    "extractors agree.",
+    "How far judges agree with each other and with themselves, and how their position bias shows.",
     (
         code("measure", "What is measured", ("pairwise agreement", "mean pairwise agreement", "fleiss kappa",
             "krippendorff alpha", "sentence_1 chosen", "sentence_1 chosen, phrase_a shown first",
             "sentence_1 chosen, phrase_b shown first", "position effect", "invalid answers",
-            "majority share", "extraction: same phrases", "extraction: jaccard",
-            "extraction: f1", "not compared")),
+            "majority share", "not compared")),
         _CODING,
         text("first", "Judge; 'all judges' for a measure of all together"),
         text("second", "The other judge; empty for a measure of one or of all"),

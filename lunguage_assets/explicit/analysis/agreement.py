@@ -1,5 +1,5 @@
-"""Agreement between judges over the comparison matches, diagnostics of a single judge, and agreement of
-extractors over hedging phrases (explicit.md sections 1 and 3).
+"""Agreement between judges over the comparison matches, and diagnostics of a single judge (explicit.md
+section 3).
 
 The published kappa was coded with phrases as categories and the published alpha with first/second, which is
 why the two differ so much. Both codings are reported for both coefficients:
@@ -58,15 +58,12 @@ class Judged:
 
 
 def judge_agreement(
-    matches: Mapping[str, pd.DataFrame],
-    hedges: Mapping[tuple[str, str], pd.DataFrame],
-    vocabulary_version: str | None = None,
+    matches: Mapping[str, pd.DataFrame], vocabulary_version: str | None = None
 ) -> pd.DataFrame:
     """Every measure of agreement as one row, a `JUDGE_AGREEMENT` frame.
 
     Args:
         matches: `COMPARISON_MATCHES` frame per judge.
-        hedges: `HEDGE_PHRASES` frame per (judge, batch), for the agreement of extractors.
         vocabulary_version: judges with matches of another vocabulary are left out and listed; None: all must
             have the same.
 
@@ -88,7 +85,6 @@ def judge_agreement(
     rows += [
         _left_out(judge, frame, ALL_INVALID) for judge, frame in compared.items() if judge not in answering
     ]
-    rows += _extractor_rows(hedges)
     return agreement_frame(JUDGE_AGREEMENT, [{"p_value": None, **row} for row in rows])
 
 
@@ -223,45 +219,3 @@ def pair_votes(frame: pd.DataFrame) -> pd.DataFrame:
     }
     votes = frame[["phrase_a", "phrase_b"]].assign(**wins)
     return votes.groupby(["phrase_a", "phrase_b"], sort=True).sum().reset_index()
-
-
-def _extractor_rows(hedges: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:
-    """Rows of `JUDGE_AGREEMENT` for every two judges that share a batch.
-
-    Compared are the phrases that the filters left, over all pairs that both could read and nobody corrected
-    (a correction is the same for every extractor). `same phrases` is the share of equal sets; `jaccard` the
-    mean overlap, 1 where both found nothing; `f1` counts phrases over all pairs (2 x common / sum of both)
-    and is null when nobody found any.
-    """
-    for names in combinations(sorted({judge for judge, _ in hedges}), 2):
-        batches = sorted({batch for _, batch in hedges if all((judge, batch) in hedges for judge in names)})
-        if not batches:
-            continue
-        one, two = (
-            pd.concat({batch: hedges[judge, batch].set_index("finding_id") for batch in batches})
-            for judge in names
-        )
-        both = one.join(two, how="inner", lsuffix="_1", rsuffix="_2")
-        corrected = (both["corrected_1"] | both["corrected_2"]).to_numpy(dtype=bool)
-        unread = (both[["answer_state_1", "answer_state_2"]] != "valid").any(axis=1).to_numpy(dtype=bool)
-        read = both[~corrected & ~unread]
-        phrases = zip(read["phrases_1"], read["phrases_2"], strict=True)
-        sets = [(frozenset(one), frozenset(other)) for one, other in phrases]
-        left_out = {
-            "corrected by a person": int(corrected.sum()),
-            "invalid answer": int((unread & ~corrected).sum()),
-            "pair that one of them lacks": len(one) + len(two) - 2 * len(both),
-        }
-        found = [len(a) + len(b) for a, b in sets]
-        common = 2 * sum(len(a & b) for a, b in sets)
-        some = len(found) - found.count(0)
-        measures = {
-            "same phrases": wilson(sum(a == b for a, b in sets), len(sets)),
-            "jaccard": mean_of(len(a & b) / len(a | b) if a | b else 1.0 for a, b in sets),
-            "f1": MeasuredValue(common / sum(found), some) if some else NOT_DEFINED,
-        }
-        for measure, value in measures.items():
-            silent = {"no phrase in either": found.count(0)} if measure == "f1" else {}
-            yield agreement_row(
-                f"extraction: {measure}", value, first=names[0], second=names[1], left_out=left_out | silent
-            )

@@ -2,8 +2,6 @@
 downstream depends on it.
 """
 
-from collections.abc import Mapping
-
 import dagster as dg
 import pandas as pd
 
@@ -29,7 +27,6 @@ def judge_agreement(
     home: HomeResource,
     keys: Keys,
     comparison_matches: Frames,
-    hedge_phrases: Mapping[tuple[str, str], pd.DataFrame],
     reference_ranking: pd.DataFrame,
 ) -> Result:
     """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
@@ -38,7 +35,7 @@ def judge_agreement(
     settings = home.settings.explicit
     matches, (ranker,) = _by_judge(comparison_matches), keys
     version = str(reference_ranking["vocabulary_version"].iloc[0])
-    agreement = judges_with_each_other(matches, hedge_phrases, version)
+    agreement = judges_with_each_other(matches, version)
     correlations = correlate_rankings(matches, {ranker: reference_ranking}, settings, version)
     experts, of_experts = EXPERT_AGREEMENT.frame(), {}
     if home.home.expert_responses.exists():

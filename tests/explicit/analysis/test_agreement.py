@@ -17,7 +17,7 @@ from lunguage_assets.explicit.analysis.correlations import AVERAGED, ranking_cor
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
+from lunguage_assets.tables import HEDGE_VOCABULARY
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 
 SETTINGS = ExplicitSettings(bootstrap=50, orders=3)
@@ -57,7 +57,7 @@ HAND = {
 
 
 def test_agreement_of_three_judges_by_hand() -> None:
-    frame = judge_agreement(HAND, {})
+    frame = judge_agreement(HAND)
     JUDGE_AGREEMENT.to_arrow(frame)
     pair = measured(frame, "pairwise agreement", "ann", "bob")
     assert (pair["value"], pair["n"], pair["left_out"], pair["reasons"]) == (
@@ -83,13 +83,13 @@ def test_agreement_of_three_judges_by_hand() -> None:
 
 
 def test_names_of_judges_and_order_of_rows_change_no_number() -> None:
-    before = judge_agreement(HAND, {})
+    before = judge_agreement(HAND)
     renaming = {"ann": "zoe", "bob": "max", "cyd": "abe"}
     shuffled = {
         renaming[judge]: frame.sample(frac=1, random_state=1).reset_index(drop=True)
         for judge, frame in reversed(HAND.items())
     }
-    after = judge_agreement(shuffled, {})
+    after = judge_agreement(shuffled)
     names = after[["first", "second"]].replace({new: old for old, new in renaming.items()})
     pairs = [tuple(sorted(row)) if row[1] else tuple(row) for row in names.to_numpy().tolist()]
     after = after.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
@@ -103,7 +103,7 @@ def test_other_sentences_or_another_order_make_another_question() -> None:
     other = HAND["bob"].copy()
     other.loc[0, "sentence_a"] = "another <finding>."
     other.loc[1, "swapped"] = not other.loc[1, "swapped"]
-    frame = judge_agreement({"ann": HAND["ann"], "bob": other}, {})
+    frame = judge_agreement({"ann": HAND["ann"], "bob": other})
     pair = measured(frame, "pairwise agreement", "ann", "bob")
     assert (pair["n"], pair["reasons"]) == (1, "invalid answer: 1; not asked of both: 4")
 
@@ -111,7 +111,7 @@ def test_other_sentences_or_another_order_make_another_question() -> None:
 def test_a_panel_like_the_published_one_agrees_on_phrases_more_than_positions() -> None:
     panel = simulated_panel(("gemini", "gpt", "claude", "medgemma"))
     assert sum(map(len, panel.values())) == 34440
-    frame = judge_agreement(panel, {})
+    frame = judge_agreement(panel)
     agreement = frame.loc[frame["measure"] == "pairwise agreement", "value"]
     assert len(agreement) == 6
     assert agreement.between(0.85, 0.89).all()
@@ -128,11 +128,11 @@ def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> 
             *(HAND["ann"][c] for c in ("phrase_a", "phrase_b", "repetition", "swapped")), strict=True
         )
     )
-    frame = judge_agreement({**HAND, "mute": mute}, {})
+    frame = judge_agreement({**HAND, "mute": mute})
     assert measured(frame, "not compared", "mute")["reasons"] == "no valid answer"
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
-    without = judge_agreement(HAND, {})
+    without = judge_agreement(HAND)
     for coding in ("phrase", "position"):
         assert measured(frame, "fleiss kappa", "all judges", coding=coding) == measured(
             without, "fleiss kappa", "all judges", coding=coding
@@ -145,7 +145,7 @@ def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> 
     ids=["none", "one", "published ruler"],
 )
 def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[str, pd.DataFrame]) -> None:
-    frame = judge_agreement(panel, {})
+    frame = judge_agreement(panel)
     assert not (frame["measure"] == "pairwise agreement").any()
     coefficients = frame[frame["measure"].isin(["fleiss kappa", "krippendorff alpha"])]
     assert len(coefficients) == 4
@@ -158,8 +158,8 @@ def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[
 def test_matches_of_another_vocabulary_are_refused_or_left_out_and_listed() -> None:
     panel = {**HAND, "old": matches_frame([("a", "b", 0, False, "sentence_1")], version="older")}
     with pytest.raises(MethodError, match="2 vocabularies"):
-        judge_agreement(panel, {})
-    frame = judge_agreement(panel, {}, vocabulary_version="v")
+        judge_agreement(panel)
+    frame = judge_agreement(panel, vocabulary_version="v")
     left_out = measured(frame, "not compared", "old")
     assert (left_out["left_out"], left_out["reasons"]) == (1, "matches of another vocabulary")
     assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
@@ -172,7 +172,6 @@ def repeated(for_a: int, for_b: int, a: str = "a", b: str = "b") -> list[tuple[s
 def test_majority_share_is_the_mean_over_phrase_pairs_answered_twice_or_more() -> None:
     frame = judge_agreement(
         {"ann": winners_frame([*repeated(7, 3), *repeated(0, 4, "a", "c"), ("b", "c", "b"), ("b", "c", "")])},
-        {},
     )
     share = measured(frame, "majority share", "ann")
     assert (share["value"], share["n"], share["left_out"]) == (pytest.approx((0.7 + 1.0) / 2), 2, 1)
@@ -192,7 +191,7 @@ def test_position_bias_is_told_apart_from_content() -> None:
         ),
         "fixed": winners_frame(repeated(10, 0)),
     }
-    found = judge_agreement(frames, {})
+    found = judge_agreement(frames)
     effects = {judge: measured(found, "position effect", judge) for judge in frames}
     assert effects["content"]["value"] == 0.0
     assert measured(found, "sentence_1 chosen, phrase_a shown first", "content")["value"] == 1.0
@@ -206,44 +205,6 @@ def test_position_bias_is_told_apart_from_content() -> None:
         "positions were never swapped: 10",
     )
     assert measured(found, "sentence_1 chosen", "fixed")["p_value"] is None
-
-
-def hedges(
-    phrases: dict[str, list[str]], invalid: tuple[str, ...] = (), corrected: tuple[str, ...] = ()
-) -> pd.DataFrame:
-    return HEDGE_PHRASES.frame([
-        {"finding_id": i, "study_id": i.split(":")[0], "ent": "edema", "sent": "s", "masked_sentence": "s",
-         "phrases": found, "dropped": [], "answer_state": "invalid" if i in invalid else "valid",
-         "corrected": i in corrected, "needs_review": False, "review_reason": ""}
-        for i, found in phrases.items()
-    ])  # fmt: skip
-
-
-def test_agreement_of_extractors_by_hand() -> None:
-    one = hedges(
-        {
-            "s1:0": ["may"],
-            "s1:1": ["may", "or"],
-            "s2:0": [],
-            "s2:1": ["likely"],
-            "s2:2": ["x"],
-            "s3:0": ["y"],
-        },
-        corrected=("s2:2",),
-    )
-    two = hedges(
-        {"s1:0": ["may"], "s1:1": ["or"], "s2:0": [], "s2:1": ["probable"], "s2:2": ["x"]}, invalid=("s2:1",)
-    )
-    further = hedges({"s9:0": ["may"]})
-    frame = judge_agreement(
-        {}, {("p", "b1"): one, ("q", "b1"): two, ("p", "b2"): further, ("q", "b3"): further}, SETTINGS
-    )
-    same = measured(frame, "extraction: same phrases", "p", "q")
-    assert (same["value"], same["n"]) == (pytest.approx(2 / 3), 3)
-    assert same["reasons"] == "corrected by a person: 1; invalid answer: 1; pair that one of them lacks: 1"
-    assert measured(frame, "extraction: jaccard", "p", "q")["value"] == pytest.approx((1 + 0.5 + 1) / 3)
-    f1 = measured(frame, "extraction: f1", "p", "q")
-    assert (f1["value"], f1["n"]) == (pytest.approx(2 * 2 / (3 + 2)), 2)
 
 
 def vocabulary(phrases: list[str]) -> pd.DataFrame:
@@ -302,7 +263,7 @@ def test_without_matches_there_are_no_correlations() -> None:
 def test_heat_maps_are_pictures_and_the_same_bytes_every_time(judges: list[str]) -> None:
     panel = {judge: HAND[judge] for judge in judges}
     agreement, correlations = (
-        judge_agreement(panel, {}),
+        judge_agreement(panel),
         ranking_correlations(panel, {}, SETTINGS),
     )
     for picture, frame in ((agreement_heat_map, agreement), (correlation_heat_map, correlations)):
