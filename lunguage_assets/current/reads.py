@@ -40,7 +40,6 @@ OPTIONS: Mapping[str, tuple[str, frozenset[str]]] = {
 
 _FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
     "terms": lambda _: [resource("terms.yaml")],
-    "readings": lambda _: [resource("readings.toml")],
     "labels": lambda _: [resource("labels.yaml")],
     "statements": lambda _: [resource("statements.yaml")],
     "blacklist": lambda home: [home.blacklist_file or resource("blacklist.yaml")],

@@ -116,7 +116,7 @@ RECIPES: Mapping[str, Recipe] = {
     "reference_ranking": Recipe(
         ("reference_ranking",),
         (Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")),
-        ("ranking settings", "readings"),
+        ("ranking settings",),
         code="5",
     ),
     "fitted_probabilities": Recipe(

@@ -25,9 +25,8 @@ from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, load_corrections
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary, newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.batch import Batch

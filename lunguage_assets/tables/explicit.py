@@ -87,8 +87,8 @@ REFERENCE_RANKING = Table(
         number("rank_low", "2.5% quantile of the rank over the bootstrap"),
         number("rank_high", "97.5% quantile of the rank over the bootstrap"),
         number("reading_sd", "How far judges lie apart in reading one sentence, in units of mu: estimated "
-            "from the matches, or the default of resources/readings.toml for a single judge and for the "
-            "published ruler", minimum=0.0),
+            "from the matches, or a default for a single judge and for the published ruler",
+            minimum=0.0),
         integer("n_matches", "Valid matches that the phrase played"),
         probability("win_rate", "Share of its valid matches that it won; null without matches",
             nullable=True),

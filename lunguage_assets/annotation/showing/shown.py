@@ -17,8 +17,7 @@ from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.showing.document import by_report
 from lunguage_assets.annotation.showing.marks import OUT, PAST, Piece, ReadSentence, ReadSpan, pieces, tone_of
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
+from lunguage_assets.explicit.fit.anchors import ReaderSpread, chosen_anchors, reader_range
 from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
 from lunguage_assets.release.explain.wording import RULES, SECTIONS, status_of
 from lunguage_assets.tables import ATTRIBUTES

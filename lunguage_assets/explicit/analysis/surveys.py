@@ -20,7 +20,7 @@ from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import EXPERT_COLUMNS
-from lunguage_assets.explicit.fit.readers import RATING_COLUMNS
+from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.files import replace_text, sheet, write_private
 

@@ -18,7 +18,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
-from lunguage_assets.explicit.rating.readings import assumed_readings, reading_deviation
+from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
@@ -202,7 +202,7 @@ def ranking_version(
         *constants,
         settings.bootstrap,
         ORDERS_PER_RESAMPLE,
-        assumed_readings().deviation,
+        ASSUMED_DEVIATION,
         str(vocabulary["vocabulary_version"].iloc[0]),
         *identities,
     ]
@@ -233,7 +233,6 @@ def _published(
 ) -> pd.DataFrame:
     entries = published_ranking()
     mu, ranks = [entry.mu for entry in entries], [float(entry.rank) for entry in entries]
-    assumed = assumed_readings().deviation
     places = (f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries)
     return _frame(
         {
@@ -245,13 +244,13 @@ def _published(
             "mu_high": mu,
             "rank_low": ranks,
             "rank_high": ranks,
-            "reading_sd": assumed,
+            "reading_sd": ASSUMED_DEVIATION,
             "n_matches": [0] * len(entries),
             "win_rate": [None] * len(entries),
             "judges": judges,
             "ruler": "published",
             "ruler_reason": reason,
             "vocabulary_version": vocabulary_version,
-            "ranking_version": digest("published", assumed, *places, *judges, *identities),
+            "ranking_version": digest("published", ASSUMED_DEVIATION, *places, *judges, *identities),
         }
     )

@@ -12,11 +12,11 @@ from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset

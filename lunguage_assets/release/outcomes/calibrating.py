@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from lunguage_assets.explicit.fit.anchors import AnchorSet
+from lunguage_assets.explicit.fit.anchors import AnchorSet, ratings_of, reader_means
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
-from lunguage_assets.explicit.fit.readers import ratings_of, reader_means
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_file, write_csv
 from lunguage_assets.pictures.plots import reliability_diagram

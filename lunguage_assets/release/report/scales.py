@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.explicit.fit.anchors import AnchorSet
+from lunguage_assets.explicit.fit.anchors import AnchorSet, reader_range
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.fit.readers import reader_range
 from lunguage_assets.tables.analyses import PHRASE_SCALE
 
 

@@ -14,15 +14,16 @@ from profiles import examples
 from scipy.special import expit, logit
 
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.explicit.fit.anchors import chosen_anchors, published_anchors
-from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.fit.readers import (
+from lunguage_assets.explicit.fit.anchors import (
     ReaderSpread,
+    chosen_anchors,
+    published_anchors,
     ratings_of,
     reader_means,
     reader_range,
     spread_between,
 )
+from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings

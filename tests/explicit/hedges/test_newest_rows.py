@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lunguage_assets.explicit.hedges.amendments import newest_only
+from lunguage_assets.explicit.hedges.vocabulary import newest_only
 
 
 def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> None:

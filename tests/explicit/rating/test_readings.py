@@ -4,8 +4,6 @@ be (explicit.md section 6).
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,15 +12,13 @@ from hypothesis import strategies as st
 from profiles import examples
 from simulation import ASSUMED, Noise, simulated_corpus
 
-from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit.rating import readings, trueskill
+from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.explicit.rating.readings import assumed_readings, reading_deviation
+from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
 from lunguage_assets.settings import ExplicitSettings
 
 SETTINGS = ExplicitSettings(bootstrap=0)
-DEFAULT = assumed_readings().deviation
 CORPUS = simulated_corpus(1, phrases=16, targets=2)
 PHRASES = CORPUS.vocabulary["phrase"].tolist()
 
@@ -63,7 +59,7 @@ def test_judges_that_read_alike_are_seen_to_and_noise_is_not_taken_for_readings(
 
 
 def test_nothing_is_learnt_from_a_single_judge() -> None:
-    assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == DEFAULT
+    assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == ASSUMED_DEVIATION
 
 
 def test_few_matches_change_the_default_little() -> None:
@@ -74,7 +70,7 @@ def test_few_matches_change_the_default_little() -> None:
         for judge in corpus.panel(2, ASSUMED)
     }
     ranking = reference_ranking(corpus.vocabulary, frames, settings)
-    assert ranking["reading_sd"].iloc[0] == pytest.approx(DEFAULT, abs=0.3)
+    assert ranking["reading_sd"].iloc[0] == pytest.approx(ASSUMED_DEVIATION, abs=0.3)
 
 
 @given(st.permutations(range(3)), st.randoms(use_true_random=False))
@@ -115,23 +111,3 @@ def test_a_match_of_a_sentence_with_itself_says_nothing(noisy: dict[str, pd.Data
     }
     mu = CORPUS.phrase_mu
     assert reading_deviation(PHRASES, mu, with_itself) == reading_deviation(PHRASES, mu, noisy)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "deviation = 0.0\nsource = 'x'",
-        "deviation = 9.0\nsource = 'x'",
-        "deviation = 3.0\nsource = ''",
-        "source = 'x'",
-        "deviation = [",
-    ],
-)
-def test_an_unusable_default_is_refused_by_name(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "readings.toml"
-    file.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(readings, "resource", lambda _name: file)
-    with pytest.raises(ConfigurationError, match=r"readings\.toml.*(Restore|Mend) the file"):
-        assumed_readings.__wrapped__()
