@@ -57,7 +57,7 @@ def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) 
 
     annotation = annotated(given)
     if as_json:
-        from lunguage_assets.annotation.showing.document import json_document
+        from lunguage_assets.annotation.showing.page import json_document
 
         click.echo(json_document(annotation), nl=False)
         return

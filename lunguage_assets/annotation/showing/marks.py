@@ -63,18 +63,12 @@ class Piece:
     rows: tuple[str, ...] = ()
     sentence: ReadSentence | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class MarkedPiece:
-    """A piece of text as a page draws it: kind, tone of its first row, numbers of its rows, and what a person
-    sees who points at it.
-    """
-
-    text: str = field(repr=False)
-    kind: str
-    tone: str = ""
-    numbers: tuple[int, ...] = ()
-    why: str = field(default="", repr=False)
+    @property
+    def account(self) -> str:
+        """What became of the sentence that it is of, with the reason."""
+        if self.sentence is None or not self.text.strip():
+            return ""
+        return ": ".join(filter(None, (self.sentence.account, self.sentence.reason)))
 
 
 def tone_of(status: str) -> str:

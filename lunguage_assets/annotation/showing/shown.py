@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
-from lunguage_assets.annotation.showing.document import by_report
 from lunguage_assets.annotation.showing.marks import OUT, PAST, Piece, ReadSentence, ReadSpan, pieces, tone_of
+from lunguage_assets.annotation.showing.page import by_report
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import ReaderSpread, chosen_anchors, reader_range
 from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
@@ -95,7 +95,7 @@ class Contradiction:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownReport:
     """Everything about one report; `rows` has stated findings, what they imply inside them."""
 
@@ -111,10 +111,14 @@ class ShownReport:
     is_set_aside: bool = False
     """Whether a row broke a rule: nothing is concluded from the report."""
 
-    @property
+    @cached_property
     def by_id(self) -> Mapping[str, ShownRow]:
         """Every row, implied and left out ones included."""
         return {row.finding_id: row for row in (*self.rows_in_order, *self.left_out)}
+
+    def read_in(self, piece: Piece) -> list[ShownRow]:
+        """The rows that were read in a piece of the text."""
+        return [self.by_id[own] for own in piece.rows]
 
     @property
     def rows_in_order(self) -> list[ShownRow]:

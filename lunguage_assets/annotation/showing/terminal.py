@@ -25,10 +25,6 @@ from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
 
 _TONES = {PRESENT: "bold red", OPEN: "bold yellow", ABSENT: "blue", PAST: "dim underline", OUT: "strike dim"}
 _KINDS = {HEDGE: "italic yellow", DETAIL: "underline", SILENT: "dim", OUTSIDE: "dim"}
-_WIDTH = 20
-"""Characters of the bar from p = 0 to p = 1."""
-_WITH_BARS = 110
-"""Columns of a terminal that has room for bars beside the words."""
 
 
 def print_report(report: ShownReport, console: Console) -> None:
@@ -39,8 +35,7 @@ def print_report(report: ShownReport, console: Console) -> None:
     console.print(Padding(_text(report), (1, 2)))
     console.print(_legend())
     if report.rows:
-        bars = console.width >= _WITH_BARS
-        console.print(Padding(_findings(report, bars=bars), (1, 0, 0, 0)))
+        console.print(Padding(_findings(report), (1, 0, 0, 0)))
     elif not report.is_set_aside:
         console.print(Text("No finding is stated.", style="bold"))
     for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
@@ -66,19 +61,17 @@ def _legend() -> Text:
     return Text("  ").join(map(Text, words, styles))
 
 
-def _findings(report: ShownReport, *, bars: bool) -> RichTable:
+def _findings(report: ShownReport) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim")
     table.add_column("finding", ratio=3, overflow="fold")
     table.add_column("", no_wrap=True)
     table.add_column("p (interval)", no_wrap=True)
-    if bars:
-        table.add_column("0" + " " * (_WIDTH - 2) + "1", no_wrap=True)
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row, depth in _in_order(report.rows, 0):
         title = Text("  " * depth + ("↳ " if depth else "") + _line(row.title), _TONES[row.tone])
         why = Text(_line("; ".join(filter(None, (row.where, *row.lines)))))
-        table.add_row(str(row.number), title, row.claim, row.believed, *([bar(row)] if bars else []), why)
+        table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table
 
 
@@ -86,15 +79,6 @@ def _in_order(rows: tuple[ShownRow, ...], depth: int) -> Iterator[tuple[ShownRow
     for row in rows:
         yield row, depth
         yield from _in_order(row.implied, depth + 1)
-
-
-def bar(row: ShownRow) -> Text:
-    """p as a dot on a line of `_WIDTH` characters, its interval in bold."""
-    low, at, high = (round(p * (_WIDTH - 1)) for p in (row.low, row.p, row.high))
-    cells = ["━" if low <= place <= high else "─" for place in range(_WIDTH)]
-    styles = ["" if low <= place <= high else "dim" for place in range(_WIDTH)]
-    cells[at], styles[at] = "●", _TONES[row.tone]
-    return Text.assemble(*zip(cells, styles, strict=True))
 
 
 def _contradictions(report: ShownReport) -> Text:

@@ -19,9 +19,8 @@ from rich.console import Console
 
 import lunguage_assets
 from lunguage_assets.annotation import Annotation
-from lunguage_assets.annotation.showing.document import SCHEMA, json_document
 from lunguage_assets.annotation.showing.marks import ReadSentence, ReadSpan, pieces
-from lunguage_assets.annotation.showing.page import ReportForm, read_page
+from lunguage_assets.annotation.showing.page import SCHEMA, ReportForm, json_document, read_page
 from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.annotation.showing.terminal import print_report
 
