@@ -35,7 +35,7 @@ def resource(*parts: str) -> Path:
     return _data("resources").joinpath(*parts)
 
 
-def read_as(path: Path, form: type[Form], remedy: str = "Mend or restore the file.") -> Form:
+def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file.") -> Form:
     """Content of a TOML or YAML file that a person may edit, in its form.
 
     Raises:

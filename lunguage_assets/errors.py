@@ -18,7 +18,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class LunguageError(Exception):
-    """A problem the user can mend; the message says what was found, what was expected and what to do."""
+    """A problem the user can fix; the message says what was found, what was expected and what to do."""
 
 
 class InputError(LunguageError):

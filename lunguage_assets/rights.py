@@ -35,7 +35,7 @@ def require_private(folder: Path, what: str) -> None:
     """Refuse a folder for report text that other accounts can read.
 
     Raises:
-        ConfigurationError: it is open to others; the message has the command that mends it.
+        ConfigurationError: it is open to others; the message has the command that fixes it.
     """
     if open_to_others(folder):
         raise ConfigurationError(

@@ -146,7 +146,7 @@ def load_settings(home_file: Path | None = None) -> Settings:
         if problem["type"] == "extra_forbidden":
             raise ConfigurationError(f"{file}: unknown option {place!r}.{_meant(problem['loc'])}") from None
         raise ConfigurationError(
-            f"{file}, option {place}: {problem['msg']}. Mend the option or remove it to take the default."
+            f"{file}, option {place}: {problem['msg']}. Fix the option or remove it to take the default."
         ) from None
 
 

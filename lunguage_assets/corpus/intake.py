@@ -2,7 +2,7 @@
 
 Reports, findings, rejected rows, notes, vocabulary terms. Good rows are never lost to bad ones: a row that
 cannot be used goes to `rejected` with its place, what was found, what was expected and the remedy; what was
-mended or merely noticed goes to `intake_notes`. Only a file that cannot be used at all raises.
+corrected or merely noticed goes to `intake_notes`. Only a file that cannot be used at all raises.
 """
 
 from __future__ import annotations

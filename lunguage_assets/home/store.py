@@ -117,7 +117,7 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
         raise NotWritten(
             f"table {encoded.record.table}: could not be written to {path}"
             f" ({error.strerror or type(error).__name__}). What was stored before is kept."
-            " Free space there, or mend its permissions, and do the same again."
+            " Free space there, or fix its permissions, and do the same again."
         ) from None
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from another_process import printed_here_and_elsewhere
 from delivered_rows import Deliver, as_csv, row
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -109,21 +108,6 @@ def test_one_damaged_record_costs_one_row_whatever_the_damage(tmp_path: Path, ha
     assert intake.rejected["line"].tolist() == [11]
     assert sorted(intake.findings["row"]) == [number for number in range(30) if number != 10]
     assert int(intake.reports["rows_delivered"].sum()) == 30
-
-
-def test_the_same_bytes_give_the_same_tables_in_another_process(tmp_path: Path) -> None:
-    """No hash seed, no dictionary order: what is stored is a function of the files."""
-    intake_of(tmp_path, as_csv(corpus(30)))
-    program = (
-        "from pathlib import Path\n"
-        "from lunguage_assets.corpus.delivery import find_delivery\n"
-        "from lunguage_assets.corpus.intake import take_in\n"
-        "from lunguage_assets.settings import CorpusSettings\n"
-        f"i = take_in(find_delivery(Path({str(tmp_path)!r})), CorpusSettings())\n"
-        "print(i.findings.to_json(), i.intake_notes.to_json(), i.reports.to_json())\n"
-    )
-    here, elsewhere = printed_here_and_elsewhere(program)
-    assert here == elsewhere
 
 
 def test_a_thousand_reports_cost_little_more_than_ten_times_a_hundred(tmp_path: Path) -> None:

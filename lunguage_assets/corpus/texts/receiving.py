@@ -1,7 +1,7 @@
 """From raw reports to the table `report_texts`: ids, encodings, markup, duplicates, views and times.
 
 Every record of the delivery is a row of `report_texts`, a row of `rejected`, or, when it repeats a report
-word by word, a note; what was mended or merely noticed is in `intake_notes`. No record raises.
+word by word, a note; what was corrected or merely noticed is in `intake_notes`. No record raises.
 
 The easy version, `{path.stem: path.read_text()}`, stops at the first degree sign of a Windows file, keeps the
 last of two reports of a study without a word, and reads the licence of the collection as a report.
