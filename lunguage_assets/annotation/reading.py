@@ -13,8 +13,7 @@ from functools import lru_cache
 import pandas as pd
 
 from lunguage_assets.annotation.given import Given
-from lunguage_assets.corpus.findings.structured import take_in_structured
-from lunguage_assets.corpus.intake import Intake
+from lunguage_assets.corpus.intake import Intake, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports

@@ -18,8 +18,7 @@ from typing import Literal
 import pandas as pd
 
 from lunguage_assets.corpus.delivery import Delivery
-from lunguage_assets.corpus.findings.structured import take_in_structured
-from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.standing import Standings

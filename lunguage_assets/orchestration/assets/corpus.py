@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.corpus.findings.structured import take_in_structured
-from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.receiving import Received

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.findings.structured import take_in_structured
-from lunguage_assets.corpus.intake import Intake, take_in
+from lunguage_assets.corpus.intake import Intake, take_in, take_in_structured
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.errors import InvalidTable
