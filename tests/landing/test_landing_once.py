@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -18,9 +19,9 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from interrupted import Killed, killed_after
+from killed_process import killed_at
 from landing_drops import DECLARED, Landing, csv, packed, rows
-from profiles import scaled, spread
+from profiles import scaled
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
@@ -117,20 +118,19 @@ def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_d
         return Landing(tmp_path / name / "landing", Home(tmp_path / name / "home"), first.now)
 
     calm = fresh("calm")
-    with killed_after(10_000) as steps:
-        calm.land()
-    expected, needed = end_state(calm), steps.made
-    assert needed > 20
+    calm.land()
+    expected = end_state(calm)
     assert set(calm.batches) == {"a", "b"}
-    for allowed in spread(needed):
-        landing = fresh(f"killed-{allowed}")
-        with pytest.raises(Killed), killed_after(allowed):
-            landing.land()
-        if allowed % 2 == 0:
-            with pytest.raises(Killed), killed_after(1):  # and again at once
-                landing.land()
+    for step in itertools.count(0, 9 // scaled(3)):
+        landing = fresh(f"killed-{step}")
+        killed = killed_at(step, landing.land)
+        if step % 2:
+            killed_at(1, landing.land)  # and again at once
         landing.land()
-        assert end_state(landing) == expected, f"killed after {allowed} steps"
+        assert end_state(landing) == expected, f"killed before change {step}"
+        if not killed:
+            break
+    assert step > 20, "this test kills at too few places"
 
 
 GOOD = {"one": csv(1), "two": csv(2), "three": csv(1, 2, ent="edema")}
@@ -195,15 +195,12 @@ class Histories(RuleBasedStateMachine):
         self.asked += [batch.key for batch in batches if batch.number > self.cursor]
         self.cursor = max([self.cursor, *(batch.number for batch in batches)])
 
-    @rule(steps=st.integers(0, 60))
+    @rule(steps=st.integers(0, 90))
     def killed_tick(self, steps: int) -> None:
-        try:
-            with killed_after(steps):
-                self.landing.land(after_s=60.0)
-        except Killed:
-            pass
+        self.landing.now += 60.0
+        killed_at(steps, self.landing.land)
 
-    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), steps=st.integers(2, 50))
+    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), steps=st.integers(2, 80))
     def killed_over_a_new_delivery(self, name: str, content: str, steps: int) -> None:
         self.drop(name, content, True)
         self.killed_tick(steps)

@@ -29,11 +29,6 @@ def scaled(thorough: int) -> int:
     return max(1, thorough * settings.default.max_examples // _BASE)
 
 
-def spread(places: int) -> range:
-    """Places out of so many: all in profile `thorough`, every third in `quick`, beginning with the first."""
-    return range(0, places, 1 if scaled(_BASE) == _BASE else 3)
-
-
 def examples(thorough: int, **options: object) -> settings:
     """The settings of a test with `thorough` examples in the profile of that name, a fifth in `quick`."""
     return settings(max_examples=scaled(thorough), **options)
