@@ -101,8 +101,11 @@ def found(table: str, frame: pd.DataFrame) -> list[Unmet]:
 def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(table: str) -> None:
     rules = load_suite(suite_file(table)).expectations
     assert len(rules) == len(SPOILT[table])
+    met: list[list[dict[str, Any]]] = []
     for rule, (well, ill) in zip(rules, SPOILT[table], strict=True):
-        assert found(table, rows(table, *well)) == []
+        if well not in met:
+            assert found(table, rows(table, *well)) == []
+            met.append(well)
         failing = {one.rule: one for one in found(table, rows(table, *ill))}
         one = failing[str(rule)]
         assert one.found != "not run"

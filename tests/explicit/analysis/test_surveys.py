@@ -12,10 +12,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hostile_words import HOSTILE, in_a_browser, require_harmless
-from hypothesis import given
-from hypothesis import strategies as st
-from profiles import examples
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.cli.main import commands
@@ -63,15 +59,6 @@ def test_pairs_are_near_and_far_as_among_all_pairs_and_phrases_evenly_used() -> 
     used = Counter(phrase for pair in chosen for phrase in pair)
     assert set(used) == set(WORDS)
     assert max(used.values()) <= 4
-
-
-@given(st.integers(2, 12), st.integers(1, 80), st.integers(0, 5))
-@examples(50)
-def test_any_number_of_pairs_is_distinct_and_stable(size: int, pairs: int, seed: int) -> None:
-    chosen = spread_pairs(WORDS[:size], pairs, seed)
-    assert len(chosen) == len(set(chosen)) == min(pairs, size * (size - 1) // 2)
-    assert all(a < b for a, b in chosen)
-    assert chosen == spread_pairs(WORDS[:size], pairs, seed)
 
 
 def test_a_survey_is_the_same_every_time_and_another_with_another_seed() -> None:
@@ -158,13 +145,6 @@ def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
     read.feed(form(make_survey(vocabulary, ranking), tmp_path))
     assert read.tags["script"] == 0
     assert "<script>alert(1)</script> <finding>" in read.text
-
-
-@in_a_browser
-def test_words_of_a_report_are_shown_and_do_not_run(tmp_path: Path) -> None:
-    said = {f"likely {HOSTILE}": [f"{HOSTILE} <finding>"], "or": ["a & b <finding>"]}
-    vocabulary, ranking = own(own_vocabulary(said))
-    require_harmless(form(make_survey(vocabulary, ranking), tmp_path), tmp_path)
 
 
 def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:
@@ -374,17 +354,3 @@ def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pyt
     assert chosen.spread.df == 2.0
     assert chosen.spread.sd > 0.0
     assert stat.S_IMODE(place.anchor_ratings.stat().st_mode) == 0o600
-
-
-def test_ratings_that_give_no_anchor_are_refused_and_keep_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
-    lunguage("survey", "make-ratings", "--out", tmp_path / "form")
-    place.anchor_ratings.write_text("earlier", encoding="utf-8")
-    form = filled(tmp_path / "form" / "ratings.csv", ann="0")
-    with pytest.raises(InputError, match="between 0 and 100"):
-        lunguage("survey", "import-ratings", "--ratings", form)
-    assert place.anchor_ratings.read_text(encoding="utf-8") == "earlier"
-    assert not list(place.root.glob(".anchor*"))

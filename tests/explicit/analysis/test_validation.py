@@ -114,12 +114,6 @@ def test_a_fit_proceeds_as_the_product_s(judges: str, limit: int, panel_steps: i
         assert curves.distance[0, known, 0, stopped - 1] == abs(int(fits.rank[0]) - known)
 
 
-def test_noisy_answers_bring_a_phrase_near_and_more_steps_nearer() -> None:
-    distance = fitted_back(MATCHES, [PRODUCT], seeds=10).distance.mean(axis=(0, 1, 2))
-    assert distance[0] > distance[9] > distance[99]
-    assert distance[99] < 1.0
-
-
 def test_even_opponents_teach_more_than_random_ones() -> None:
     matches = recorded(12, PANEL, noisy(gap=1.5))
     distance = fitted_back(matches, [PRODUCT, AT_RANDOM], seeds=5).distance.mean(axis=(1, 2))
@@ -137,41 +131,6 @@ def test_a_fit_without_opponents_left_keeps_its_last_place(strategy: str) -> Non
         (frame["strategy"] == strategy) & (frame["judges"] == "all") & (frame["opponent_limit"] == 2)
     ].set_index("step")
     assert rows.loc[100, "mean_distance"] == rows.loc[18, "mean_distance"]
-
-
-def test_one_judge_answers_from_its_own_matches_only() -> None:
-    def contrary(a: str, b: str, repetition: int, judge: str) -> bool:
-        return judge != "three"
-
-    matches = recorded(9, PANEL, contrary)
-    one, three = fitted_back(
-        matches, [dataclasses.replace(PRODUCT, judges=judge) for judge in ("one", "three")]
-    ).distance[:, 0, :, -1]
-    assert one.max() == 0, "the phrase at the top comes back to the top"
-    assert three.min() == 8, "for the contrary judge it is the last"
-
-
-def test_k_is_the_number_of_steps_that_the_whole_panel_plays() -> None:
-    """With K = 0 and N = 1 a phrase has one answer per opponent, not one per judge: it comes less far from
-    the middle.
-    """
-
-    def sure(a: str, b: str, repetition: int, judge: str) -> bool:
-        return True
-
-    matches = recorded(9, PANEL, sure)
-    alone, together = (
-        dataclasses.replace(PRODUCT, opponent_limit=1, panel_steps=steps) for steps in (0, 100)
-    )
-    distance = fitted_back(matches, [alone, together]).distance.mean(axis=(1, 2))
-    assert distance[1, 1] < distance[0, 1]
-    assert fitted_back(matches, [dataclasses.replace(alone, judges="two")]).distance.tolist() == distance_of(
-        matches, alone
-    )
-
-
-def distance_of(matches: dict[str, pd.DataFrame], configuration: Configuration) -> list[object]:
-    return fitted_back(matches, [configuration]).distance.tolist()
 
 
 def test_a_configuration_has_the_same_curves_alone_and_among_others() -> None:

@@ -22,7 +22,7 @@ from lunguage_assets.explicit.hedges.vocabulary import (
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
+from lunguage_assets.tables import HEDGE_VOCABULARY
 
 OWN = ExplicitSettings(ruler_minimum=2)
 LEXICON = LexiconJudge.bundled("lexicon")
@@ -151,7 +151,3 @@ def test_the_version_follows_the_retained_examples_only() -> None:
 
     assert version({"likely": 10, "possible": 10}) == version({"likely": 10, "possible": 10, "probable": 3})
     assert version({"likely": 10, "possible": 10}) != version({"likely": 10, "possible": 11})
-
-
-def test_no_pairs_at_all_still_give_a_ruler() -> None:
-    assert hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())["retained"].sum() == 42

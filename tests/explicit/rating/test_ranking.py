@@ -120,16 +120,6 @@ def test_an_own_vocabulary_of_no_or_one_phrase_cannot_be_ranked(phrases: int) ->
         reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(1.0), SETTINGS)}, SETTINGS)
 
 
-def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:
-    judge = ScriptedJudge(
-        lambda q: "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
-    )
-    frame = ranked(played(("one", judge))).set_index("phrase")
-    assert frame.loc["or", ["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])
-    assert frame.loc["or", "n_matches"] == 0
-    assert np.isnan(frame.loc["or", "win_rate"])
-
-
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
     few = ranked(played(("one", noisy(0.8))))
     assert (few["mu_low"] <= few["mu"]).all()
@@ -156,13 +146,6 @@ def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
 def test_very_many_answers_are_resampled_less_often(answers: int, resamples: int) -> None:
     assert bootstrap.resamples(answers, 200) == resamples
     assert bootstrap.resamples(answers, 30) == 30
-
-
-def test_without_bootstrap_intervals_are_points() -> None:
-    frame = ranked(played(("one", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 0}))
-    assert frame["mu_sd"].eq(0.0).all()
-    assert (frame["mu_low"] == frame["mu"]).all()
-    assert (frame["rank_high"] == frame["rank"]).all()
 
 
 def test_the_version_follows_answers_judges_and_seed() -> None:
@@ -253,3 +236,13 @@ def test_a_ranking_without_orders_of_play_agrees() -> None:
     place = minimize(loss, np.full(8, trueskill.MU)).x
     assert spearmanr(place, ranking["mu"]).statistic > 0.97
     assert np.corrcoef(place, ranking["mu"])[0, 1] > 0.98
+
+
+def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:
+    judge = ScriptedJudge(
+        lambda q: "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
+    )
+    frame = ranked(played(("one", judge))).set_index("phrase")
+    assert frame.loc["or", ["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])
+    assert frame.loc["or", "n_matches"] == 0
+    assert np.isnan(frame.loc["or", "win_rate"])

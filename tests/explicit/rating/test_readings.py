@@ -62,17 +62,6 @@ def test_nothing_is_learnt_from_a_single_judge() -> None:
     assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == ASSUMED_DEVIATION
 
 
-def test_few_matches_change_the_default_little() -> None:
-    settings = ExplicitSettings(bootstrap=0, repetitions=1)
-    corpus = simulated_corpus(3, phrases=4, targets=2)
-    frames = {
-        judge.key: comparison_matches(corpus.vocabulary, judge, settings)
-        for judge in corpus.panel(2, ASSUMED)
-    }
-    ranking = reference_ranking(corpus.vocabulary, frames, settings)
-    assert ranking["reading_sd"].iloc[0] == pytest.approx(ASSUMED_DEVIATION, abs=0.3)
-
-
 @given(st.permutations(range(3)), st.randoms(use_true_random=False))
 @examples(10)
 def test_neither_the_order_of_judges_nor_of_matches_matters(
