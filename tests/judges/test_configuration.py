@@ -13,7 +13,7 @@ import pytest
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.policy import preflight
-from lunguage_assets.judges.providers.endpoints import required_variables
+from lunguage_assets.judges.providers.base import required_variables
 from lunguage_assets.judges.slots import ModelSlot, on_this_machine
 
 HEAD = """

@@ -1,16 +1,16 @@
 """Language models behind the providers' official SDKs, one module per SDK, or in this process; no SDK is
 imported until a provider is made.
 
-What a provider is asked and what it gives back is in `judges/requests.py`; where it is reached and with which
-key in `endpoints.py`; how SDK errors become a `ProviderFailure` in `failures.py`; what providers share in
-`base.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
+What a provider is asked and what it gives back is in `judges/requests.py`; what providers share, and where
+they are reached, in `base.py`; how SDK errors become a `ProviderFailure` in `failures.py`. Retries, limits,
+the ledger and the checks of what may be sent are not here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lunguage_assets.judges.providers.endpoints import resolve_endpoint
+from lunguage_assets.judges.providers.base import resolve_endpoint
 from lunguage_assets.judges.requests import Provider
 from lunguage_assets.judges.slots import ModelSlot
 

@@ -80,7 +80,7 @@ def failure_of(error: Exception) -> ProviderFailure:
     return ProviderFailure(next((kind for known, kind in _BY_NAME if known & names), "rejected"))
 
 
-def seconds_to_wait(value: str | None, now: datetime | None = None) -> float | None:
+def seconds_to_wait(value: str | None) -> float | None:
     """A Retry-After header in seconds: a number, or an HTTP date (0 when it is past); None when absent or not
     readable.
     """
@@ -94,7 +94,7 @@ def seconds_to_wait(value: str | None, now: datetime | None = None) -> float | N
         except ValueError:
             return None
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        seconds = (moment - (now or datetime.now(UTC))).total_seconds()
+        seconds = (moment - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
@@ -122,9 +122,6 @@ def _status(error: Exception) -> int | None:
 
 def _retry_after(error: Exception) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    milliseconds = seconds_to_wait(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000.0
     waiting = seconds_to_wait(headers.get("retry-after"))
     return waiting if waiting is not None else _retry_delay(getattr(error, "details", None))
 

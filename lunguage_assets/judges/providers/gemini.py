@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.providers.base import SdkProvider, can_be, sdk, tokens, well_formed
-from lunguage_assets.judges.providers.endpoints import Endpoint
+from lunguage_assets.judges.providers.base import Endpoint, SdkProvider, can_be, sdk, tokens, well_formed
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot

@@ -26,7 +26,7 @@ from lunguage_assets.judges.model_judge import parse_label
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.providers.endpoints import required_variables
+from lunguage_assets.judges.providers.base import required_variables
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot, Price
 
