@@ -17,8 +17,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from lunguage_assets.judges.ledger.attempts import moment
-from lunguage_assets.judges.ledger.reading import ATTEMPTS, BILLIONTHS, METADATA, rows_among
+from lunguage_assets.judges.ledger.reading import ATTEMPTS, METADATA, rows_among
 
+BILLIONTHS = 1_000_000_000
 _MINUTE = len("2026-03-01T12:00")
 
 IN_FLIGHT = sa.Table(

@@ -40,8 +40,6 @@ PLAIN: tuple[str, ...] = tuple(field.name for field in fields(Attempt) if field.
 
 _GROUP = itemgetter(*STATISTICS.key)
 
-BILLIONTHS = 1_000_000_000  # dollars are added up as whole billionths: the same sum in any order
-
 METADATA = sa.MetaData()
 ATTEMPTS = sa.Table(
     "judge_attempts",
