@@ -75,20 +75,6 @@ def judge(ledger: Ledger) -> Iterator[ModelJudge]:
     made_one.close()
 
 
-def test_an_answer_that_is_no_label_is_invalid_after_five_tries_and_an_empty_list_is_valid(
-    ledger: Ledger,
-) -> None:
-    judge = made(
-        ledger, FakeModel(answer=lambda request, _: reply("both" if request.task == "compare" else "[]"))
-    )
-    (compared,), (extracted,) = judge.compare(PAIRS[:1]), judge.extract(SENTENCES[:1])
-    assert (compared.answer, compared.valid, compared.attempts) == ("invalid", False, 5)
-    assert (extracted.phrases, extracted.valid, extracted.attempts) == ((), True, 1)
-    unreadable = made(ledger, FakeModel(answer=lambda *_: reply("['single quotes']"))).extract(SENTENCES[1:2])
-    assert (unreadable[0].phrases, unreadable[0].valid, unreadable[0].attempts) == ((), False, 5)
-    judge.close()
-
-
 @pytest.mark.parametrize("task", ["extract", "compare"])
 def test_a_judge_of_whose_many_answers_none_can_be_read_is_an_error_that_names_it(
     ledger: Ledger, task: str

@@ -67,13 +67,6 @@ def counts(ledger: Ledger) -> dict[str, Any]:
 # --- asking, replaying
 
 
-def test_answers_come_in_the_order_of_the_questions(ledger: Ledger) -> None:
-    requests = questions(200)
-    assert values(asked(requests, FakeModel(latency=0.001), ledger)) == [
-        label(request) for request in requests
-    ]
-
-
 def test_a_replay_makes_no_call_and_gives_the_same(ledger: Ledger) -> None:
     first = asked(questions(100), FakeModel(0.2), ledger)
     replay = FakeModel(answer=always(ProviderFailure("authentication")))

@@ -19,7 +19,6 @@ from loopback import WRONG_MODEL, Act, Arrival, Call, LoopbackServer, Outcome, j
 from loopback_wire import body_of, read_call
 from sdk_run import IN_FLIGHT, ask_all, judge_of, pairs
 
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
@@ -81,19 +80,6 @@ def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(
     found = totals(ledger)
     assert 0 < len(server.calls) <= IN_FLIGHT
     assert (found["attempts"], found["valid"], found["invalid"]) == (len(server.calls), 0, len(server.calls))
-
-
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_request_that_is_rejected_costs_nobody_elses_answer(
-    wire: str, server: LoopbackServer, tmp_path: Path
-) -> None:
-    server.plan(Act("bad_request"))
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    with pytest.raises(JudgeIncomplete, match="1 of 30 questions have no answer"):
-        judge_of(wire, server.url, ledger).compare(pairs(30))
-    assert totals(ledger)["valid"] == 29
-    assert len(judge_of(wire, server.url, ledger).compare(pairs(30))) == 30
-    assert len(server.calls) == 31
 
 
 _STRANGE: tuple[Any, ...] = (

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Settlement, settle
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, settle
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
 
@@ -56,20 +56,6 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
 def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
     assert Ledger.open(place).record(attempt()) == Settlement(KEY, "sentence_1", True, 1)
     assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: Settlement(KEY, "sentence_1", True, 1)}
-
-
-def test_the_first_valid_answer_wins_for_ever(place: str) -> None:
-    ledger = Ledger.open(place)
-    ledger.record(attempt(answer="sentence_2"))
-    assert ledger.record(attempt(answer="sentence_1")) == Settlement(KEY, "sentence_2", True, 1)
-    assert ledger.answers([KEY])[KEY].answer == "sentence_2"
-
-
-def test_failures_and_answers_of_another_model_neither_settle_a_question_nor_use_up_a_try(place: str) -> None:
-    ledger = Ledger.open(place)
-    ledger.record_all([failed() for _ in range(9)] + [unreadable(failure="wrong_model") for _ in range(9)])
-    assert ledger.answers([KEY]) == {}
-    assert ledger.record(attempt()) == Settlement(KEY, "sentence_1", True, 1)
 
 
 def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
@@ -321,15 +307,6 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
     assert (added, known, error.row) == (2, 0, 2)
     assert list(other.answers([KEY, OTHER])) == [KEY]
     assert other.statistics()["cost_usd"].tolist() == [1.0]
-
-
-def test_a_readable_answer_that_is_called_unreadable_is_left_out(tmp_path: Path) -> None:
-    """Five of them would settle a question as invalid."""
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ledger.record_all([unreadable(answer="sentence_1") for _ in range(TRIES)])
-    ledger.export(tmp_path / "bad.parquet")
-    added, _, refused = Ledger.open(tmp_path / "other.sqlite").import_(tmp_path / "bad.parquet", PARSERS)
-    assert (added, len(refused)) == (0, TRIES)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 not really", None])
