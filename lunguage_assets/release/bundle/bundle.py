@@ -22,10 +22,9 @@ from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
-from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses, totals_of
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
-from lunguage_assets.release.bundle.notes import notes
+from lunguage_assets.release.bundle.notes import bundle_dictionary, notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text, provenance
 from lunguage_assets.release.bundle.released import published_frame, released_rows, studies_frame
 from lunguage_assets.release.bundle.versions import report_of, writing
@@ -35,7 +34,6 @@ from lunguage_assets.release.report.documents import (
     growing_csv,
     growing_parquet,
     write_labels,
-    write_paper_tables,
 )
 from lunguage_assets.release.report.figures import report_figures, write_figures
 from lunguage_assets.release.report.paper_tables import paper_tables
@@ -251,8 +249,8 @@ def _write_open(material: Material, folder: Path) -> None:
 
 def _write_counts(material: Material, folder: Path) -> None:
     """The paper's tables, the analyses, and the report with its figures."""
-    write_paper_tables(material.counted, folder)
-    for name, frame in material.analyses.items():
+    counted = {f"table_{name}": frame for name, frame in vars(material.counted).items()}
+    for name, frame in (counted | dict(material.analyses)).items():
         write_csv(flat(frame), folder / f"{name}.csv")
     figures = report_figures(material)
     write_figures(figures, folder / "figures")

@@ -1,5 +1,5 @@
 """Files of the release: CSV and Parquet that are written a part at a time, into a folder that nobody reads
-yet; labels; the paper's tables, and pages that a person reads.
+yet; and the files of labels.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from pandas.api.types import is_list_like
 
 from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import markdown_table
-from lunguage_assets.files import replace_text, write_csv
+from lunguage_assets.files import replace_text
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
 from lunguage_assets.release.labels.labels import label_frame, what_is_said
-from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables.labels import LABELS
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE, FIT_TABLE
 from lunguage_assets.tables.schema import Table
 
 Append = Callable[[pd.DataFrame], None]
@@ -96,28 +94,3 @@ def write_labels(parts: Iterable[Mapping[str, pd.DataFrame]], folder: Path) -> N
     template = page_template("release", "LABELS.md.j2")
     page = template.render(studies=studies, labels=len(used), counts=markdown_table(table))
     replace_text(folder / "LABELS.md", page)
-
-
-def write_paper_tables(tables: PaperTables, folder: Path) -> None:
-    """`table_certainty.csv`, `table_fit.csv`, `table_expansion.csv`, `table_conflicts.csv`,
-    `table_figures.csv`, and all of them in `TABLES.md`.
-    """
-    frames = vars(tables)
-    for name, frame in frames.items():
-        write_csv(frame, folder / f"table_{name}.csv")
-    page = page_template("release", "TABLES.md.j2").render(
-        is_published=bool(tables.conflicts["published"].notna().any()),
-        certainty=CERTAINTY_TABLE,
-        fit=FIT_TABLE,
-        expansion=EXPANSION_TABLE,
-        conflicts=CONFLICT_TABLE,
-        rows={name: markdown_table(without_empty_published(frame)) for name, frame in frames.items()},
-    )
-    replace_text(folder / "TABLES.md", page)
-
-
-def without_empty_published(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without columns of published values that are all empty."""
-    return frame.drop(
-        columns=[name for name in frame.columns if name.startswith("published") and frame[name].isna().all()]
-    )

@@ -19,7 +19,6 @@ from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
 from lunguage_assets.release.bundle.material import Material
-from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.figures import published_places
 from lunguage_assets.release.report.paper_tables import published_values
 from lunguage_assets.release.report.scales import published_scales
@@ -168,6 +167,12 @@ def _ranking(material: Material) -> ReportTable:
     measured = ["mu_low", "mu_high", "n_matches", "win_rate", "published_mu"] if own else []
     decimals = {"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3, "published_mu": 2}
     return report_table(frame[["place", "phrase", "mu", *measured]], decimals)
+
+
+def without_empty_published(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without columns of published values that are all empty."""
+    published = [str(name) for name in frame.columns if str(name).startswith("published")]
+    return frame.drop(columns=[name for name in published if frame[name].isna().all()])
 
 
 def _percents(frame: pd.DataFrame) -> dict[str, int]:

@@ -55,7 +55,7 @@ def test_latest_names_the_version_and_its_files_have_the_names_that_they_always_
     current = current_version(version.parent)
     assert current == version
     assert {path.name for path in (current / "restricted").iterdir()} == {*expected, "USE.md", "SHA256SUMS"}
-    wanted = {"report.html", "ranking.csv", "provenance.json", "data_dictionary.md", "TABLES.md"}
+    wanted = {"report.html", "ranking.csv", "provenance.json", "data_dictionary.md"}
     assert wanted < {path.name for path in (current / "open").iterdir()}
 
 
@@ -298,7 +298,7 @@ def test_no_sentence_of_a_report_is_outside_the_restricted_part(patients: Made, 
 
 
 def test_what_counts_reports_of_patients_is_in_the_restricted_part_alone(of_patients: Path) -> None:
-    counting = {"report.html", "figures", "TABLES.md", "table_certainty.csv", "pathway_audit.csv"}
+    counting = {"report.html", "figures", "table_certainty.csv", "pathway_audit.csv"}
     parts = {part: {path.name for path in (of_patients / part).iterdir()} for part in ("open", "restricted")}
     assert counting <= parts["restricted"]
     assert parts["open"] == {
