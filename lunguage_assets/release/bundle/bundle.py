@@ -7,7 +7,6 @@ which rows there are `newest.py`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -201,8 +200,6 @@ def _material(
     examples: pd.Series,
 ) -> Material:
     shown, stale = shown_analyses(analyses, release.ranking)
-    files = {name: flat(frame).to_csv(index=False, lineterminator="\n") for name, frame in shown.items()}
-    hashes = {name: hashlib.sha256(file.encode("utf-8")).hexdigest() for name, file in files.items()}
     totals = totals_of(release)
     return Material(
         ranker=release.ranker,
@@ -214,9 +211,7 @@ def _material(
         analyses=shown,
         stale_analyses=stale,
         origin=origin,
-        provenance=provenance(
-            origin, release.ranker, release.ranking, release.batches, hashes, totals.encoders
-        ),
+        provenance=provenance(origin, release.ranker, release.ranking, release.batches, totals.encoders),
     )
 
 

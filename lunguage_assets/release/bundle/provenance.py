@@ -112,7 +112,6 @@ def provenance(
     ranker: str,
     ranking: pd.DataFrame,
     included: Sequence[str],
-    analyses: Mapping[str, str],
     encoders: Sequence[str],
 ) -> dict[str, Any]:
     """The provenance of a release, ready for JSON.
@@ -122,7 +121,6 @@ def provenance(
         ranker: whose probabilities.
         ranking: its `REFERENCE_RANKING` frame.
         included: keys of the batches in it, oldest first.
-        analyses: SHA-256 of every analysis that is shown, by table.
         encoders: the sentence encoders that its rows name.
     """
     members = [str(key) for key in ranking["judges"].iloc[0]]
@@ -183,7 +181,6 @@ def provenance(
             }
             for batch in origin.batches
         },
-        "analyses": dict(sorted(analyses.items())),
     }
 
 

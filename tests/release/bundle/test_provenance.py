@@ -22,7 +22,7 @@ from lunguage_assets.structuring.opening import structurer_identity
 
 
 def told(made: Made, origin: Origin) -> dict[str, object]:
-    return provenance(origin, "panel", made.ranking, list(made.batches), {}, ["lexical-1"])
+    return provenance(origin, "panel", made.ranking, list(made.batches), ["lexical-1"])
 
 
 def test_it_names_software_packages_judges_ranking_settings_files_and_batches(invented: Made) -> None:
@@ -78,7 +78,7 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     members = configuration.members("panel")
     ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
     origin = replace(invented.origin(), configuration=configuration)
-    values = provenance(origin, "panel", ranking, ["first"], {}, [])
+    values = provenance(origin, "panel", ranking, ["first"], [])
     assert language_models(configuration, members) == list(members)
     assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
     assert set(values["judges"]) == {*members, configuration.extractor}
