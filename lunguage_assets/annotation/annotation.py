@@ -16,8 +16,7 @@ from lunguage_assets.annotation.frames import (
     spans_table,
 )
 from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids, given_text, given_views
-from lunguage_assets.annotation.method import bundled_method
-from lunguage_assets.annotation.reading import read_texts
+from lunguage_assets.annotation.method import bundled_method, read_texts
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 
 REPORTS_AT_ONCE = 1000

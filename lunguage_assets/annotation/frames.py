@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.annotation.method import Results
-from lunguage_assets.annotation.reading import Read
+from lunguage_assets.annotation.method import Read, Results
 from lunguage_assets.annotation.showing.marks import PHRASE, nearest
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.structuring.rows import read_spans

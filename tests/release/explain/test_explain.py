@@ -213,14 +213,6 @@ def test_a_generated_row_is_explained_up_to_its_root() -> None:
     assert "hedges" not in found
 
 
-def test_a_sign_of_a_merged_diagnosis_says_that_the_survivor_has_its_own() -> None:
-    """The two pneumonias are one after resolution; only the lobar one implied a consolidation."""
-    found = story([said("pneumonia", "tp", p=0.4, morphology="lobar"), said("pneumonia", "tp", p=0.8)])
-    gone = told(found, identity(0) + "/0")
-    assert "0 (pneumonia, tp; merged) implies it by pathway pneumonia_3" in gone["said"]
-    assert "the row that stands for it has its own signs" in gone["what became of it"]
-
-
 def test_both_rows_of_a_merge_name_each_other() -> None:
     rows = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
     assert (
@@ -248,6 +240,14 @@ def test_a_contradiction_is_explained_by_its_rule() -> None:
         "discarded: the diagnosis that implied it is gone"
         in told(found, identity(1) + "/0")["what became of it"]
     )
+
+
+def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> None:
+    rows = [said("nodule"), said("pneumonia"), said("pneumonia", location="right", section="hist")]
+    assert [row.finding_id for row in story(rows, "2").rows] == [identity(1)]
+    assert [row.fate for row in story(rows, identity(2)).rows] == ["excluded"]
+    with pytest.raises(ConfigurationError, match="numbered 1 to 3"):
+        story(rows, "9")
 
 
 def test_history_rows_and_rejected_rows_are_explained_too() -> None:
@@ -295,14 +295,6 @@ def test_every_code_of_the_tables_has_its_words() -> None:
     assert set(RULES) == set(RESOLUTION_LOG.column("rule").choices)
     assert set(P_SOURCES) == {*P_SOURCE_CODES, "pathway"}
     assert set(STATUSES) == set(STATUS_CODES)
-
-
-def test_one_finding_is_chosen_by_number_or_by_id() -> None:
-    rows = [said("nodule"), said("pneumonia"), said("pneumonia", location="right", section="hist")]
-    assert [row.finding_id for row in story(rows, "2").rows] == [identity(1)]
-    assert [row.fate for row in story(rows, identity(2)).rows] == ["excluded"]
-    with pytest.raises(ConfigurationError, match="numbered 1 to 3"):
-        story(rows, "9")
 
 
 # how it is shown

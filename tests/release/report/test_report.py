@@ -278,24 +278,10 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
 
 
-def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_are_kept() -> None:
-    frame = pd.DataFrame(
-        {
-            "what": ["a", "b"],
-            "rows": pd.Series([10, "<5"], dtype=object),
-            "mu": [1.0, float("nan")],
-            "flag": [True, False],
-        }
-    )
-    made = report_table(frame, decimals={"mu": 2})
-    assert made.numeric == (False, True, True, False)
-    assert made.rows == (("a", "10", "1.00", "True"), ("b", "<5", "", "False"))
-
-
-def test_p_is_drawn_where_a_table_names_its_interval_and_not_where_there_is_none() -> None:
-    frame = pd.DataFrame(
-        {"phrase": ["may", "perhaps"], "p": [0.5, None], "low": [0.4, None], "high": [0.7, None]}
-    )
-    made = report_table(frame, bar=("low", "p", "high"))
+def test_numbers_stand_to_the_right_with_fixed_decimals_and_p_is_drawn_where_there_is_one() -> None:
+    frame = pd.DataFrame({"what": ["a", "b"], "p": [0.5, None], "low": [0.4, None], "high": [0.7, None]})
+    made = report_table(frame, {"p": 2}, ("low", "p", "high"))
+    assert made.numeric == (False, True, True, True)
+    assert made.rows == (("a", "0.50", "0.4", "0.7"), ("b", "", "", ""))
     assert made.bars == ((0.4, 0.5, 0.7), None)
     assert report_table(frame).bars == ()
