@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from generated_reports import reports
 from hypothesis import given
@@ -13,18 +12,14 @@ from invented_reports import (
     STUDY,
     AlikeEmbedder,
     Said,
-    dictionary,
     identity,
     in_mode,
     said,
 )
 from profiles import examples
-from resolved_again import resolve_again
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("method", "dn"), ("paper", "tp")])
@@ -108,19 +103,6 @@ def test_every_row_says_in_which_mode_it_was_made() -> None:
 
 @examples(20)
 @given(reports)
-def test_the_guarantees_hold_in_mode_paper_too(rows: list[Said]) -> None:
-    outcome = in_mode(rows, "paper")
-    assert violations(outcome.rows) == []
-    assert outcome.accounting["balanced"].all()
-    LUNGUAGE_PLUS_PLUS.to_arrow(outcome.rows)
-    again = resolve_again(outcome.rows.sample(frac=1.0, random_state=3), dictionary())
-    pd.testing.assert_frame_equal(again.rows, outcome.rows)
-    assert len(again.log) == 0
-    pd.testing.assert_frame_equal(in_mode(rows, "paper", shuffle=5).rows, outcome.rows)
-
-
-@examples(20)
-@given(reports)
 def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
     rows: list[Said],
 ) -> None:
@@ -155,12 +137,6 @@ def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
 )
 def test_a_departure_decides_in_which_mode_a_row_is(rows: list[Said], own: str, there: list[str]) -> None:
     assert [mode for mode in ("method", "paper") if f"{STUDY}:{own}" in in_mode(rows, mode).ids()] == there
-
-
-def test_alternatives_share_one_probability_in_the_method_only() -> None:
-    rows = [said(name, "tp", p=0.4, sent_idx=0, phrases=["or"]) for name in ("nodule", "scar")]
-    found = {mode: in_mode(rows, mode).row(identity(0))["prob"] for mode in ("method", "paper")}
-    assert found == {"method": 0.5, "paper": 0.4}
 
 
 def test_attributes_that_exclude_each_other_are_kept_apart_in_the_method_only() -> None:

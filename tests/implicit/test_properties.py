@@ -55,6 +55,7 @@ class ArbitraryEmbedder(AlikeEmbedder):
 
 embedders = st.sampled_from([None, AlikeEmbedder(), ArbitraryEmbedder()])
 histories = st.sampled_from(["exclude", "keep"])
+modes = st.sampled_from(["method", "method", "paper"])
 
 
 @examples(20)
@@ -63,7 +64,7 @@ def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: obj
     findings, _, _ = frames(rows)
     fixed = [
         "subject_id", "study_id", "section", "sent_idx", "sent", "ent_idx", "ent", "name", "cat", "status",
-        "location", "currency", "view_information",
+        "currency", "view_information",
     ]  # fmt: skip
     given_ = findings.set_index("finding_id")[fixed]
     outcome = run(rows, embedder=embedder)
@@ -71,6 +72,9 @@ def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: obj
     stated = outcome.rows[outcome.rows["source"] == "original"].set_index("finding_id")
     merged = outcome.deduplicated.set_index("finding_id")
     pd.testing.assert_frame_equal(merged[fixed], given_.loc[merged.index], check_dtype=False)
+    alone = merged.index[merged["merged_ids"].str.len() == 0]  # a survivor may take a narrower place
+    where = findings.set_index("finding_id").loc[alone, "location"]
+    assert merged.loc[alone, "location"].tolist() == where.tolist()
     pd.testing.assert_frame_equal(stated[fixed], given_.loc[stated.index], check_dtype=False)
     pd.testing.assert_frame_equal(stated[["prob", "support"]], belief.loc[stated.index])
 
@@ -90,7 +94,7 @@ diagnoses_again = st.lists(
 )
 
 
-@examples(40)
+@examples(20)
 @given(diagnoses_again)
 def test_children_of_merged_parents_are_the_survivors_and_none_is_surer_than_its_parent(
     rows: list[Said],
@@ -106,17 +110,17 @@ def test_children_of_merged_parents_are_the_survivors_and_none_is_surer_than_its
     assert not set(generated["parent_id"]) & set(log.loc[log["event"] == "merged", "finding_id"])
 
 
-@examples(20)
-@given(reports, embedders, histories)
+@examples(30)
+@given(reports, embedders, histories, modes)
 def test_the_guarantees_hold_and_every_row_is_accounted_for(
-    rows: list[Said], embedder: object, history: str
+    rows: list[Said], embedder: object, history: str, mode: str
 ) -> None:
-    outcome = run(rows, embedder=embedder, history=history)
+    outcome = run(rows, mode=mode, embedder=embedder, history=history)
     assert violations(outcome.rows) == []
     assert outcome.accounting["balanced"].all()
     assert sorted(outcome.accounting["study_id"]) == sorted({row.study for row in rows})
     assert_everything_is_explained(outcome)
-    assert oracle_violations(outcome) == []
+    assert mode == "paper" or oracle_violations(outcome) == []
     assert_every_table_fits_its_schema(outcome)
     assert_resolving_again_changes_nothing(outcome)
 
@@ -148,11 +152,11 @@ def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
 
 
 @examples(12)
-@given(reports, embedders, st.integers(0, 1000))
+@given(reports, embedders, st.integers(0, 1000), modes)
 def test_the_result_does_not_depend_on_the_order_of_any_input(
-    rows: list[Said], embedder: object, seed: int
+    rows: list[Said], embedder: object, seed: int, mode: str
 ) -> None:
-    one, other = run(rows, embedder=embedder), run(rows, embedder=embedder, shuffle=seed)
+    one, other = (run(rows, mode=mode, embedder=embedder, shuffle=shuffle) for shuffle in (None, seed))
     for first, second in (
         (one.deduplicated, other.deduplicated),
         (one.expansion.matches, other.expansion.matches),
@@ -183,7 +187,7 @@ def test_studies_do_not_know_of_each_other(rows: list[Said]) -> None:
         pd.testing.assert_frame_equal(alone.rows, together)
 
 
-@examples(40)
+@examples(20)
 @given(reports, st.sampled_from(["method", "paper"]))
 def test_every_probability_is_what_a_second_computation_says(rows: list[Said], mode: str) -> None:
     _, fitted, _ = frames(rows)

@@ -142,6 +142,13 @@ def test_a_place_named_by_parent_and_pathway_is_named_once() -> None:
     assert blunting["location_parts"] == ["costophrenic angle", "right"]
 
 
+@pytest.mark.parametrize("location", ["a & b \\ c / d", "RUL, ( ) > & \\ /"])
+def test_odd_characters_in_places_are_only_characters(location: str) -> None:
+    child = run([said("consolidation", location=location)]).row(identity(0) + "/0")
+    assert child["location"] == location + ", airspace"
+    assert child["location_parts"] == sorted({*vocabulary().location_parts(location), "airspace"})
+
+
 def test_probabilities_of_children_are_bounds_on_presence() -> None:
     rows = said("consolidation", "tp", p=0.7, location="y"), said("lobar pneumonia", location="x")
     outcome = run(rows)

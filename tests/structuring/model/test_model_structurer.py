@@ -27,7 +27,6 @@ from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.asker import MANY, NothingReadable
-from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import examination, judge_identity
@@ -273,23 +272,6 @@ def test_the_ledger_gives_the_same_answers_without_network_key_or_second_payment
     before = statistics(ledger)
     assert (before["stage"], before["attempts"], before["valid"]) == ("structure", 6, 6)
     assert before["cost_usd"] > 0
-
-
-def test_a_budget_stops_before_it_is_passed_and_a_later_run_asks_only_for_the_rest(ledger: Path) -> None:
-    asked = reports(6)
-    with LoopbackServer(answer=model_like) as server:
-        configuration = configured("openai", server.url, limits={"in_flight": 1})
-        with (
-            opened(configuration, ledger, Budget(0.012)) as structurer,
-            pytest.raises(BudgetExceeded, match="have no answer yet"),
-        ):
-            structurer.structure(asked)
-        paid = len(server.calls)
-        assert 0 < paid < 6
-        assert statistics(ledger)["cost_usd"] <= 0.012
-        with opened(configuration, ledger, Budget(1.0)) as structurer:
-            assert all(answer.valid for answer in structurer.structure(asked))
-    assert len(server.calls) == 6
 
 
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
