@@ -42,9 +42,7 @@ Parse = Callable[[str], T | None]
 """Reads an answer strictly; None: it is not one. Never raises."""
 
 GRACE_S = 10.0
-"""An interrupted run waits so long for the calls in flight: their answers are paid, and are recorded when
-they come.
-"""
+"""Seconds that an interrupted run waits for the calls in flight: their answers are paid."""
 
 IN_VAIN = 20
 """After so many questions given up without a reply between them the judge has failed."""
@@ -265,7 +263,8 @@ class _Round(Generic[T]):
         not used. Nothing was sent when it has to wait for later.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
-        attempt = Attempt(key, self.judge, request.task, self.binding.model, prompt=self._kept(request))
+        prompt = json.dumps([request.prompt.system, request.prompt.user])
+        attempt = Attempt(key, self.judge, request.task, self.binding.model, prompt=prompt)
         receipt, tokens = attempt.receipt, expected + (self.output_limit or 0)
         if not await self.limiter.acquire(self._stopped, tokens, receipt):
             return "later"
@@ -305,9 +304,8 @@ class _Round(Generic[T]):
         except LunguageError:  # refused or not configured: nothing was sent
             await self.queue.give_back(attempt.receipt)
             raise
-        except Exception as error:  # its text may hold the prompt
-            problem = f"its provider failed unexpectedly ({type(error).__name__}). Please report this."
-            self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
+        except Exception as error:
+            self.stop(error)
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
         attempt = ended(attempt, result, self.binding, self.price, self.parse)
@@ -351,10 +349,6 @@ class _Round(Generic[T]):
     def _stopped(self) -> bool:
         return self.halted.is_set() or self.limiter.clock() >= self.deadline
 
-    def _kept(self, request: Request) -> str | None:
-        sent = [request.prompt.system, request.prompt.user]
-        return json.dumps(sent) if self.ledger.stores_prompts else None
-
     def _worst_usd(self, tokens: int) -> float | None:
         """What a call with that many tokens of input can cost at most; None: that is not known."""
         if self.price is None or self.output_limit is None:
@@ -367,7 +361,12 @@ class _Round(Generic[T]):
             self.progress(replace(self.standing, settled=len(self.entries)))
 
     def stop(self, error: Exception) -> None:
-        """Ask nothing more; the first error is raised in the end."""
+        """Ask nothing more; the first error is raised in the end, without its text, which may hold a prompt
+        or an answer, unless it is one of ours.
+        """
+        if not isinstance(error, LunguageError):
+            name = type(error).__name__
+            error = MethodError(f"judge {self.judge!r} failed unexpectedly ({name}). Please report this.")
         self.error = self.error or error
         self.halted.set()
 

@@ -242,6 +242,15 @@ def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
     assert counts(ledger)["failures"] == 1
 
 
+def test_a_parser_that_bursts_ends_the_run_without_the_answer(ledger: Ledger) -> None:
+    def bursts(text: str) -> str | None:
+        raise ZeroDivisionError(SECRET)
+
+    with pytest.raises(MethodError, match="ZeroDivisionError") as caught:
+        asked([question(1)], FakeModel(), ledger, parse=bursts)
+    assert SECRET not in str(caught.value)
+
+
 def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(
     ledger: Ledger,
 ) -> None:
