@@ -222,13 +222,13 @@ def load_judges(
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"{file}: not readable as TOML ({error}). Mend the judges file; a key stands once and "
+            f"{file}: not readable as TOML ({error}). Fix the judges file; a key stands once and "
             "for one model: a changed model gets a new key."
         ) from None
     try:
         configuration = JudgesConfiguration.model_validate(values)
     except ValidationError as error:
-        raise ConfigurationError(f"{file}{_problem(error)}. Mend the judges file.") from None
+        raise ConfigurationError(f"{file}{_problem(error)}. Fix the judges file.") from None
     chosen = preset or configuration.preset
     if chosen not in configuration.presets:
         raise ConfigurationError(

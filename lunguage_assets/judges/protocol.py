@@ -145,6 +145,6 @@ def _complete(judge: Judge, answers: list[Answer], expected: int) -> list[Answer
     if len(answers) != expected:
         raise MethodError(
             f"judge {judge.key!r} gave {len(answers)} answers to {expected} questions; expected "
-            "one each. Mend the judge's implementation."
+            "one each. Fix the judge's implementation."
         )
     return answers

@@ -85,7 +85,7 @@ def request_key(binding: ModelBinding, request: Request) -> str:
     except (TypeError, ValueError) as error:
         raise ConfigurationError(
             f"a judge's parameters hold what JSON cannot ({type(error).__name__}); expected text, finite "
-            "numbers, true or false, lists and tables. Mend the judges file."
+            "numbers, true or false, lists and tables. Fix the judges file."
         ) from None
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

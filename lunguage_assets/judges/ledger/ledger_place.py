@@ -166,7 +166,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def is_lasting(error: DBAPIError) -> bool:
-    """Errors that another try does not mend: disk full, read-only."""
+    """Errors that another try does not fix: disk full, read-only."""
     said = str(error.orig).lower()
     return any(word in said for word in ("full", "readonly", "read-only", "unable to open"))
 

@@ -222,7 +222,7 @@ class LedgerReader:
             cause = type(getattr(error, "orig", None) or error).__name__
             raise LedgerError(
                 f"ledger {self.place}: cannot be used ({cause}); expected a ledger that can be reached, has "
-                "room and may be read and written. Mend that, or name another place ($LUNGUAGE_LEDGER); what "
+                "room and may be read and written. Fix that, or name another place ($LUNGUAGE_LEDGER); what "
                 "was recorded is kept, and a new run asks only for the rest."
             ) from None
 

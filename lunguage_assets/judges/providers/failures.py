@@ -23,7 +23,7 @@ _KINDS: Mapping[int, FailureKind] = {
     429: "rate_limited",
 }
 _EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-"""Codes of a 429 that waiting does not mend: the account has no money left."""
+"""Codes of a 429 that waiting does not fix: the account has no money left."""
 
 # Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported
 # to ask for a class.

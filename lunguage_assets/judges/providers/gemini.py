@@ -71,7 +71,7 @@ class GeminiProvider(SdkProvider):
             field = ".".join(str(part) for part in problems[0]["loc"]) if problems else "?"
             raise ConfigurationError(
                 f"judge {key!r}, field params.{field}: not a parameter of Gemini's "
-                "GenerateContentConfig, or not of its type. Mend the judges file."
+                "GenerateContentConfig, or not of its type. Fix the judges file."
             ) from None
         return parameters
 

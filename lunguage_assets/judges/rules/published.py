@@ -48,7 +48,7 @@ def ruler_sentences() -> dict[str, tuple[str, ...]]:
     for number, row in enumerate(rows, start=1):
         if row["phrase"] not in sentences or MASK not in row["sentence"]:
             raise ConfigurationError(
-                f"{file}, row {number}: expected a published phrase and a sentence with {MASK}. Mend the row."
+                f"{file}, row {number}: expected a published phrase and a sentence with {MASK}. Fix the row."
             )
         sentences[row["phrase"]].append(row["sentence"])
     empty = [phrase for phrase, found in sentences.items() if not found]
