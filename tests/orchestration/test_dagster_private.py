@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,12 +52,3 @@ def test_no_other_module_imports_what_is_private() -> None:
         if file != FILE
     }
     assert {file: modules for file, modules in others.items() if modules} == {}
-
-
-def test_everything_that_is_imported_is_used() -> None:
-    used = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py") if file != FILE)
-    body = FILE.read_text(encoding="utf-8")
-    own = [name for _, name in (param.values for param in IMPORTS) if re.search(rf"\b{name}[(.]", body)]
-    assert [
-        name for _, name in (param.values for param in IMPORTS) if name not in used and name not in own
-    ] == []

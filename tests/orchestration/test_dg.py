@@ -41,23 +41,10 @@ def test_dg_and_the_webserver_load_the_same_module() -> None:
 
 
 @pytest.mark.lengthy
-def test_dg_lists_every_asset_and_makes_no_home(tmp_path: Path) -> None:
+def test_dg_checks_the_definitions_and_lists_every_asset_and_makes_no_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
+    assert "loaded successfully" in dg("check", "defs", home=home)
     listed = json.loads(dg("list", "defs", "--json", home=home))
     assets = {asset["asset_key"] for asset in listed["assets"]}
     assert {"structured_findings", "hedge_vocabulary", "lunguage_plus_plus", "release"} <= assets
     assert not home.exists()
-
-
-@pytest.mark.lengthy
-def test_dg_checks_the_definitions_and_launches_an_asset(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    assert "loaded successfully" in dg("check", "defs", home=home)
-    lunguage = [sys.executable, "-m", "lunguage_assets.cli.main"]
-    for command in (
-        ["sample", "--reports", "20", "--out", str(tmp_path / "delivery")],
-        ["register", "--home", str(home), "--data", str(tmp_path / "delivery"), "--batch", "first"],
-    ):
-        subprocess.run([*lunguage, *command], cwd=ROOT, check=True, capture_output=True)
-    dg("launch", "--assets", "findings", "--partition", "first", home=home)
-    assert (home / "tables" / "findings" / "first.parquet").is_file()

@@ -123,16 +123,3 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
         "structured_findings",
     }
     assert (tags["reference_ranking"]["half"], tags["expansions"]["half"]) == ("explicit", "implicit")
-
-
-def test_wheel_and_checkout_find_the_same_data_files() -> None:
-    from lunguage_assets.data_files import dagster_yaml, expectation, resource
-
-    assert resource("settings.toml").is_file()
-    assert expectation("expansions.yaml").is_file()
-    assert dagster_yaml().is_file()
-
-
-def test_opening_the_offline_judges_leaves_no_ledger(tmp_path: Path) -> None:
-    HomeResource(root=str(tmp_path)).judge("lexicon")
-    assert list(tmp_path.iterdir()) == []

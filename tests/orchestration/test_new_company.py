@@ -1,4 +1,7 @@
-"""Sentences that never met before go through a whole run: nothing stops it, and no study is set aside."""
+"""Sentences that never met before go through a whole run: nothing stops it, and no study is set aside.
+
+CI reads 4,000 reports, a desk 1,000; `LUNGUAGE_NEW_COMPANY` is another number, such as 20000.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ from pathlib import Path
 
 import duckdb
 import pandas as pd
-import pytest
 from commands import lunguage
 from hard_sentences import hard_sentences
 from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.sample import write_raw_sample
 
-REPORTS = 20_000 if os.environ.get("CI") else 2_000
+REPORTS = int(os.environ.get("LUNGUAGE_NEW_COMPANY", "4000" if os.environ.get("CI") else "1000"))
 PER_REPORT = 2
 
 
@@ -27,29 +29,17 @@ def pools(folder: Path) -> Pools:
     return {code: [*known, *(parts if code != "hist" else [])] for code, known in found.items()}
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which the recombined reports went all the way, on the published scale."""
-    folder = tmp_path_factory.mktemp("new_company")
-    delivery = folder / "delivery"
+def test_every_report_in_new_company_is_in_the_release_and_none_is_set_aside(tmp_path: Path) -> None:
+    delivery, home = tmp_path / "delivery", tmp_path / "home"
     delivery.mkdir()
-    reports = recombined(pools(folder), REPORTS)
-    rows = [(f"s{number:08d}", text) for number, text in enumerate(reports)]
+    rows = [(f"s{number:08d}", text) for number, text in enumerate(recombined(pools(tmp_path), REPORTS))]
     pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(delivery / "reports.csv", index=False)
-    home = folder / "home"
     home.mkdir(mode=0o700)
     (home / "settings.toml").write_text('[explicit]\nruler = "published"\n')
     done = lunguage(home, "run", "--data", delivery, "--batch", "new")
     assert done.returncode == 0, done.stderr
-    return home
-
-
-def test_no_study_in_new_company_is_set_aside(home: Path) -> None:
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as tables:
         found = tables.execute("SELECT step, rule, study_id, finding_ids FROM set_aside").fetchall()
     assert found == []
-
-
-def test_every_report_in_new_company_is_in_the_release(home: Path) -> None:
     (studies,) = (home / "release" / "panel").glob("v*/restricted/studies.csv")
     assert len(pd.read_csv(studies)) == REPORTS

@@ -14,10 +14,9 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 from small_homes import SmallHome
 
-from lunguage_assets.current.recipes import RECIPES, STEP_OF
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.automation.conditions import Ready, _is_ready
-from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules import structurer
 from lunguage_assets.tables import TABLES
@@ -67,33 +66,6 @@ def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(tex
         "five": "findings",
         "raw": "text",
     }
-
-
-def test_its_findings_are_those_that_were_read_in_the_reports(text_home: SmallHome) -> None:
-    structured, findings = table(text_home, "structured_findings"), table(text_home, "findings")
-    assert len(findings) == len(structured) > 0
-    assert {"pneumonia", "pleural effusion", "pneumothorax"} <= set(findings["name"])
-    hedged = findings[(findings["name"] == "pneumonia") & (findings["status"] == "tp")]
-    assert set(hedged["mask_state"]) == {"masked"}
-    result = table(text_home, "lunguage_plus_plus")
-    assert set(result["study_id"]) == set(structured["study_id"])
-    assert result["prob"].between(0.01, 0.99).any()
-
-
-def test_views_of_the_text_stand_in_where_nothing_else_knows_them(text_home: SmallHome) -> None:
-    reports = table(text_home, "reports").set_index("report")
-    assert list(reports.loc[REPORTS["a1"].strip(), ["view_information", "view_source"]]) == [
-        "pa, lateral",
-        "report text",
-    ]
-    assert set(reports["view_source"]) == {"report text", "unknown"}
-
-
-def test_what_was_odd_in_reading_is_shown_by_intake(text_home: SmallHome) -> None:
-    assert "no-headings" in set(table(text_home, "reading_notes")["reason"])
-    shown = [*table(text_home, "rejected")["file"], *table(text_home, "intake_notes")["file"]]
-    assert "empty.txt" in {Path(name).name for name in shown}
-    assert set(table(text_home, "reading_notes")["reason"]) <= set(table(text_home, "intake_notes")["reason"])
 
 
 def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(text_home: SmallHome) -> None:
@@ -151,18 +123,6 @@ def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_the
     carried = graph.get(dg.AssetKey("structured_findings")).automation_condition
     assert carried is not None
     assert Ready.__name__ in repr(carried)
-
-
-def test_the_landing_sensor_has_a_job_for_every_kind_of_batch(text_home: SmallHome) -> None:
-    sensor = text_home.definitions.resolve_sensor_def("landing")
-    assert {job.name for job in sensor.jobs} == set(JOB_OF_KIND.values())
-
-
-def test_every_step_of_raw_reports_stands_before_the_findings_in_the_lineage(text_home: SmallHome) -> None:
-    graph = text_home.definitions.resolve_asset_graph()
-    parents = {key.to_user_string() for key in graph.get(dg.AssetKey("findings")).parent_keys}
-    assert {"report_texts", "structured_findings"} <= parents
-    assert {graph.get(dg.AssetKey(name)).group_name for name in parents & set(STEP_OF)} == {"text"}
 
 
 def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_sentences_are_unread(

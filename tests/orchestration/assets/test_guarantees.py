@@ -84,16 +84,6 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     assert "remedy" in found.metadata
 
 
-def test_accounts_that_do_not_balance_are_not_stored(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    honest = implicit.account
-    monkeypatch.setattr(implicit, "account", lambda *arguments: honest(*arguments).assign(balanced=False))
-    partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first").unlink()
-    assert not resolve(small).success
-    assert not partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first").exists()
-
-
 def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(small: SmallHome) -> None:
     before = contents(small.home.release)
     path = Path(str(partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first")))

@@ -20,17 +20,15 @@ from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, store_unchecked
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.home import ENVIRONMENT_VARIABLE
 from lunguage_assets.home.store import (
     partition_path,
-    read_sound_table,
     read_table,
 )
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.orchestration.assets import explicit, implicit
+from lunguage_assets.orchestration.assets import implicit
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VOCABULARY
+from lunguage_assets.tables import FITTED_PROBABILITIES
 
 BATCHES = ("first", "second")
 SOUND, POISONED = BATCHES
@@ -118,40 +116,6 @@ def test_a_backfill_stores_the_sound_partitions_and_no_release_reads_the_poisone
     assert not released_studies(small) & poisoned_studies
 
 
-def test_a_backfill_with_rows_that_the_table_forbids_leaves_the_vocabulary_without_them(
-    small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    honest = explicit.extract_hedge_phrases
-
-    def spoilt(*arguments: object) -> pd.DataFrame:
-        frame: pd.DataFrame = honest(*arguments)  # type: ignore[arg-type]
-        mine = frame["study_id"].isin(poisoned_studies)
-        return (
-            frame.assign(
-                phrases=frame["phrases"].map(lambda _: ["poison"]), study_id=frame["study_id"].str.upper()
-            )
-            if mine.any()
-            else frame
-        )
-
-    monkeypatch.setattr(explicit, "extract_hedge_phrases", spoilt)
-    for path in (Path(str(small.home.tables)) / "hedge_phrases").rglob("*.parquet"):
-        path.unlink()
-    backfill = small.backfill(
-        {"hedge_phrases": [f"lexicon|{batch}" for batch in BATCHES], "hedge_vocabulary": ["lexicon"]}
-    )
-    assert backfill.status.value == "COMPLETED_FAILED"
-    assert stored(small, "hedge_phrases") == {SOUND}
-    made = small.make(["hedge_vocabulary"], "lexicon").get_asset_materialization_events()[0].materialization
-    assert made.metadata["batches"].value == SOUND
-    vocabulary = read_table(
-        HEDGE_VOCABULARY, partition_path(small.home.tables, "hedge_vocabulary", "lexicon")
-    )
-    assert "poison" not in set(vocabulary["phrase"])
-    ids = {finding for examples in vocabulary["example_ids"] for finding in examples}
-    assert not [finding for finding in ids if finding.partition(":")[0] in poisoned_studies]
-
-
 def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_the_others_are(
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,13 +158,3 @@ def test_a_file_poisoned_on_disk_is_read_by_no_asset(small: SmallHome) -> None:
     assert not result.success
     assert "Materialise it again before anything reads it" in reasons(result)
     assert contents(Path(str(small.home.tables))) == before
-
-
-def test_phrases_poisoned_on_disk_are_in_no_vocabulary(small: SmallHome) -> None:
-    path = Path(str(partition_path(small.home.tables, "hedge_phrases", "lexicon", POISONED)))
-    store_unchecked(HEDGE_PHRASES, read_table(HEDGE_PHRASES, path).assign(finding_id="x"), path)
-    before = contents(Path(str(small.home.tables)) / "hedge_vocabulary")
-    assert not small.make(["hedge_vocabulary"], "lexicon", raise_on_error=False).success
-    assert contents(Path(str(small.home.tables)) / "hedge_vocabulary") == before
-    with pytest.raises(InvalidTable, match="finding_id"):
-        read_sound_table(HEDGE_PHRASES, path)

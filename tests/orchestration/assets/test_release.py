@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 from pathlib import Path
@@ -22,7 +21,6 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.assets.release import release_folder
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
 
 
 def release_of(finished: Finished) -> Path:
@@ -30,13 +28,6 @@ def release_of(finished: Finished) -> Path:
     version = current_version(finished.home / "release" / "panel")
     assert version is not None
     return version / "restricted"
-
-
-def test_the_csv_has_exactly_the_published_columns_in_order(finished: Finished) -> None:
-    with (release_of(finished) / "Lunguage_plus_plus.csv").open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.reader(stream))
-    assert tuple(rows[0]) == PUBLISHED_COLUMNS
-    assert all(len(row) == 30 for row in rows)
 
 
 def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
@@ -86,21 +77,6 @@ def test_references_in_the_csv_point_to_rows_of_the_same_study(finished: Finishe
                     assert by_number[study, number.removeprefix("idx")].endswith(name)
                     checked += 1
     assert checked > 100
-
-
-def test_probabilities_say_what_the_status_says(finished: Finished) -> None:
-    out = pd.read_parquet(release_of(finished) / "Lunguage_plus_plus.parquet")
-    original = out[out["source"] == "original"]
-    assert set(original.loc[original["status"] == "dp", "prob"]) == {1.0}
-    assert set(original.loc[original["status"] == "dn", "prob"]) == {0.0}
-    tentative = original[original["status"].isin(["tp", "tn"])]
-    assert tentative["prob"].between(0.01, 0.99).all()
-    assert (out["p_low"] <= out["prob"]).all()
-    assert (out["prob"] <= out["p_high"]).all()
-
-
-def test_the_parquet_has_the_released_schema_with_provenance(finished: Finished) -> None:
-    assert pq.read_schema(release_of(finished) / "Lunguage_plus_plus.parquet").equals(RELEASE.arrow)
 
 
 def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(finished: Finished) -> None:

@@ -196,19 +196,6 @@ def test_strict_ends_the_run_with_one_study(
     assert contents(Path(str(small.home.tables))) == before
 
 
-def test_a_run_that_was_broken_off_behind_the_study_gives_the_same_bytes(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_step(monkeypatch, "fitted_probabilities", tentative(small, 1))
-    make_from(small, "fitted_probabilities")
-    whole = contents(Path(str(small.home.tables)))
-    for step in ("expansions", "lunguage_plus_plus"):
-        for table in RECIPES[step].tables:
-            partition_path(small.home.tables, table, "panel", "first").unlink()
-    assert make_from(small, "deduplicated_findings").success
-    assert contents(Path(str(small.home.tables))) == whole
-
-
 def test_a_study_that_is_set_aside_no_more_comes_back(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:

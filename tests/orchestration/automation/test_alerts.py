@@ -128,8 +128,3 @@ def test_one_way_that_fails_does_not_keep_the_text_from_the_other(heard: Heard) 
     with pytest.raises(ConfigurationError):
         tell("text", {**heard.environment, WEBHOOK: "http://elsewhere.invalid/"})
     assert len(heard.mailed) == 1
-
-
-def test_the_sensor_runs_from_the_start_only_when_there_is_somebody_to_tell() -> None:
-    assert alerts_sensor({}).default_status is dg.DefaultSensorStatus.STOPPED
-    assert alerts_sensor({MAIL: "smtps://x"}).default_status is dg.DefaultSensorStatus.RUNNING

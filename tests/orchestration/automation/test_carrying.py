@@ -50,18 +50,6 @@ def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_o
     assert acted.tick() == everything_of("panel|old")
 
 
-def test_corrected_phrases_and_fits_made_by_hand_flow_on_from_there(acted: Acted) -> None:
-    assert acted.tick() == {}
-    acted.done(["hedge_phrases"], "lexicon|old")
-    assert acted.tick() == everything_of("panel|old")
-    acted.finish(everything_of("panel|old"))
-    assert acted.tick() == {}
-    acted.done(["fitted_probabilities"], "panel|old")
-    rest = everything_of("panel|old")
-    del rest["fitted_probabilities"]
-    assert acted.carry() == [rest]
-
-
 def test_a_deleted_batch_and_a_judge_who_left_ask_for_nothing_and_stop_nothing(acted: Acted) -> None:
     acted.deliver("gone", "kept")
     acted.instance.delete_dynamic_partition("report_batch", "gone")
@@ -72,15 +60,6 @@ def test_a_deleted_batch_and_a_judge_who_left_ask_for_nothing_and_stop_nothing(a
     ):
         acted.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
     assert acted.carry() == [{"hedge_phrases": {"lexicon|kept"}}, everything_of("panel|kept")]
-
-
-def test_an_extractor_that_was_exchanged_is_not_asked_about_all_batches_before_it_has_a_vocabulary() -> None:
-    acted = Acted()
-    acted.absent("hedge_vocabulary", "lexicon")
-    acted.deliver("old")
-    assert acted.tick() == {}, "all batches would be read again"
-    acted.build_stick("panel")
-    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}
 
 
 def test_every_partition_that_is_requested_becomes_a_run_of_its_own(acted: Acted) -> None:

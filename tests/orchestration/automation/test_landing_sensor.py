@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
-import pandas as pd
 import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 from landing_drops import SPOKEN, Landing, csv
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path
-from lunguage_assets.landing.record import record_folder
 from lunguage_assets.orchestration.automation import landing_sensor as module
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.build import build_defs
@@ -160,18 +157,6 @@ def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
     assert daemon.keys == ["a"]
 
 
-def test_batches_that_lunguage_land_registered_are_asked_for_too_and_those_registered_by_hand_are_not(
-    daemon: Daemon, tmp_path: Path
-) -> None:
-    (tmp_path / "by-hand").mkdir()
-    (tmp_path / "by-hand" / "Lunguage.csv").write_bytes(csv(7))
-    daemon.landing.home.register(tmp_path / "by-hand", "by-hand")
-    daemon.landing.drop("a.csv", csv(1))
-    daemon.landing.settle()
-    daemon.tick()
-    assert daemon.keys == ["a"]
-
-
 def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,21 +166,6 @@ def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
     assert daemon.tick() == ""
     assert daemon.keys == ["a"]
     assert "it is not there or cannot be read (FileNotFoundError). Make or mount it" in daemon.tick()
-
-
-def test_a_new_record_or_a_reset_cursor_loses_no_batch(daemon: Daemon) -> None:
-    daemon.landing.drop("a.csv", csv(1))
-    daemon.tick()
-    daemon.tick(after_s=60.0)
-    (record_folder(daemon.landing.home) / "record.json").unlink()
-    daemon.landing.drop("b.csv", csv(2))
-    daemon.tick()
-    daemon.tick(after_s=60.0)
-    assert daemon.keys == ["a", "b"]
-    daemon.cursor = None
-    daemon.tick()
-    assert daemon.keys == ["a", "b", "b"], "asked again, under the same run key, which Dagster launches once"
-    assert daemon.asked[1].run_key == daemon.asked[2].run_key
 
 
 def test_a_batch_that_was_removed_and_comes_back_is_asked_for_again(daemon: Daemon) -> None:
@@ -267,20 +237,3 @@ def test_a_configured_sensor_runs_from_the_start_at_its_interval_and_a_relative_
     (home.root / "landing" / "a.csv.done").touch()
     (request,) = evaluated(sensor, instance, build_defs(HomeResource(root=str(home.root)))).run_requests or []
     assert request.partition_key == "a"
-
-
-def test_the_run_that_is_asked_for_ingests_the_batch(daemon: Daemon) -> None:
-    daemon.landing.drop("a.csv", csv(1, 2))
-    daemon.landing.drop("a.csv.done", "")
-    daemon.tick()
-    (request,) = daemon.asked
-    definitions = build_defs(HomeResource(root=str(daemon.landing.home.root)))
-    result = dg.materialize(  # the assets of the job, without its checks
-        [definitions.resolve_assets_def("findings")],
-        instance=daemon.instance,
-        partition_key=request.partition_key,
-        tags=dict(request.tags),
-    )
-    assert result.success
-    stored = pd.read_parquet(partition_path(daemon.landing.home.tables, "findings", "a"))
-    assert stored["study_id"].tolist() == ["s00000001", "s00000002"]

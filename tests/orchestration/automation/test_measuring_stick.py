@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acted_out import CARRIED, Acted, everything_of
+from acted_out import Acted, everything_of
 
 
 def rank(acted: Acted, ranker: str) -> None:
@@ -39,12 +39,6 @@ def test_a_batch_that_comes_while_the_stick_is_in_the_making_waits_for_it(acted:
     )
     rank(acted, "panel")
     assert acted.tick() == everything_of("panel|new")
-
-
-def test_refitting_by_hand_asks_for_nothing_more(acted: Acted) -> None:
-    rank(acted, "panel")
-    acted.done(CARRIED[1:], "panel|old")
-    assert acted.tick() == {}
 
 
 def test_a_new_vocabulary_is_neither_compared_nor_ranked(acted: Acted) -> None:

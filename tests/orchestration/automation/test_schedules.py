@@ -5,14 +5,11 @@ themselves.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
 from acted_out import CodeLocation, defined
-from dagster._utils.schedules import schedule_execution_time_iterator
 from finished_homes import Finished
 from small_homes import SmallHome
 
@@ -51,14 +48,6 @@ def test_nothing_starts_by_itself_before_somebody_says_so() -> None:
     assert schedule(on, "nightly_release").default_status is dg.DefaultScheduleStatus.RUNNING
 
 
-def test_one_sensor_evaluates_every_condition_in_our_own_code() -> None:
-    sensors = defined().definitions.get_repository_def().sensor_defs
-    automatic = [sensor for sensor in sensors if isinstance(sensor, dg.AutomationConditionSensorDefinition)]
-    assert [sensor.name for sensor in automatic] == ["carry_batches_on"], "no default sensor beside it"
-    assert automatic[0].minimum_interval_seconds == 30
-    assert not automatic[0].emit_backfills
-
-
 def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_batch(
     finished: Finished,
 ) -> None:
@@ -81,32 +70,6 @@ def test_without_a_finished_batch_the_nightly_release_says_what_is_missing(small
     assert "finished batch" in (told.skip_message or "")
 
 
-@pytest.mark.parametrize(
-    ("around", "local_times"),
-    [
-        (
-            datetime(2026, 3, 27, 12, tzinfo=UTC),
-            ["03-28 02:30 +0100", "03-29 03:00 +0200", "03-30 02:30 +0200"],
-        ),
-        (
-            datetime(2026, 10, 23, 12, tzinfo=UTC),
-            ["10-24 02:30 +0200", "10-25 02:30 +0100", "10-26 02:30 +0100"],
-        ),
-    ],
-    ids=["the night in which 02:30 is left out", "the night in which 02:30 comes twice"],
-)
-def test_every_night_has_one_release_also_when_the_clocks_change(
-    around: datetime, local_times: list[str]
-) -> None:
-    night = schedule(defined(ENABLED), "nightly_release")
-    ticks = schedule_execution_time_iterator(
-        around.timestamp(), str(night.cron_schedule), night.execution_timezone
-    )
-    assert [
-        tick.astimezone(ZoneInfo("Europe/Berlin")).strftime("%m-%d %H:%M %z") for tick in islice(ticks, 3)
-    ] == local_times
-
-
 def test_a_release_is_late_after_one_missing_night_and_failed_after_two() -> None:
     policy = release_freshness(AutomationSettings(nightly="0 2 * * *", time_zone="Europe/Berlin"))
     longest = timedelta(days=1)
@@ -116,14 +79,6 @@ def test_a_release_is_late_after_one_missing_night_and_failed_after_two() -> Non
     )
     weekdays = release_freshness(AutomationSettings(nightly="0 2 * * 1-5"))
     assert weekdays.warn_window.to_timedelta() == timedelta(days=3) + GRACE, "no warning on a weekend"
-
-
-def test_only_a_home_with_automation_has_a_release_that_can_be_late() -> None:
-    def policy(location: CodeLocation) -> object:
-        return location.definitions.resolve_asset_graph().get(dg.AssetKey("release")).freshness_policy
-
-    assert policy(defined()) is None
-    assert policy(defined(ENABLED)) is not None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import numpy as np
 import pandas as pd
 import pytest
 from finished_homes import Finished
@@ -124,18 +123,6 @@ def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(fi
     assert "Correct the status." in repr(failing.metadata)
     assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
     assert "planted words" not in repr(failing.metadata)
-
-
-def test_p_of_a_batch_is_compared_with_earlier_batches(finished: Finished) -> None:
-    tables = frames(finished, "fitted_probabilities")
-    assert "note" not in result(finished.home, "fitted_probabilities", "p_drift", tables).metadata
-    fitted = tables["fitted_probabilities"]
-    many = pd.concat([fitted.assign(study_id=f"s{n}") for n in range(60)], ignore_index=True)
-    tables["fitted_probabilities"] = many.assign(p=0.95, p_high=np.nan)
-    failing = result(finished.home, "fitted_probabilities", "p_drift", tables)
-    assert (failing.passed, failing.severity) == (False, WARN)
-    assert failing.metadata["compared_with"].value == "first"
-    assert "remedy" in failing.metadata
 
 
 def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(

@@ -4,11 +4,9 @@ the same bytes in the end.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,11 +17,6 @@ from served_home import ServedHome, wait_for
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import remove_abandoned_files
-from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.sample import write_sample
 
 pytestmark = pytest.mark.lengthy
 
@@ -163,53 +156,3 @@ def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_t
     assert (home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").read_bytes() == (
         finished_five / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).read_bytes()
-
-
-def test_an_answer_recorded_first_counts_whatever_the_clock_said(tmp_path: Path) -> None:
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    kept = {
-        "judge": "j",
-        "stage": "compare",
-        "model": "m",
-        "returned_model": "m",
-        "failure": None,
-        "cost_usd": 0.5,
-    }
-    counts = {"input_tokens": 1, "output_tokens": 1, "reasoning_tokens": 0, "latency_s": 0.1}
-    ledger.record(
-        Attempt(
-            key="k" * 64, receipt="1" * 32, answer="A", time="2031-01-01T00:00:00.000000Z", **kept, **counts
-        )
-    )
-    ledger.record(
-        Attempt(
-            key="k" * 64, receipt="2" * 32, answer="B", time="2001-01-01T00:00:00.000000Z", **kept, **counts
-        )
-    )
-    assert ledger.answers(["k" * 64])["k" * 64].answer == "A"
-
-
-def test_files_of_a_living_writer_stay_when_the_clock_was_set_back(tmp_path: Path) -> None:
-    fresh = tmp_path / ".table.parquet.0.tmp"
-    fresh.write_bytes(b"half")
-    ahead = time.time() + 7200
-    os.utime(fresh, (ahead, ahead))
-    assert remove_abandoned_files(tmp_path) == 0
-    os.utime(fresh, (ahead - 4 * 3600, ahead - 4 * 3600))
-    assert remove_abandoned_files(tmp_path) == 1
-
-
-def test_registrations_at_once_get_numbers_of_their_own(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from lunguage_assets.home.home import Home; "
-        "Home(Path(sys.argv[1])).register(Path(sys.argv[2]), sys.argv[3])"
-    )
-    home, deliveries = tmp_path / "home", {key: tmp_path / key for key in ("a", "b", "c")}
-    for seed, delivery in enumerate(deliveries.values()):
-        write_sample(delivery, reports=5, seed=seed)
-    at_once = [
-        subprocess.Popen([sys.executable, "-c", code, str(home), str(delivery), key])
-        for key, delivery in deliveries.items()
-    ]
-    assert [process.wait(120) for process in at_once] == [0, 0, 0]
-    assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]

@@ -17,7 +17,6 @@ from dagster._core.instance.config import PoolGranularity
 from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.orchestration.assets.table_asset import JUDGES_POOL
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
     close_abandoned_runs,
@@ -96,24 +95,6 @@ def test_the_packaged_configuration_queues_watches_retries_what_was_killed_and_l
         pools = instance.get_concurrency_config().pool_config
         assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.RUN, 1)
     assert dict(os.environ) == before
-
-
-def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> None:
-    from lunguage_assets.orchestration.build import build_defs
-    from lunguage_assets.orchestration.resources import HomeResource
-
-    definitions = build_defs(HomeResource(root=str(home.root)))
-    pooled = {
-        asset.op.name
-        for asset in definitions.resolve_asset_graph().assets_defs
-        if asset.is_executable and JUDGES_POOL in asset.op.pools
-    }
-    assert pooled == {
-        "structured_findings",
-        "hedge_phrases",
-        "comparison_matches",
-        "fitted_probabilities",
-    }
 
 
 @dg.op

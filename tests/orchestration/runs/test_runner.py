@@ -10,11 +10,9 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, line
 
-from lunguage_assets.current.plan import Stage, Wanted, plan
+from lunguage_assets.current.plan import Stage, Wanted
 from lunguage_assets.data_files import resource
-from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.runs.runner import RunFailed
-from lunguage_assets.tables import FITTED_PROBABILITIES
 
 NEW_BATCH = [
     "ingest (third)",
@@ -97,22 +95,6 @@ def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alo
     assert stored(small) == before
 
 
-def test_a_stale_vocabulary_that_comes_out_the_same_rows_is_still_made_of_something_else(
-    small: SmallHome,
-) -> None:
-    """A table's version stands for what it was made of too: what follows is made again, to the same rows."""
-    text = small.home.settings_file.read_text()
-    small.home.settings_file.write_text(text.replace("ruler_minimum = 5", "ruler_minimum = 6"))
-    fits = partition_path(small.home.tables, "fitted_probabilities", "panel", "second")
-    before = read_table(FITTED_PROBABILITIES, fits)
-    stages = plan(small.standings(), Wanted("panel", ("second",)))
-    assert small.executed(lambda: small.runner().run(Wanted("panel"), stages=stages[:-1])) == [
-        *STICK,
-        "refit (panel x second)",
-    ]
-    pd.testing.assert_frame_equal(read_table(FITTED_PROBABILITIES, fits), before)
-
-
 def test_a_release_goes_only_where_a_person_lets_it_be_written(small: SmallHome, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="option out of the release"):
         small.run(Wanted("panel", release=tmp_path / "out" / "release" / "panel"))
@@ -136,10 +118,3 @@ def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others
     assert {name: after[name] for name in theirs} == {name: before[name] for name in theirs}
     ranking = pd.read_parquet(small.home.root / "tables" / "reference_ranking" / "new.parquet")
     assert len(ranking) == len(pd.read_parquet(small.home.root / "tables/reference_ranking/panel.parquet"))
-
-
-def test_without_a_ranking_there_is_nothing_to_analyse_and_the_message_says_what_to_do(
-    small: SmallHome,
-) -> None:
-    with pytest.raises(RunFailed, match="Run `lunguage run` first"):
-        small.runner().analyse("cues")
