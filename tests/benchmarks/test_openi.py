@@ -74,12 +74,6 @@ def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings
     assert collection["report"].iloc[0] == "FINDINGS: The heart is big."
 
 
-def test_a_file_of_other_columns_is_refused_by_their_names(openi: ModuleType, tmp_path: Path) -> None:
-    (tmp_path / "other.csv").write_text("uid,text\n1,a\n")
-    with pytest.raises(SystemExit, match="MeSH"):
-        openi.read_collection(tmp_path / "other.csv")
-
-
 def test_scores_count_definite_and_probable_statements_and_nothing_implied(
     openi: ModuleType, file: Path
 ) -> None:
@@ -116,7 +110,3 @@ def test_the_figures_are_printed_and_the_picture_is_drawn(
     assert "2 hedged statements, 0.50 of them coded: AUROC 1.000" in printed
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert len(pd.read_csv(tmp_path / "e.csv")) == 3
-
-
-def test_a_tie_counts_half_for_the_area_under_the_curve(openi: ModuleType) -> None:
-    assert openi.auroc(np.array([0.2, 0.5, 0.5, 0.9]), np.array([False, False, True, True])) == 0.875

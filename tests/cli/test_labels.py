@@ -71,16 +71,6 @@ def test_labels_agree_wholly_with_their_own_file(
     )
 
 
-def test_without_a_release_there_is_nothing_to_hold_against_anything(tmp_path: Path, five: Path) -> None:
-    assert lunguage(tmp_path / "home", "register", "--data", five).returncode == 0
-    file = tmp_path / "outcomes.csv"
-    file.write_text("study_id,label,outcome\n50000001,Edema,1\n")
-    said = lunguage(tmp_path / "home", "calibrate", "--outcomes", file, "--out", tmp_path / "out")
-    assert said.returncode == 1
-    assert "Run `lunguage run` with this ranker first" in said.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finished: Finished) -> None:
     tables = finished.home / "tables"
     audit = read_table(PATHWAY_AUDIT, partition_path(tables, "pathway_audit", "panel"))

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from landing_drops import DECLARED, Landing, csv
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
@@ -72,9 +72,3 @@ def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:
         0,
         "Landing folder: 1 landed before.\n",
     )
-
-
-def test_without_a_landing_folder_it_says_how_to_name_one(on_disk: Landing) -> None:
-    told = lunguage_land(on_disk)
-    assert isinstance(told.exception, ConfigurationError)
-    assert "Say --url" in str(told.exception)

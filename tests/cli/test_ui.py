@@ -207,20 +207,6 @@ def _ends_well(ui: UI, run_id: str) -> None:
     assert found == ["SUCCESS"]
 
 
-def test_a_materialization_carries_its_rows(ui: UI) -> None:
-    nodes = ui.ask(
-        """{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { metadataEntries { label
-             ... on IntMetadataEntry { intValue } } } } }"""
-    )["assetNodes"]
-    counted = {}
-    for node in nodes:
-        for materialization in node["assetMaterializations"]:
-            entries = {entry["label"]: entry for entry in materialization["metadataEntries"]}
-            counted[node["assetKey"]["path"][-1]] = entries["dagster/row_count"]["intValue"]
-    assert {"findings", "fitted_probabilities", "lunguage_plus_plus", "release"} <= set(counted)
-    assert all(rows >= 0 for rows in counted.values())
-
-
 @pytest.fixture(scope="module")
 def browser(ui: UI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if CHROMIUM is None and not os.environ.get("CI"):
@@ -245,17 +231,6 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
 
 
 @pytest.mark.ui
-def test_a_browser_shows_how_assets_follow_from_each_other(ui: UI, browser: Page) -> None:
-    browser.open(
-        f"{ui.url}/assets/expansions?view=lineage",
-        "expansions",
-        "deduplic",  # the UI shortens long names
-        "lunguage_plus_plus",
-        "implicit",
-    )
-
-
-@pytest.mark.ui
 def test_a_browser_shows_which_partitions_are_there_and_what_was_counted_in_one(
     ui: UI, browser: Page
 ) -> None:
@@ -272,12 +247,6 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
     browser.open(f"{ui.url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
     browser.click("[Show Markdown]", row="plot")
     browser.wait_for_picture()
-
-
-@pytest.mark.ui
-def test_a_browser_shows_the_columns_and_who_made_the_asset(ui: UI, browser: Page) -> None:
-    browser.open(f"{ui.url}/assets/fitted_probabilities?view=overview", "Columns", "p_source")
-    browser.wait_for("radiology-nlp", "paid: llm", "half: explicit")
 
 
 FOREIGN = """<!doctype html><title>foreign</title><p id="said">waiting</p>
@@ -351,18 +320,3 @@ def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> Non
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=30)
         assert refused.value.code == status, path
-
-
-def test_a_port_that_is_taken_is_said_in_one_line(ui: UI) -> None:
-    command = [sys.executable, "-m", "lunguage_assets.cli.main", "ui", "--home", str(ui.home)]
-    done = subprocess.run(
-        [*command, "--port", ui.server.rpartition(":")[2]],
-        env=environment(ui.home),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert re.fullmatch(r"lunguage: port \d+ of 127\.0\.0\.1 cannot be used .*\n", done.stderr)

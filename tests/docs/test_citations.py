@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ _PATH = re.compile(
     r"(?<![\w/.-])((?:lunguage_assets|tests|resources|docs|expectations|benchmarks|deploy)/[\w./-]*\w)"
 )
 _FILE = re.compile(r"`([a-z_][\w./]*\.py)`")
-_MODULE = re.compile(r"(?<![\w./-])lunguage_assets(?:\.[a-z_]+)+")
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -90,25 +88,6 @@ def test_every_python_file_that_a_page_or_a_docstring_names_exists() -> None:
 def _is_a_file(name: str, present: set[str]) -> bool:
     """A file of that name anywhere, or a path from the repository, the package or one of its folders."""
     return any(path == name or path.endswith(f"/{name}") for path in present)
-
-
-def test_every_module_that_a_page_names_exists() -> None:
-    texts = [(page.name, page.read_text(encoding="utf-8")) for page in PAGES]
-    named = {(name, module) for name, text in texts for module in _MODULE.findall(text)}
-    assert named
-    assert [found for found in sorted(named) if not _is_there(found[1])] == []
-
-
-def _is_there(dotted: str) -> bool:
-    """A module, or a name in one."""
-    try:
-        if importlib.util.find_spec(dotted) is not None:
-            return True
-    except ModuleNotFoundError:
-        pass
-    module, _, name = dotted.rpartition(".")
-    spec = importlib.util.find_spec(module)
-    return spec is not None and spec.origin is not None and name in Path(spec.origin).read_text("utf-8")
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

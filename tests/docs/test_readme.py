@@ -49,7 +49,3 @@ def test_the_python_of_the_readme_runs() -> None:
     names: dict[str, Any] = {}
     exec(code, names)
     assert ["possible"] in names["annotation"].findings["phrases"].tolist()
-
-
-def test_the_readme_is_read_in_a_few_minutes() -> None:
-    assert len(README.split()) < 1100

@@ -68,10 +68,6 @@ def test_no_option_of_a_job_reads_a_variable_of_the_environment(
         dg.validate_run_config(chosen, {"ops": {op: {"config": {option: {"env": "HOME"}}}}})
 
 
-def test_the_code_location_loads_as_a_whole(definitions: dg.Definitions) -> None:
-    dg.Definitions.validate_loadable(definitions)
-
-
 def test_every_table_has_the_partitions_of_its_asset_which_is_named_as_its_function_and_table(
     definitions: dg.Definitions,
 ) -> None:

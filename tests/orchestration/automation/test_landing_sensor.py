@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,19 +165,6 @@ def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
     assert daemon.tick() == ""
     assert daemon.keys == ["a"]
     assert "it is not there or cannot be read (FileNotFoundError). Make or mount it" in daemon.tick()
-
-
-def test_a_batch_that_was_removed_and_comes_back_is_asked_for_again(daemon: Daemon) -> None:
-    daemon.landing.drop("a.csv", csv(1))
-    daemon.tick()
-    daemon.tick(after_s=60.0)
-    shutil.rmtree(daemon.landing.home.batches / "a")
-    daemon.tick()
-    daemon.tick(after_s=60.0)
-    assert daemon.keys == ["a", "a"]
-    assert daemon.asked[0].run_key != daemon.asked[1].run_key, (
-        "Dagster launches nothing twice under one run key"
-    )
 
 
 def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
