@@ -32,7 +32,6 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
         "judge_agreement",
         "fit_validation",
         "pathway_audit",
-        "calibration",
     ),
     "release": (RELEASE,),
 }

@@ -46,7 +46,6 @@ _FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
     "pathways": lambda home: [home.pathways_file or resource("pathways.yaml")],
     "gold findings": lambda home: [home.gold_findings],
     "expert responses": lambda home: [home.expert_responses, home.expert_descriptions],
-    "outcomes": lambda home: [home.outcomes],
 }
 
 NOTHING = "none"

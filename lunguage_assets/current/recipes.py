@@ -183,14 +183,6 @@ RECIPES: Mapping[str, Recipe] = {
         on_request=True,
         by_query=True,
     ),
-    "calibration": Recipe(
-        ("calibration",),
-        _inputs("reports", "fitted_probabilities", "pathway_matches", "lunguage_plus_plus", "resolution_log"),
-        ("labels", "statements", "outcomes", "anchors"),
-        code="3",
-        on_request=True,
-        by_query=True,
-    ),
     RELEASE: Recipe(
         (RELEASE,),
         (

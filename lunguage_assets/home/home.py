@@ -107,8 +107,6 @@ class Home:
     """Optional answers of human experts to a survey (explicit.md section 4)."""
     expert_descriptions = _Place("experts.csv")
     """Optional description of these experts."""
-    outcomes = _Place("outcomes.csv")
-    """Optional outcomes that somebody else established: p of labels is held against them."""
 
     @property
     def tables(self) -> Path | UPath:

@@ -61,7 +61,6 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "accounting": ("ranker", "report_batch"),
     "set_aside": ("ranker", "report_batch"),
     "pathway_audit": ("ranker",),
-    "calibration": ("ranker",),
 }
 """Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 

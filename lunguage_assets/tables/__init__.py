@@ -100,7 +100,6 @@ TABLES: dict[str, Table] = {
         ACCOUNTING,
         SET_ASIDE,
         PATHWAY_AUDIT,
-        CALIBRATION,
     )
 }
 """The tables of the store by name, in the order of the pipeline."""

@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 from commands import lunguage
 from finished_homes import Finished
-from small_homes import SmallHome
 
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import CALIBRATION, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
 
 
 @pytest.fixture
@@ -81,13 +80,3 @@ def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finis
     matched = pd.concat(rows).query("source == 'original' and pathway_id != ''")
     used = audit[audit["studies"] + audit["tentative_studies"] > 0]
     assert set(used["pathway_id"]) == set(matched["pathway_id"])
-    assert read_table(CALIBRATION, partition_path(tables, "calibration", "panel")).empty
-
-
-def test_outcomes_in_the_home_make_the_table_of_the_asset(small: SmallHome, restricted: Path) -> None:
-    given = outcomes(restricted, small.home.outcomes)
-    assert small.standings().of("calibration", "panel").because == ("outcomes changed",)
-    small.make(["calibration"], "panel")
-    table = read_table(CALIBRATION, partition_path(small.home.tables, "calibration", "panel"))
-    assert table.query("by == 'all'")["cells"].tolist() == [len(given) - 1]
-    assert small.standings().is_current("calibration", "panel")

@@ -29,10 +29,10 @@ from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
-OVER_ALL = ("pathway_audit", "calibration", "release")
+OVER_ALL = ("pathway_audit", "release")
 RESULT = ("deduplicated_findings", "expansions", "lunguage_plus_plus", *OVER_ALL)
 ANALYSES = ("judge_agreement", "fit_validation")
-AUDITS = ("pathway_audit", "calibration")
+AUDITS = ("pathway_audit",)
 FOLLOWS = {
     # of raw reports, which are not in this home
     **dict.fromkeys(("report_texts", "structured_findings", "structuring_agreement"), ()),
@@ -362,7 +362,7 @@ def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    "step", ["findings", "hedge_vocabulary", "comparison_matches", "expansions", "calibration"]
+    "step", ["findings", "hedge_vocabulary", "comparison_matches", "expansions", "pathway_audit"]
 )
 def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
     step: str, small: SmallHome, monkeypatch: pytest.MonkeyPatch

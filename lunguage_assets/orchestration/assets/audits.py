@@ -1,7 +1,6 @@
-"""Group `analysis`, of the result: pathways held against what reports state, p against outcomes
-(implicit.md sections 4 and 6).
+"""Group `analysis`, of the result: pathways held against what reports state (implicit.md section 4).
 
-They read all batches of a ranker a part at a time, as the release does.
+It reads all batches of a ranker a part at a time, as the release does.
 """
 
 from collections import Counter
@@ -9,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import dagster as dg
-import pandas as pd
 from upath import UPath
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
@@ -22,18 +20,11 @@ from lunguage_assets.orchestration.assets.release import querying, stored_batche
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import rows_table
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.release.bundle.newest import NewestStudies, Tables
-from lunguage_assets.release.labels.labels import study_labels
-from lunguage_assets.release.outcomes.calibrating import LabelOutcomes, Readers, label_outcomes
-from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
-from lunguage_assets.release.outcomes.files import read_outcomes
-from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
+from lunguage_assets.release.bundle.newest import NewestStudies
+from lunguage_assets.tables import TERMS
 
-_OF_LABELS = ("reports", "pathway_matches", "lunguage_plus_plus", "resolution_log")
 _AUDIT = ["diagnosis", "sub_finding", "expected", "mentioned", "as_implied", "share", "share_low",
           "share_high", "experts", "strength", "against_experts"]  # fmt: skip
-_CALIBRATION = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope",
-                "intercept", "coverage"]  # fmt: skip
 
 
 @table_asset("analysis")
@@ -58,51 +49,9 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     )
 
 
-@table_asset("analysis")
-def calibration(home: HomeResource, keys: Keys) -> Result:
-    """Hold p of the labels against `outcomes.csv` of the home; empty without that file."""
-    if not home.home.outcomes.exists():
-        return dg.MaterializeResult(value=CALIBRATION.frame(), metadata={"note": "there is no outcomes.csv"})
-    listed = load_label_list()
-    outcomes = read_outcomes(home.home.outcomes, listed)
-    with _newest(home, *keys) as studies:
-        found = _label_outcomes(studies, listed, outcomes)
-    frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "outcomes": len(outcomes),
-            "cells_with_p": len(found.cells),
-            "unmentioned_or_contradictory": found.unmentioned,
-            "of_unknown_studies": found.unknown,
-            "calibration": rows_table(frame, _CALIBRATION),
-        },
-    )
-
-
 def _dictionary(home: HomeResource) -> PathwayDictionary:
     """The pathways in the bundled vocabulary."""
     return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
-
-
-def _label_outcomes(studies: NewestStudies, listed: LabelList, outcomes: pd.DataFrame) -> LabelOutcomes:
-    """The labels that have an outcome, over all parts."""
-    wanted = set(outcomes["study_id"])
-    labels, fitted = [], [FITTED_PROBABILITIES.frame()]
-    for part in studies.parts("study", (*_OF_LABELS, "fitted_probabilities")):
-        kept = _labels(part, listed)
-        labels.append(kept[kept["study_id"].isin(wanted)])
-        pairs = part["fitted_probabilities"]
-        fitted.append(pairs.loc[pairs["study_id"].isin(wanted), FITTED_PROBABILITIES.names])
-    return label_outcomes(
-        pd.concat(labels, ignore_index=True), pd.concat(fitted, ignore_index=True), outcomes
-    )
-
-
-def _labels(part: Tables, listed: LabelList) -> pd.DataFrame:
-    return study_labels(
-        part["lunguage_plus_plus"], part["pathway_matches"], part["reports"], listed, part["resolution_log"]
-    )
 
 
 def _of_batch(home: HomeResource, batch: str, listed: LabelList) -> EdgeAudit:
