@@ -184,8 +184,8 @@ PATHWAY_AUDIT = Table(
 
 CALIBRATION = Table(
     "calibration",
-    "Probabilities of labels held against outcomes that somebody else established (`lunguage calibrate`), for "
-    "all cells and by group.",
+    "Probabilities of labels held against outcomes that somebody else established (`lunguage calibrate`), "
+    "for all cells and by group.",
     (
         code("by", "What the cells are grouped by", ("all", "label", "source", "p_source", "phrase")),
         text("group", "Which of them; empty for all cells"),
