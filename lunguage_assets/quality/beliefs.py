@@ -7,8 +7,6 @@ compute them a second time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -38,35 +36,15 @@ def place_rules(fitted: pd.DataFrame) -> list[Rule]:
 
 def belief_rules(rows: pd.DataFrame) -> list[Rule]:
     """Every rule about the probabilities of `LUNGUAGE_PLUS_PLUS`, with the rows that break it."""
-    return [*_stated_rules(rows), *_generated_rules(rows)]
-
-
-def refuse_broken_places(fitted: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a probability of `FITTED_PROBABILITIES` breaks a rule."""
-    _refuse("fitted_probabilities", fitted, place_rules(fitted), "fit")
-
-
-def refuse_broken_beliefs(rows: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a probability of `LUNGUAGE_PLUS_PLUS` breaks a rule."""
-    _refuse("lunguage_plus_plus", rows, belief_rules(rows), "expand")
-
-
-def _refuse(table: str, rows: pd.DataFrame, rules: Sequence[Rule], job: str) -> None:
-    broken = {rule: rows.loc[wrong, "finding_id"].tolist() for rule, wrong in rules if wrong.any()}
-    if broken:
-        named = "; ".join(f"{rule} ({', '.join(ids[:5])})" for rule, ids in list(broken.items())[:5])
-        raise InvalidTable(
-            f"{table}: {len(broken)} rules broken, nothing stored: {named}. Launch `{job}` for this ranker "
-            "and batch. If the rows are still wrong, report it: do not use them."
-        )
-
-
-def _stated_rules(rows: pd.DataFrame) -> list[Rule]:
-    p, low, high, support = _columns(rows)
+    p, low, high, support = (
+        rows[name].to_numpy(dtype=np.float64) for name in ("prob", "p_low", "p_high", "support")
+    )
     stated, positive = _is(rows, "source", "original"), _is(rows, "status", "dp", "tp")
     definite = stated & _is(rows, "status", "dp", "dn")
-    tentative = stated & ~definite
+    tentative, generated = stated & ~definite, _is(rows, "source", "expansion")
     certain = np.where(positive, 1.0, 0.0)
+    by_id = dict(zip(rows["finding_id"], p, strict=True))
+    of_parent = np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64)
     return [
         (
             "a definite finding is certain: 1 if present, 0 if absent",
@@ -82,15 +60,6 @@ def _stated_rules(rows: pd.DataFrame) -> list[Rule]:
             "the support of a stated finding is p, or 1 - p of a denied one",
             stated & ~_near(support, np.where(positive, p, 1.0 - p)),
         ),
-    ]
-
-
-def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
-    p = rows["prob"].to_numpy(dtype=np.float64)
-    generated, positive = _is(rows, "source", "expansion"), _is(rows, "status", "dp", "tp")
-    by_id = dict(zip(rows["finding_id"], p, strict=True))
-    of_parent = np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64)
-    return [
         (
             "a generated row has p by its pathway, and says that it is a bound",
             generated & ~(_is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(dtype=bool)),
@@ -102,8 +71,19 @@ def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
     ]
 
 
-def _columns(rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
-    return tuple(rows[name].to_numpy(dtype=np.float64) for name in ("prob", "p_low", "p_high", "support"))
+def refuse_broken(table: str, rows: pd.DataFrame) -> None:
+    """Raise `InvalidTable` when a probability breaks a rule.
+
+    `table` is `fitted_probabilities` or `lunguage_plus_plus`.
+    """
+    rules, job = (place_rules, "fit") if table == "fitted_probabilities" else (belief_rules, "expand")
+    broken = {rule: rows.loc[wrong, "finding_id"].tolist() for rule, wrong in rules(rows) if wrong.any()}
+    if broken:
+        named = "; ".join(f"{rule} ({', '.join(ids[:5])})" for rule, ids in list(broken.items())[:5])
+        raise InvalidTable(
+            f"{table}: {len(broken)} rules broken, nothing stored: {named}. Launch `{job}` for this ranker "
+            "and batch. If the rows are still wrong, report it: do not use them."
+        )
 
 
 def _is(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ import pandas as pd
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.fitting import tentative_rows
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
-from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
+from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
 
 SEVERAL, NONE_FOUND, SAME_NAME = "several phrases", "no phrase", "same name twice"
@@ -28,7 +28,6 @@ _ONE_VALUE = "one value per column; several phrases separated by ';', text with 
 _FILTER_CELLS = ("measurement", "severity", "onset")
 _NEVER_DROPPED = frozenset({"or", "to", "borderline"})
 _ALWAYS_DROPPED = frozenset({"difficult to assess"})
-_CLAUSE_BREAK = re.compile(r"[;:,]|\.(?=\s)|\b(?:but|while|although|though|however|whereas|and|with)\b")
 
 
 def hedge_phrases(
@@ -106,26 +105,19 @@ def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) 
 
 
 def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
-    """Pairs that a person should look at, with a suggestion; every column is text.
+    """Pairs that a person should look at; every column is text.
 
-    Of several phrases those in the finding's own clause are suggested, else the nearest one; without a
-    located finding the phrases as they are. Copy finding_id and the right phrases (separated by ';', empty
-    for none) into the corrections file: only what is there counts as reviewed.
+    Copy finding_id and the right phrases (separated by ';', empty for none) into the corrections file: only
+    what is there counts as reviewed.
     """
     rows = hedges[hedges["needs_review"].to_numpy(dtype=bool)]
-    phrases, masked = rows["phrases"].tolist(), rows["masked_sentence"].tolist()
-    suggested = [
-        _suggestion(list(found), s if isinstance(s, str) else None)
-        for found, s in zip(phrases, masked, strict=True)
-    ]
     columns = {
         "finding_id": rows["finding_id"].tolist(),
         "study_id": rows["study_id"].tolist(),
         "finding": rows["ent"].tolist(),
         "sentence": rows["sent"].tolist(),
-        "phrases": [";".join(found) for found in phrases],
+        "phrases": [";".join(found) for found in rows["phrases"].tolist()],
         "review_reason": rows["review_reason"].tolist(),
-        "suggested_correction": [";".join(found) for found in suggested],
     }
     return pd.DataFrame(columns, dtype="str")
 
@@ -194,14 +186,3 @@ def corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[str
             corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True
         )
     }
-
-
-def _suggestion(phrases: list[str], masked_sentence: str | None) -> list[str]:
-    if masked_sentence is None or len(phrases) < 2:
-        return phrases
-    lower = masked_sentence.lower()
-    mention = lower.find(MASK)
-    breaks = [0, *(found.start() for found in _CLAUSE_BREAK.finditer(lower)), len(lower)]
-    start, end = max(b for b in breaks if b <= mention), min(b for b in breaks if b > mention)
-    near = [phrase for phrase in phrases if start <= _place(phrase, lower) < end]
-    return near or [min(phrases, key=lambda phrase: abs(_place(phrase, lower) - mention))]

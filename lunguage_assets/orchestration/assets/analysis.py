@@ -7,7 +7,7 @@ import pandas as pd
 
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
-from lunguage_assets.explicit.analysis.correlations import ranking_correlations as correlate_rankings
+from lunguage_assets.explicit.analysis.agreement import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.experts import by_group, load_experts, load_responses
 from lunguage_assets.explicit.analysis.experts import expert_agreement as experts_with_ranking
 from lunguage_assets.explicit.analysis.robustness import ranking_robustness as rank_with_half

@@ -20,7 +20,7 @@ from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
-from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
+from lunguage_assets.quality.beliefs import refuse_broken
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses, totals_of
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.bundle.notes import bundle_dictionary, notes
@@ -177,8 +177,8 @@ def _write_restricted(release: Release, folder: Path) -> None:
 def _judged(studies: NewestStudies) -> Iterator[Tables]:
     """What labels are made of, after its rules about probabilities were asserted."""
     for tables in studies.parts("study", (*LABEL_TABLES, "fitted_probabilities")):
-        refuse_broken_places(tables["fitted_probabilities"])
-        refuse_broken_beliefs(tables["lunguage_plus_plus"])
+        for name in ("fitted_probabilities", "lunguage_plus_plus"):
+            refuse_broken(name, tables[name])
         yield tables
 
 

@@ -12,8 +12,7 @@ from invented_answers import matches_frame, plain_alpha, plain_kappa, simulated_
 from scipy.stats import spearmanr
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.agreement import judge_agreement
-from lunguage_assets.explicit.analysis.correlations import AVERAGED, ranking_correlations
+from lunguage_assets.explicit.analysis.agreement import AVERAGED, judge_agreement, ranking_correlations
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import ExplicitSettings

@@ -180,22 +180,10 @@ def test_a_wrong_corrections_file_is_refused(tmp_path: Path, text: str, problem:
     assert "s1:" not in str(caught.value), "no cell is quoted"
 
 
-def test_the_review_queue_suggests_the_phrases_of_the_findings_own_clause() -> None:
-    rows = [
-        finding(0, ent="effusion", sent="Likely edema, while effusion cannot be excluded."),
-        finding(1, ent="effusion", sent="Likely effusion."),
-    ]
-    frame = extracted(
-        ScriptedJudge(
-            phrases=lambda q: ExtractionAnswer(
-                ("likely", "cannot be excluded") if "while" in q.sentence else ("likely",)
-            )
-        ),
-        *rows,
+def test_the_review_queue_has_the_pairs_with_a_reason() -> None:
+    judge = ScriptedJudge(
+        phrases=lambda q: ExtractionAnswer(("likely", "or") if "while" in q.sentence else ("likely",))
     )
-    queue = review_queue(frame)
-    assert queue.columns.tolist() == [
-        *("finding_id", "study_id", "finding", "sentence", "phrases", "review_reason", "suggested_correction")
-    ]
-    assert queue["phrases"].tolist() == ["likely;cannot be excluded"]
-    assert queue["suggested_correction"].tolist() == ["cannot be excluded"]
+    rows = [finding(0, sent="Likely or edema, while pneumonia."), finding(1, sent="Likely pneumonia.")]
+    queue = review_queue(extracted(judge, *rows))
+    assert queue[["phrases", "review_reason"]].to_numpy().tolist() == [["likely;or", "several phrases"]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, Said, deduplicated, identity, in_mode, record, said
 from profiles import examples
 
-from lunguage_assets.quality.beliefs import refuse_broken_beliefs
+from lunguage_assets.quality.beliefs import refuse_broken
 
 
 def alternative(ent: str, phrase: str = "or", **options: Any) -> Said:
@@ -103,4 +103,4 @@ def test_alternatives_sum_to_one_or_less_inside_their_intervals(
     expected = min(1.0, sum(places)) if hedges else 1.0
     assert stated["prob"].sum() == pytest.approx(expected, abs=1e-9)
     assert ((stated["p_low"] <= stated["prob"]) & (stated["prob"] <= stated["p_high"])).all()
-    refuse_broken_beliefs(outcome.rows)
+    refuse_broken("lunguage_plus_plus", outcome.rows)
