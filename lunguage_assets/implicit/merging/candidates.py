@@ -76,26 +76,26 @@ def compared(
     Every distinct phrase is encoded once, and only if it is compared with another one; a phrase is like
     itself whatever the encoder. Raises `MethodError` when the encoder answers wrongly.
     """
-    said = _Said(blocks, blacklist)
-    pairs = sorted(said.asked())
+    known = _Wordings(blocks, blacklist)
+    pairs = sorted(known.asked())
     number = {
         phrase: place for place, phrase in enumerate(sorted({phrase for pair in pairs for phrase in pair}))
     }
     first, second = ([number[pair[side]] for pair in pairs] for side in (0, 1))
-    spelled = list(said.phrases)
+    spelled = list(known.phrases)
     cosines = pair_cosines(embedder, [spelled[phrase] for phrase in number], first, second).tolist()
     similar = {pair: cosine for pair, cosine in zip(pairs, cosines, strict=True) if cosine >= threshold}
     return [
         Compared(candidates, list(_similar(wordings, similar, blacklist)))
-        for candidates, wordings in said.blocks
+        for candidates, wordings in known.blocks
     ]
 
 
 def phrases_of(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> list[str]:
     """The distinct phrases that are compared with another phrase."""
-    said = _Said(blocks, blacklist)
-    asked = {phrase for pair in said.asked() for phrase in pair}
-    return [phrase for number, phrase in enumerate(said.phrases) if number in asked]
+    known = _Wordings(blocks, blacklist)
+    asked = {phrase for pair in known.asked() for phrase in pair}
+    return [phrase for number, phrase in enumerate(known.phrases) if number in asked]
 
 
 def _similar(
@@ -114,7 +114,7 @@ def _pair(one: _Wording, other: _Wording) -> tuple[int, int]:
     return (one.phrase, other.phrase) if one.phrase < other.phrase else (other.phrase, one.phrase)
 
 
-class _Said:
+class _Wordings:
     """Candidates and wordings of each block, and all phrases by number."""
 
     def __init__(self, blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> None:
@@ -130,7 +130,7 @@ class _Said:
         for position, row in enumerate(block):
             deciding = _DECIDING(row)
             if deciding not in self._known:
-                self._known[deciding] = _said(row, self.phrases, self._blacklist)
+                self._known[deciding] = _wording_of(row, self.phrases, self._blacklist)
             wording = self._known[deciding]
             # "right and left" is kept apart from itself: each of its rows is a candidate of its own
             if wording in at and not wording.separated(wording, self._blacklist):
@@ -154,10 +154,10 @@ class _Said:
 
 def kept_apart(one: Row, other: Row, blacklist: Blacklist) -> bool:
     """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
-    return _said(one, {}, blacklist).separated(_said(other, {}, blacklist), blacklist)
+    return _wording_of(one, {}, blacklist).separated(_wording_of(other, {}, blacklist), blacklist)
 
 
-def _said(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Wording:
+def _wording_of(row: Row, phrases: dict[str, int], blacklist: Blacklist) -> _Wording:
     phrase = linearised(row)
     # the canonical forms say what an abbreviation hides: RUL is right and upper
     listed = blacklist.marks((phrase, row.name, ", ".join(row.location_parts)), (phrase, row.name))

@@ -27,10 +27,10 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
     A block is of one study, polarity and currency. In a group every row states the same as every other. A row
     at a wide place that repeats one of several others joins one of its own status, or none.
     """
-    told = [_Told(row, listed) for row in block]
+    statements = [_Statement(row, listed) for row in block]
     again = {
         (a, b)
-        for (a, one), (b, other) in combinations(enumerate(told), 2)
+        for (a, one), (b, other) in combinations(enumerate(statements), 2)
         if one.states_the_same(other) and not kept_apart(one.row, other.row, blacklist)
     }
     partners: dict[int, set[int]] = {}
@@ -42,7 +42,7 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
         for number, others in partners.items()
     }
     pairs = [
-        (a, b, told[a].nearness(told[b]))
+        (a, b, statements[a].nearness(statements[b]))
         for a, b in sorted(again)
         if block[a].status == block[b].status or (one_thing[a] and one_thing[b])
     ]
@@ -68,7 +68,7 @@ def lies_in(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return bool(anatomy().covers(outer, inner)) and (not wide or wide == sides)
 
 
-class _Told:
+class _Statement:
     """A row with what it says: its name, and the diagnoses that it means by another one."""
 
     def __init__(self, row: Row, listed: LabelList) -> None:
@@ -94,7 +94,7 @@ class _Told:
         meanings = listed.meanings(row.name, row.ent, self._diagnosis)
         self._concludes = any(meaning.reads == "denial" for meaning in meanings)
 
-    def states_the_same(self, other: _Told) -> bool:
+    def states_the_same(self, other: _Statement) -> bool:
         twice = {self.row.section, other.row.section} == _TOLD_TWICE
         if not self.row.positive and not (twice and self.row.status == other.row.status):
             return False
@@ -119,7 +119,7 @@ class _Told:
             return lies_in(one, other) or lies_in(other, one)
         return bool(anatomy().covers(one, other) or anatomy().covers(other, one))
 
-    def nearness(self, other: _Told) -> float:
+    def nearness(self, other: _Statement) -> float:
         """The same place before a wider one, the same status before another."""
         same_place = _alike(self.row.location_parts, other.row.location_parts)
         return _SAME_PLACE * same_place + _SAME_STATUS * (self.row.status == other.row.status)

@@ -34,8 +34,8 @@ from lunguage_assets.tables import FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS, PATHWAY_
 EdgeKey = tuple[str, int]
 """Pathway and 0-based number of the sub-finding in it."""
 
-Said = Literal["present", "absent", "both", "unmentioned"]
-Counts = Counter[tuple[EdgeKey, bool, Said]]
+Mention = Literal["present", "absent", "both", "unmentioned"]
+Counts = Counter[tuple[EdgeKey, bool, Mention]]
 """Studies by edge, by whether the diagnosis is stated without doubt, and by what is said of the child."""
 
 _COLUMNS = (*FINDING_COLUMNS, "prob", "p_low", "p_high", "support", "p_source", "source", "pathway_id")
@@ -66,26 +66,26 @@ class EdgeAudit:
             found.update(self._study(study))
         return found
 
-    def _study(self, study: Sequence[Row]) -> list[tuple[EdgeKey, bool, Said]]:
+    def _study(self, study: Sequence[Row]) -> list[tuple[EdgeKey, bool, Mention]]:
         parents = [row for row in study if row.pathway_id in self._pathways]
         if not parents:
             return []
         statements = Statements(self._listed)
         statements.add(study)
         definite = {row.pathway_id for row in parents if row.status == "dp"}
-        said: dict[EdgeKey, set[Said]] = {}
+        said: dict[EdgeKey, set[Mention]] = {}
         for parent in parents:
             if parent.pathway_id in definite and parent.status != "dp":
                 continue
             pathway = self._pathways[parent.pathway_id]
             for number, edge in enumerate(pathway.edges):
                 about = said.setdefault((pathway.id, number), set())
-                about |= self._said(statements, parent, edge)
+                about |= self._mentions(statements, parent, edge)
         return [(key, key[0] in definite, _one(about)) for key, about in said.items()]
 
-    def _said(self, statements: Statements, parent: Row, edge: Edge) -> set[Said]:
+    def _mentions(self, statements: Statements, parent: Row, edge: Edge) -> set[Mention]:
         child = self._child(parent, edge)
-        found: set[Said] = set()
+        found: set[Mention] = set()
         for own, said in statements.about(child):
             if said.row is parent or only_shares_the_name(said.row, self._dictionary):
                 continue
@@ -122,7 +122,7 @@ class EdgeAudit:
         return child
 
 
-def _one(said: set[Said]) -> Said:
+def _one(said: set[Mention]) -> Mention:
     return "both" if len(said) == 2 else next(iter(said), "unmentioned")
 
 
@@ -139,10 +139,10 @@ def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:
 def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
     from scipy.stats import binomtest  # slow to import, and definitions load this module
 
-    expected: Said = "present" if edge.status == "dp" else "absent"
-    opposite: Said = "absent" if expected == "present" else "present"
+    expected: Mention = "present" if edge.status == "dp" else "absent"
+    opposite: Mention = "absent" if expected == "present" else "present"
 
-    def studies(definite: bool, *said: Said) -> int:
+    def studies(definite: bool, *said: Mention) -> int:
         return sum(counts[key, definite, one] for one in said)
 
     agreeing, mentioned = studies(True, expected), studies(True, "present", "absent")
@@ -159,7 +159,7 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         "sub_finding": edge.ent,
         "place": edge.location,
         "expected": expected,
-        "studies": studies(True, *get_args(Said)),
+        "studies": studies(True, *get_args(Mention)),
         "mentioned": mentioned,
         "as_implied": agreeing,
         "otherwise": studies(True, opposite),
@@ -170,7 +170,7 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         "experts": KEPT_ABOVE,
         "strength": edge.strength,
         "against_experts": verdict,
-        "tentative_studies": studies(False, *get_args(Said)),
+        "tentative_studies": studies(False, *get_args(Mention)),
         "tentative_mentioned": studies(False, "present", "absent"),
         "tentative_as_implied": studies(False, expected),
     }

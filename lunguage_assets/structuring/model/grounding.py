@@ -50,7 +50,7 @@ references use.
 """
 
 _POINTS = 40
-_SAID = {
+_REASON_TEXTS = {
     "not-an-entry": "is no entry of the form above, or has a code that is none",
     "no-such-sentence": "its sentence does not exist",
     "not-in-sentence": "words that do not stand in its sentence",
@@ -279,7 +279,7 @@ def _point(fault: Fault) -> str:
     place = f"finding {fault.finding}" if fault.finding else f"sentence {value.section}:{value.sentence}"
     if not fault.finding and not value.section:
         place = "an entry of the sentences"
-    return f"{place}{', ' + value.column if value.column else ''}: {_SAID[value.reason]}"
+    return f"{place}{', ' + value.column if value.column else ''}: {_REASON_TEXTS[value.reason]}"
 
 
 def assembled(
