@@ -147,7 +147,7 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
     if not file.exists():
         raise ConfigurationError(
             f"option explicit.anchors: no file {choice!r}; expected the name of a set "
-            f"({', '.join(_content(packaged).sets)}) or a file in the home. Mend the option."
+            f"({', '.join(_content(packaged).sets)}) or a file in the home. Fix the option."
         )
     return _rated(file) if file.suffix.lower() == ".csv" else _named(file, "", is_own=True)
 
@@ -210,7 +210,7 @@ def _named(file: Path, name: str, *, is_own: bool) -> AnchorSet:
     if name not in content.sets:
         raise ConfigurationError(
             f"option explicit.anchors: found {name!r}; expected one of {', '.join(content.sets)}, or a CSV "
-            "of ratings or a TOML file in the home. Mend the option."
+            "of ratings or a TOML file in the home. Fix the option."
         )
     entry = content.sets[name]
     anchors = tuple(Anchor(one.phrase, one.probability, one.low, one.high) for one in entry.anchors)
@@ -226,12 +226,12 @@ def _default(readers: ReadersEntry | None) -> ReaderSpread:
 
 
 def _content(file: Path) -> AnchorFile:
-    content = read_as(file, AnchorFile, "Mend it.")
+    content = read_as(file, AnchorFile, "Fix it.")
     for name, entry in content.sets.items():
         for one in entry.anchors:
             if not one.low <= one.probability <= one.high:
                 raise ConfigurationError(
-                    f"{file}, set {name}, {one.phrase!r}: expected low <= probability <= high. Mend it."
+                    f"{file}, set {name}, {one.phrase!r}: expected low <= probability <= high. Fix it."
                 )
         phrases = [one.phrase for one in entry.anchors]
         if len(set(phrases)) < len(phrases):
@@ -269,7 +269,7 @@ def _share(path: Path, number: int, text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0.0 <= value <= 100.0:
-        expected, remedy = "a number from 0 to 100", "Mend the rating."
+        expected, remedy = "a number from 0 to 100", "Fix the rating."
         raise InputError(path.name, "no such number", expected, remedy, row=number, column="rating")
     return value / 100.0
 

@@ -92,7 +92,7 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
         finding_id = row["finding_id"].strip()
         if not finding_id or finding_id in rows:
             found = "the finding id of an earlier row" if finding_id else "nothing"
-            expected, remedy = "every finding id once", "Mend or delete the row."
+            expected, remedy = "every finding id once", "Fix or delete the row."
             raise InputError(path.name, found, expected, remedy, row=number, column="finding_id")
         rows[finding_id] = row["phrases"]
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
