@@ -14,7 +14,7 @@ from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_table
-from lunguage_assets.parquet import read_columns, read_rows
+from lunguage_assets.parquet import read_rows
 from lunguage_assets.tables import ACCOUNTING, REFERENCE_RANKING, TABLES
 from lunguage_assets.tables.schema import Table
 
@@ -72,13 +72,15 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
             f"ranker {ranker!r} has no result in {root}. Run `lunguage run` with this ranker first, or name "
             "another with --ranker."
         )
-    studies = {batch: _studies(root, ranker, batch) for batch in complete}
-    holding = [batch for batch in complete if study in studies[batch]]
+    accounts = {
+        batch: _rows(ACCOUNTING, _path(root, ACCOUNTING.name, ranker, batch), study) for batch in complete
+    }
+    holding = [batch for batch, rows in accounts.items() if rows]
     if not holding:
+        waiting = f"; without a result yet: {', '.join(unprocessed)}" if unprocessed else ""
         raise ConfigurationError(
-            f"no batch delivered study {study!r}. Batches of ranker "
-            f"{ranker!r}: {', '.join(complete)}"
-            + (f"; without a result yet: {', '.join(unprocessed)}." if unprocessed else ".")
+            f"no batch delivered study {study!r}. Batches of ranker {ranker!r}: {', '.join(complete)}"
+            f"{waiting}."
         )
     batch = holding[-1]
     ranking = read_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
@@ -86,12 +88,9 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
         name: _rows(table, _path(root, name, ranker, batch), study)
         for name, table in TABLES_OF_A_STUDY.items()
     }
-    ruler: Record = (
-        {name: ranking[name].iloc[0] for name in ("judges", "ruler", "ranking_version")}
-        if len(ranking)
-        else {}
-    )
-    return StudyRecord(study, ranker, batch, tuple(holding[:-1]), unprocessed, ruler, tables)
+    known = ranking[["judges", "ruler", "ranking_version"]].head(1).to_dict("records")
+    first = {str(name): value for record in known for name, value in record.items()}
+    return StudyRecord(study, ranker, batch, tuple(holding[:-1]), unprocessed, first, tables)
 
 
 def _path(root: UPath | Path, table: str, ranker: str, batch: str) -> UPath:
@@ -102,11 +101,6 @@ def _path(root: UPath | Path, table: str, ranker: str, batch: str) -> UPath:
 
 def _is_complete(root: UPath | Path, ranker: str, batch: str) -> bool:
     return all(_path(root, name, ranker, batch).exists() for name in TABLES_OF_A_STUDY)
-
-
-def _studies(root: UPath | Path, ranker: str, batch: str) -> frozenset[str]:
-    with _path(root, ACCOUNTING.name, ranker, batch).open("rb") as stream:
-        return frozenset(read_columns(stream, ["study_id"]).column("study_id").to_pylist())
 
 
 def _rows(table: Table, path: UPath, study: str) -> list[Record]:
