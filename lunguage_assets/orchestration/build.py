@@ -1,9 +1,14 @@
-"""Assembling the code location: a test, the command line and production differ only in what they pass."""
+"""Assembling the code location: a test, the command line and production differ only in what they pass.
+
+A job materialises, with their checks, the assets that share its partitions.
+"""
 
 from __future__ import annotations
 
 import dagster as dg
 
+from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
@@ -11,10 +16,41 @@ from lunguage_assets.orchestration.automation.conditions import automated, autom
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
 from lunguage_assets.orchestration.automation.schedules import nightly_schedule
 from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.jobs import asset_jobs
+from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import withhold_messages
+
+DESCRIPTIONS = {
+    "read_reports": "Read the raw reports of a batch, and cut them into sentences.",
+    "structure": "Read findings in the raw reports of a batch with one structurer.",
+    "ingest": "Read and validate a delivered batch.",
+    "extract_hedges": "Find the hedging phrases of a batch with one judge.",
+    "build_vocabulary": "Collect one judge's hedging phrases over all batches.",
+    "compare": "Have one judge play all comparisons of the vocabulary.",
+    "rank": "Rank the phrases from the matches of a judge or panel.",
+    "fit": "Give every tentative finding of a batch its probability.",
+    "expand": "Merge duplicates, expand diagnoses, resolve contradictions.",
+    "refit": "Fit a batch with the present ranking, and redo all that follows from its probabilities.",
+    "analyse_structuring": "Agreement of the structurers of a batch, and with rows that people coded.",
+    "analyse": "Agreement of judges and experts, robustness of the ranking, validation of the fit, findings"
+    " over time.",
+    "release": "Write the bundle of a ranker over all its batches.",
+}
+
+
+def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
+    """One job per entry of `STEPS_OF_JOB`."""
+    return [
+        dg.define_asset_job(
+            job,
+            selection=dg.AssetSelection.assets(*steps),
+            description=" ".join(
+                [DESCRIPTIONS[job], *([COSTS] if any(RECIPES[step].asks_judges for step in steps) else [])]
+            ),
+        )
+        for job, steps in STEPS_OF_JOB.items()
+    ]
 
 
 def build_defs(home: HomeResource | None = None) -> dg.Definitions:

@@ -275,5 +275,5 @@ def _dollars(field: str, written: str) -> float | None:
     except ValueError:
         raise ConfigurationError(
             f"{field} (${VARIABLES[field]}): found {written!r}; expected US dollars, such as 25. "
-            "Mend or unset it."
+            "Fix or unset it."
         ) from None

@@ -13,7 +13,7 @@ from hostile_words import HOSTILE
 from PIL import Image, ImageChops
 
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
-from lunguage_assets.orchestration.jobs import asset_jobs
+from lunguage_assets.orchestration.build import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     MOST_FREQUENT,
     account_of,
