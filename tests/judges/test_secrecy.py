@@ -48,7 +48,6 @@ BEHAVIOURS = {
 CRASHES = {
     "asset": "lunguage_assets.orchestration.assets.explicit:extract_hedge_phrases",
     "storing": "lunguage_assets.orchestration.io_manager:publish_table",
-    "reading": "lunguage_assets.orchestration.io_manager:read_sound_table",
     "check": "lunguage_assets.orchestration.checks:unmet",
 }
 QUOTING_FILES = {
@@ -202,7 +201,7 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
     ("rejecting", "1", "rejected (HTTP 400)"), ("renamed", "1", "(not a model's name)"),
     ("down", "1", "x connection"),
     ("headless", "1", "header line"), ("asset", "1", "unexpected ValueError in "),
-    ("storing", "1", "unexpected"), ("reading", "1", "unexpected"), ("check", "1", "unexpected"),
+    ("storing", "1", "unexpected"), ("check", "1", "unexpected"),
     ("corrections", "1", "corrections.csv, row 1"), ("ratings", "1", "(a phrase of"),
     ("settings", "1", "settings.toml"),
 ])  # fmt: skip

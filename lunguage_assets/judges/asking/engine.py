@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -263,8 +262,7 @@ class _Round(Generic[T]):
         not used. Nothing was sent when it has to wait for later.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
-        prompt = json.dumps([request.prompt.system, request.prompt.user])
-        attempt = Attempt(key, self.judge, request.task, self.binding.model, prompt=prompt)
+        attempt = Attempt(key, self.judge, request.task, self.binding.model)
         receipt, tokens = attempt.receipt, expected + (self.output_limit or 0)
         if not await self.limiter.acquire(self._stopped, tokens, receipt):
             return "later"

@@ -141,7 +141,6 @@ class Attempt:
     cost_usd: float | None = None
     latency_s: float = 0.0
     time: str = field(default_factory=now)
-    prompt: str | None = field(default=None, repr=False)
     receipt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

@@ -66,7 +66,7 @@ EXCHANGE = Table(
         _measure("cost_usd", "Cost in US dollars; null when unknown", _DOLLARS, nullable=True),
         _measure("latency_s", "Seconds from sending to reply or failure", _SECONDS),
         _text("time", "When it was sent, UTC", pattern=_TIME),
-        _text("prompt", "System and user text as JSON; null unless stored", nullable=True, restricted=True),
+        _text("prompt", "Null: prompts are not stored", nullable=True, restricted=True),
     ),
     ("receipt",),
 )

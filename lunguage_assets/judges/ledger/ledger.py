@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, func, insert, inspect, select
+from sqlalchemy import Connection, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.errors import InputError
@@ -36,28 +36,19 @@ _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 
 
 class Ledger(LedgerReader):
-    """Recorded attempts at a place, to be read and added to; made by `Ledger.open`.
-
-    `stores_prompts`: whether prompt text is stored with each attempt.
-    """
-
-    def __init__(self, engine: Engine, place: str, *, store_prompts: bool) -> None:
-        super().__init__(engine, place)
-        self.stores_prompts = store_prompts
+    """Recorded attempts at a place, without their prompts, to be read and added to; see `Ledger.open`."""
 
     @classmethod
-    def open(cls, where: str | Path, *, store_prompts: bool = False) -> Ledger:
+    def open(cls, where: str | Path) -> Ledger:
         """The ledger in an SQLite file (a path or `sqlite:///path`) or in PostgreSQL (`postgresql://...`),
         made when it is not there.
-
-        `store_prompts` also stores system and user text with each attempt: report text, in plain.
 
         Raises:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead
                 log.
         """
         url = ledger_url(where)
-        ledger = cls(ledger_engine(url), shown_place(url), store_prompts=store_prompts)
+        ledger = cls(ledger_engine(url), shown_place(url))
         ledger.transaction(ledger._create)
         return ledger
 
@@ -131,14 +122,11 @@ class Ledger(LedgerReader):
         with self._reading() as connection:
             return int(connection.scalar(select(func.count()).select_from(in_flight.IN_FLIGHT)) or 0)
 
-    def export(self, path: Path, *, prompts: bool = False) -> int:
-        """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows.
-
-        Prompts are left out unless asked for, even where they are stored.
-        """
+    def export(self, path: Path) -> int:
+        """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows."""
         with self._reading() as connection:
             rows = connection.execute(select(ATTEMPTS)).mappings().all()
-        exchange.write(path, ({**row, "prompt": row["prompt"] if prompts else None} for row in rows))
+        exchange.write(path, ({**row, "prompt": None} for row in rows))
         return len(rows)
 
     def import_(self, path: Path, parsers: exchange.Parsers) -> tuple[int, int, list[InputError]]:
@@ -152,8 +140,6 @@ class Ledger(LedgerReader):
             InputError: not an exported ledger; nothing was added.
         """
         rows, refused = exchange.read(path, parsers)
-        for row in rows:
-            row["prompt"] = row["prompt"] if self.stores_prompts else None
         added = self.transaction(lambda connection: self._add(connection, rows))
         return added, len(rows) - added, refused
 
@@ -176,13 +162,11 @@ class Ledger(LedgerReader):
         raise AssertionError("the last try returns or raises")
 
     def _row(self, attempt: Attempt) -> dict[str, Any]:
-        prompt = attempt.prompt if self.stores_prompts else None
         return {
             **{name: getattr(attempt, name) for name in PLAIN},
             "answer": None if attempt.answer is None else storable(attempt.answer),
             "valid": attempt.valid,
             "refused": attempt.failure == "refused",
-            "prompt": None if prompt is None else storable(prompt),
         }
 
     def _add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
@@ -199,7 +183,7 @@ class Ledger(LedgerReader):
             if row["receipt"] not in known:
                 known.add(row["receipt"])
                 last[row["key"]] = last.get(row["key"], 0) + 1
-                new.append({**row, "attempt": last[row["key"]]})
+                new.append({**row, "attempt": last[row["key"]], "prompt": None})
         if new:
             connection.execute(insert(ATTEMPTS), new)
             in_flight.end(connection, new)

@@ -35,7 +35,7 @@ from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url, 
 
 _AT_A_TIME = 500
 
-PLAIN: tuple[str, ...] = tuple(field.name for field in fields(Attempt) if field.name != "prompt")
+PLAIN: tuple[str, ...] = tuple(field.name for field in fields(Attempt))
 """Columns that are fields of an `Attempt`, as they are."""
 
 _GROUP = itemgetter(*STATISTICS.key)
@@ -61,7 +61,7 @@ ATTEMPTS = sa.Table(
     sa.Column("cost_usd", sa.Double),
     sa.Column("latency_s", sa.Double, nullable=False),
     sa.Column("time", sa.String(27), nullable=False),
-    sa.Column("prompt", sa.Text),
+    sa.Column("prompt", sa.Text),  # of ledgers from before; null here
     sa.PrimaryKeyConstraint("key", "attempt"),
 )
 """One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who

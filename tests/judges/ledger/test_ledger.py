@@ -168,38 +168,28 @@ def test_a_link_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
         Ledger.open(tmp_path / "ledger.sqlite")
 
 
-def test_prompt_text_is_stored_only_when_asked_for(place: str, tmp_path: Path) -> None:
-    ledger = Ledger.open(place)
-    ledger.record(attempt(prompt=SECRET))
-    keeping = Ledger.open(place, store_prompts=True)
-    keeping.record(attempt(OTHER, prompt=SECRET))
-    for with_prompts, expected in ((False, [None, None]), (True, [None, SECRET])):
-        keeping.export(tmp_path / "out.parquet", prompts=with_prompts)
-        assert pq.read_table(tmp_path / "out.parquet")["prompt"].to_pylist() == expected
-
-
-def test_no_log_of_the_database_at_any_level_shows_an_answer_or_a_prompt(
+def test_no_log_of_the_database_at_any_level_shows_an_answer(
     place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool"):
         caplog.set_level(logging.DEBUG, logger=name)
-    ledger = Ledger.open(place, store_prompts=True)
-    ledger.record(attempt(answer=SECRET, prompt=SECRET))
+    ledger = Ledger.open(place)
+    ledger.record(attempt(answer=SECRET))
     assert ledger.answers([KEY])[KEY].answer == SECRET
     assert any(record.name.startswith("sqlalchemy") for record in caplog.records)
     assert SECRET not in caplog.text
 
 
-def test_no_error_and_no_repr_shows_an_answer_a_prompt_or_a_password(tmp_path: Path) -> None:
+def test_no_error_and_no_repr_shows_an_answer_or_a_password(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         connection.execute("DROP TABLE judge_attempts")
     with pytest.raises(LedgerError) as caught:
-        ledger.record(attempt(answer=SECRET, prompt=SECRET))
+        ledger.record(attempt(answer=SECRET))
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
-    assert SECRET not in repr(attempt(answer=SECRET, prompt=SECRET)) + repr(Settlement(KEY, SECRET, True, 1))
+    assert SECRET not in repr(attempt(answer=SECRET)) + repr(Settlement(KEY, SECRET, True, 1))
     with pytest.raises(LedgerError) as refused:
         Ledger.open("postgresql+psycopg9://me:hunter2@localhost/db?password=hunter3")
     assert "hunter" not in str(refused.value)

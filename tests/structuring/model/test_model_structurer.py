@@ -27,7 +27,6 @@ from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.asker import MANY, NothingReadable
-from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import examination, judge_identity
 from lunguage_assets.judges.policy import PolicyRefused
@@ -314,7 +313,6 @@ def test_words_of_a_report_are_in_no_log_error_or_repr_and_in_the_ledger_only_as
     assert len(answer.mentions) == 2
     assert MARKER not in shown
     assert "zanzibar" not in "\n".join(record.getMessage() for record in caplog.records)
-    assert Ledger.open(ledger).stores_prompts is False
 
 
 # --- identity
