@@ -52,31 +52,29 @@ class InputPlace:
         return InputError(self.file, found, expected, remedy, row=self.row, column=self.column)
 
 
-def given_report(name: str, content: bytes, views: str, place: InputPlace) -> Given:
-    """A report from its bytes; `views` in the written form.
+def given_text(name: str, content: Any, views: str, place: InputPlace) -> Given:
+    """A report from its text or bytes; a missing cell of a frame is an empty report.
+
+    Args:
+        name: what the caller calls it.
+        content: `str` or `bytes`.
+        views: in the written form.
+        place: for messages.
 
     Raises:
-        InputError: more than one report can be, or no text.
+        InputError: neither text nor bytes, more than one report can be, or bytes that are no text.
     """
-    if len(content) > LARGEST:
+    if place.row is not None and is_missing(content):
+        return Given(name, "", (), views)
+    if not isinstance(content, str | bytes):
+        raise place.error(f"a {type(content).__name__}", "the text of a report", "Give the text as str.")
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if len(data) > LARGEST:
         raise place.error("more than a million bytes", _A_REPORT, "Give each report by itself.")
-    text = decoded(content)
+    text = decoded(data)
     if not text.is_text:
         raise place.error("bytes that are no text", _A_REPORT, "Give the report as plain text.")
     return Given(name, text.text, text.notes, views)
-
-
-def given_text(name: str, cell: Any, views: str, place: InputPlace) -> Given:
-    """A report from a value; a missing cell of a frame is an empty report.
-
-    Raises:
-        InputError: as `given_report`, or the value is no `str`.
-    """
-    if place.row is not None and is_missing(cell):
-        return Given(name, "", (), views)
-    if not isinstance(cell, str):
-        raise place.error(f"a {type(cell).__name__}", "the text of a report", "Give the text as str.")
-    return given_report(name, cell.encode("utf-8", "replace"), views, place)
 
 
 def given_views(cell: Any, place: InputPlace) -> str:
@@ -133,7 +131,7 @@ def given_files(paths: Sequence[str], views: str = "") -> list[Given]:
 
 def _report(path: str, views: str) -> Given:
     place = InputPlace("standard input" if path == STDIN else path)
-    given = given_report(path, _content(path, place), views, place)
+    given = given_text(path, _content(path, place), views, place)
     if not given.text:
         raise place.error("nothing", _A_REPORT, "Give a file with a report in it, or - for standard input.")
     return given
