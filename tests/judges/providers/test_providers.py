@@ -445,3 +445,16 @@ def test_a_missing_sdk_gives_the_line_that_installs_it(
 def test_a_parameter_that_gemini_does_not_have_is_named(server: LoopbackServer) -> None:
     with pytest.raises(ConfigurationError, match=r"params\.max_tokens"):
         made("gemini", server, params={"max_tokens": 100})
+
+
+def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> None:
+    slot = ModelSlot(provider="openai-compatible", model="m", base_url_env="MY_SERVER")
+    with pytest.raises(ConfigurationError, match="MY_SERVER") as caught:
+        provider_of("j", slot, {"MY_SERVER": "http://me:hunter2@host/v1"})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_an_account_without_money_is_not_asked_again(server: LoopbackServer) -> None:
+    server.plan(Act("no_quota"))
+    failure = trouble(made("openai", server))
+    assert (failure.kind, failure.status, failure.retryable) == ("authentication", 429, False)
