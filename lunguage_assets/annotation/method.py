@@ -53,7 +53,7 @@ EXTRACTOR, PANEL = "lexicon", ("lexicon", "cues")
 
 @dataclass(frozen=True)
 class Results:
-    """What the method makes of some reports: tables of a run, in memory."""
+    """Results of the method on some reports: tables of a run, in memory."""
 
     hedges: pd.DataFrame
     expansion: Expansion
@@ -148,7 +148,7 @@ _structurer = lru_cache(maxsize=1)(RuleStructurer)
 
 @dataclass(frozen=True)
 class Read:
-    """What was read in some texts: tables of a batch, in memory.
+    """Texts as they were read: tables of a batch, in memory.
 
     Args:
         notes: reason codes of what was odd about a text, by study.

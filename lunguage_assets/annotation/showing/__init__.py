@@ -1,1 +1,1 @@
-"""What a person sees of annotated reports: on a terminal, as a page, as one JSON document."""
+"""Annotated reports as a person sees them: on a terminal, as a page, as one JSON document."""

@@ -1,4 +1,4 @@
-"""What is shown of a report: its pieces, its findings with their reasons, what contradicts, and the labels.
+"""Content shown of a report: its pieces, its findings with their reasons, what contradicts, and the labels.
 
 The same content for terminal and page (`terminal.py`, `page.py`); the wording of codes is that of
 `lunguage explain`.

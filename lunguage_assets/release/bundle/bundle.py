@@ -85,7 +85,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Written:
-    """What writing a release came to: the folder of its version, whether that is a new one, which older ones
+    """Result of writing a release: the folder of its version, whether that is a new one, which older ones
     were removed, and its `summary.json`.
     """
 
@@ -175,7 +175,7 @@ def _write_restricted(release: Release, folder: Path) -> None:
 
 
 def _judged(studies: NewestStudies) -> Iterator[Tables]:
-    """What labels are made of, after its rules about probabilities were asserted."""
+    """Yield the tables of labels, their rules about probabilities asserted."""
     for tables in studies.parts("study", (*LABEL_TABLES, "fitted_probabilities")):
         for name in ("fitted_probabilities", "lunguage_plus_plus"):
             refuse_broken(name, tables[name])

@@ -1,4 +1,4 @@
-"""What the report and the tables of a release tell from: counts of what came in, was judged, generated and
+"""Sources of the report and the tables of a release: counts of what came in, was judged, generated and
 resolved; analyses and origin.
 """
 
@@ -43,7 +43,7 @@ _ACCOUNTS = tuple(column.name for column in ACCOUNTING.columns if column.type ==
 
 @dataclass(frozen=True)
 class Totals:
-    """What the report shows of the whole: conflicts by type and source, encoders that the rows name,
+    """Numbers of the whole: conflicts by type and source, encoders that the rows name,
     tentative findings, those with a place, bars of p between `P_EDGES`; and `summary`, ready for JSON.
     """
 

@@ -1,4 +1,4 @@
-"""What a version of a release says of itself in words: README, which is also a card of Hugging Face, licence,
+"""Texts of a version of a release: README, which is also a card of Hugging Face, licence,
 what each part may be used for (the words are in `resources/release/`), and the data dictionary of its files,
 from the schemas.
 """

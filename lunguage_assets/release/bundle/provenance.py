@@ -44,7 +44,7 @@ _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 @dataclass(frozen=True)
 class Origin:
-    """What a release was made with, besides its tables.
+    """Everything a release was made with besides its tables.
 
     `files` say by name whether a file is the home's or packaged, and where it is. `prompts`: folder of one's
     own templates, None for the packaged ones.

@@ -25,9 +25,7 @@ _FINDINGS = [place for name, place in _PLACE.items() if name not in (NO_FINDING,
 
 
 def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
-    """What is said of the labels (`what_is_said`) and the REPORTS of the studies to CHEXPERT_LABELS, sorted
-    by study.
-    """
+    """Turn claims (`what_is_said`) and the REPORTS of the studies into CHEXPERT_LABELS, sorted by study."""
     studies = sorted(reports["study_id"].tolist())
     row = {study: number for number, study in enumerate(studies)}
     cells = np.full((len(studies), len(CHEXPERT)), np.nan)

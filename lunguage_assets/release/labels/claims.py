@@ -1,4 +1,4 @@
-"""What rows say of one label of one study, and which of them speaks for it (implicit.md section 6).
+"""Claims of rows about one label of one study, and which of them speaks for it (implicit.md section 6).
 
 The rules are those of `labels.py`, which reads the rows.
 """
@@ -13,7 +13,7 @@ from lunguage_assets.implicit.statements.places import anatomy
 
 @dataclass(slots=True)
 class Claim:
-    """What one row says of one label; `order` is the place of the row's own status in rule 3."""
+    """Claim of one row about one label; `order` is the place of the row's own status in rule 3."""
 
     finding_id: str
     status: str

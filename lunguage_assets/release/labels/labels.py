@@ -1,4 +1,4 @@
-"""What a study says of each label: stated, implied, denied, or nothing (implicit.md section 6).
+"""Labels of a study: stated, implied, denied, or nothing (implicit.md section 6).
 
 A label asks whether something is present anywhere in the study, so the rules of conflict resolution (section
 5) are applied without the place, as far as they can be:
@@ -16,9 +16,6 @@ A label asks whether something is present anywhere in the study, so the rules of
 - Whatever is found speaks against "no finding" (`_weigh_others`); what is calcified or healed is a label of
   its own and does not.
 - Nothing said is nothing known: p is null, never 0. A past finding says nothing of the present.
-
-The easy version, the highest support of all rows of a label, lets "no left effusion" outweigh a possible
-effusion on the right.
 """
 
 from __future__ import annotations
@@ -129,7 +126,7 @@ def _note_both(
 
 
 def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -> SaidOfLabels:
-    """What the rows themselves say, before labels deny each other."""
+    """Claims of the rows themselves, before labels deny each other."""
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
     said: SaidOfLabels = {}
     concluded: dict[tuple[str, int], dict[int, Claim]] = {}
@@ -230,7 +227,7 @@ def _turned(p: float, low: float, high: float) -> tuple[float, float, float]:
 
 
 def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
-    """What is found speaks against a label such as "no finding" (implicit.md section 6)."""
+    """Weigh a label such as "no finding" against everything that is found (implicit.md section 6)."""
     wanted = frozenset(others)
     against: dict[str, dict[str, Claim]] = {}
     disputed: set[str] = set()
@@ -292,7 +289,7 @@ _TOLD = (
 
 
 def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
-    """What is said of the labels (`what_is_said`) and the REPORTS of the studies to LABELS."""
+    """Turn claims (`what_is_said`) and the REPORTS of the studies into LABELS."""
     subject = dict(zip(reports["study_id"].tolist(), reports["subject_id"].tolist(), strict=True))
     studies = sorted(subject)
     width = len(listed.labels)

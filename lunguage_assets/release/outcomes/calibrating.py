@@ -76,7 +76,7 @@ def label_outcomes(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.Data
 
 @dataclass(frozen=True)
 class Readers:
-    """What readers take a hedge for: where a phrase was rated by two readers or more, their p; else spread
+    """Readings of a hedge by people: where a phrase was rated by two readers or more, their p; else spread
     around p with a `deviation` in logits.
     """
 

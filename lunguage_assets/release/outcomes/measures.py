@@ -1,4 +1,4 @@
-"""How well probabilities agree with outcomes: measures of arrays, and nothing of labels or files.
+"""Measures of agreement between probabilities and outcomes: of arrays, and nothing of labels or files.
 
 All take p (in [0, 1]) and outcomes (0 or 1) of the same length. A p of 0 or 1 has no logit: slope and
 intercept leave such cells out.
@@ -75,7 +75,7 @@ def expected_calibration_error(found: pd.DataFrame) -> float:
 
 
 def readers_around(p: float, deviation: float) -> Floats:
-    """What `READERS` readers would take a p for: evenly spaced quantiles of a distribution around it that is
+    """Readings of a p by `READERS` readers: evenly spaced quantiles of a distribution around it that is
     normal in logits. 0 and 1 leave nothing to read.
     """
     if not 0.0 < p < 1.0:

@@ -110,12 +110,12 @@ class Stored(Protocol):
 
 @cache
 def published_values() -> dict[str, Any]:
-    """What the paper prints about its corpus and judges (`resources/published_tables.toml`)."""
+    """Published values of the paper's corpus and judges (`resources/published_tables.toml`)."""
     return tomllib.loads(resource("published_tables.toml").read_text("utf-8"))
 
 
 def is_the_published_corpus(rows: int, studies: int, patients: int) -> bool:
-    """Whether a corpus has as many delivered rows, studies and patients as the paper's.
+    """True of a corpus with as many delivered rows, studies and patients as the paper's.
 
     Neither a corpus' name nor a file's hash would do: a person names the one, and a column more or another
     line end changes the other.

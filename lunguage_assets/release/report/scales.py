@@ -1,4 +1,4 @@
-"""What every hedging phrase means: the ranking's p, the range of other readers, and published human scales
+"""Meaning of every hedging phrase: the ranking's p, the range of other readers, and published human scales
 side by side (explicit.md section 6).
 """
 
