@@ -21,7 +21,7 @@ from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken
-from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses, totals_of
+from lunguage_assets.release.bundle.context import ANALYSES, ReportContext, shown_analyses, totals_of
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.bundle.notes import bundle_dictionary, notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text, provenance
@@ -131,16 +131,16 @@ def write_bundle(
         ANALYSES[name].require(frame, "as it was read for the release")
     with writing(folder) as versions, versions.staging() as staging:
         _write_restricted(release, staging / "restricted")
-        material = _material(release, origin, analyses, examples)
-        replace_text(staging / SUMMARY, json_text(material.summary))
-        _write_open(material, staging / "open")
-        _write_counts(material, staging / material.part)
-        _write_documents(material, staging)
+        context = _context_of(release, origin, analyses, examples)
+        replace_text(staging / SUMMARY, json_text(context.summary))
+        _write_open(context, staging / "open")
+        _write_counts(context, staging / context.part)
+        _write_documents(context, staging)
         before = versions.versions()
         version = versions.seal(staging)
         versions.make_current(version)
         removed = versions.retire(origin.settings.release.keep)
-    return Written(version, version not in before, tuple(removed), material.summary)
+    return Written(version, version not in before, tuple(removed), context.summary)
 
 
 def _write_restricted(release: Release, folder: Path) -> None:
@@ -193,15 +193,15 @@ def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
         )
 
 
-def _material(
+def _context_of(
     release: Release,
     origin: Origin,
     analyses: Mapping[str, pd.DataFrame],
     examples: pd.Series,
-) -> Material:
+) -> ReportContext:
     shown, stale = shown_analyses(analyses, release.ranking)
     totals = totals_of(release)
-    return Material(
+    return ReportContext(
         ranker=release.ranker,
         totals=totals,
         counted=paper_tables(release.studies, origin.dictionary.statistics()),
@@ -229,38 +229,38 @@ def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
     )
 
 
-def _write_open(material: Material, folder: Path) -> None:
+def _write_open(context: ReportContext, folder: Path) -> None:
     """Ranking, scale and knowledge: nothing that counts reports, and of patients' no phrase that is longer
     than a hedge, because it may be a sentence.
     """
-    for name, frame in (("ranking", material.ranking), ("phrase_scale", material.scale)):
+    for name, frame in (("ranking", context.ranking), ("phrase_scale", context.scale)):
         shown = (
-            frame if material.origin.is_synthetic else frame.assign(phrase=frame["phrase"].map(shown_phrase))
+            frame if context.origin.is_synthetic else frame.assign(phrase=frame["phrase"].map(shown_phrase))
         )
         write_csv(flat(shown), folder / f"{name}.csv")
-    for name, file in (("pathways", material.origin.pathways), ("blacklist", material.origin.blacklist)):
+    for name, file in (("pathways", context.origin.pathways), ("blacklist", context.origin.blacklist)):
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
 
 
-def _write_counts(material: Material, folder: Path) -> None:
+def _write_counts(context: ReportContext, folder: Path) -> None:
     """The paper's tables, the analyses, and the report with its figures."""
-    counted = {f"table_{name}": frame for name, frame in vars(material.counted).items()}
-    for name, frame in (counted | dict(material.analyses)).items():
+    counted = {f"table_{name}": frame for name, frame in vars(context.counted).items()}
+    for name, frame in (counted | dict(context.analyses)).items():
         write_csv(flat(frame), folder / f"{name}.csv")
-    figures = report_figures(material)
+    figures = report_figures(context)
     write_figures(figures, folder / "figures")
-    replace_text(folder / "report.html", report_page(material, figures))
+    replace_text(folder / "report.html", report_page(context, figures))
 
 
-def _write_documents(material: Material, staging: Path) -> None:
+def _write_documents(context: ReportContext, staging: Path) -> None:
     """Provenance, the dictionary of the files that are there, README, licence, and what each part
     may be used for.
     """
     present = {part: {path.name for path in (staging / part).iterdir()} for part in ("open", "restricted")}
     texts = {
-        "open/provenance.json": json_text(material.provenance),
+        "open/provenance.json": json_text(context.provenance),
         "open/data_dictionary.md": bundle_dictionary(present["open"], present["restricted"]),
-        **notes(material),
+        **notes(context),
     }
     for path, text in texts.items():
         replace_text(staging / path, text)

@@ -13,7 +13,7 @@ import yaml
 from lunguage_assets.data_files import page_template
 from lunguage_assets.explicit.rating.trueskill import BETA
 from lunguage_assets.quality.dictionary import table_section
-from lunguage_assets.release.bundle.material import ANALYSES, Material
+from lunguage_assets.release.bundle.context import ANALYSES, ReportContext
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.tables import ATTRIBUTES, LUNGUAGE_PLUS_PLUS, PUBLISHED_COLUMNS, RELEASE, TABLES, paper
 from lunguage_assets.tables.analyses import PHRASE_SCALE
@@ -37,22 +37,22 @@ one for all.
 """
 
 
-def notes(material: Material) -> dict[str, str]:
+def notes(context: ReportContext) -> dict[str, str]:
     """The texts of a version by their paths in it; none names the version."""
-    provenance = material.provenance
-    apart = float(material.ranking["reading_sd"].iloc[0])  # how wide the intervals of p are
+    provenance = context.provenance
+    apart = float(context.ranking["reading_sd"].iloc[0])  # how wide the intervals of p are
     values = {
-        "origin": material.origin,
-        "part": material.part,
-        "card": card_header(material.origin),
+        "origin": context.origin,
+        "part": context.part,
+        "card": card_header(context.origin),
         "software": " ".join(provenance["software"][key] for key in ("name", "version")),
         "batches": [key for key, batch in provenance["batches"].items() if batch["included"]],
         "ranker": provenance["ranker"],
         "members": provenance["members"],
-        "is_rule_based": not material.language_models,
+        "is_rule_based": not context.language_models,
         "structurer": provenance["structurer"],
         "apart": apart,
-        "is_measured": material.has_own_ruler and len(provenance["members"]) > 1,
+        "is_measured": context.has_own_ruler and len(provenance["members"]) > 1,
         "is_most": apart >= BETA - 0.05,
     }
     return {path: page_template("release", template).render(values) for path, template in _TEMPLATES.items()}

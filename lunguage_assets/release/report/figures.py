@@ -23,7 +23,7 @@ from lunguage_assets.pictures.plots import (
     validation_spread,
     vocabulary_histogram,
 )
-from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.scales import scale_marks
 
 
@@ -32,32 +32,32 @@ def published_places() -> dict[str, float]:
     return {entry.phrase: entry.mu for entry in published_ranking()}
 
 
-def report_figures(material: Material) -> dict[str, bytes]:
+def report_figures(context: ReportContext) -> dict[str, bytes]:
     """PNG by name. What this release cannot show is not among them, and the page says why."""
-    totals, ranking = material.totals, material.ranking
-    beside = published_places() if material.has_own_ruler else None
+    totals, ranking = context.totals, context.ranking
+    beside = published_places() if context.has_own_ruler else None
     drawn = {
         "ranking": ranking_plot(ranking, beside),
         "probabilities": probability_bars(totals.p_heights),
         "conflicts": conflict_bars(totals.conflicts),
     }
-    counts = material.examples[material.examples > 0]
+    counts = context.examples[context.examples > 0]
     if len(counts):
         names = {"phrase": counts.index, "n_examples": counts.to_numpy()}
         retained = counts.index.isin(ranking["phrase"])
         drawn["vocabulary"] = vocabulary_histogram(pd.DataFrame(names).assign(retained=retained))
     try:
-        line = calibrate(ranking, material.anchors)
-        drawn["calibration"] = calibration_plot(material.points, line, material.anchors)
+        line = calibrate(ranking, context.anchors)
+        drawn["calibration"] = calibration_plot(context.points, line, context.anchors)
     except MethodError:
         pass  # the anchors give no line
-    if len(material.scale):
-        drawn["scale"] = scale_plot(material.scale, scale_marks())
-    return drawn | _of_analyses(material)
+    if len(context.scale):
+        drawn["scale"] = scale_plot(context.scale, scale_marks())
+    return drawn | _of_analyses(context)
 
 
-def _of_analyses(material: Material) -> dict[str, bytes]:
-    settings = material.origin.settings.explicit
+def _of_analyses(context: ReportContext) -> dict[str, bytes]:
+    settings = context.origin.settings.explicit
     limits = settings.opponent_limit, settings.panel_steps
     wanted: list[tuple[str, str, Callable[[pd.DataFrame], bytes]]] = [
         ("agreement", "judge_agreement", agreement_heat_map),
@@ -67,7 +67,7 @@ def _of_analyses(material: Material) -> dict[str, bytes]:
         ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
         ("experts", "expert_agreement", lambda frame: expert_heat_map(by_group(frame))),
     ]
-    there = {name: frame for name, frame in material.analyses.items() if len(frame)}
+    there = {name: frame for name, frame in context.analyses.items() if len(frame)}
     return {name: draw(there[table]) for name, table, draw in wanted if table in there}
 
 

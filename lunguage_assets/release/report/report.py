@@ -18,7 +18,7 @@ import pandas as pd
 from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
-from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.figures import published_places
 from lunguage_assets.release.report.paper_tables import published_values
 from lunguage_assets.release.report.scales import published_scales
@@ -56,14 +56,14 @@ class ReportTable:
     bars: tuple[tuple[float, float, float] | None, ...] = ()
 
 
-def report_page(material: Material, figures: Mapping[str, bytes]) -> str:
+def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
     """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
     return page_template("release", "report.html.j2").render(
-        material=material,
-        settings=material.origin.settings.explicit,
-        facts=_facts(material),
+        context=context,
+        settings=context.origin.settings.explicit,
+        facts=_facts(context),
         figures=figures,
-        tables=_tables(material),
+        tables=_tables(context),
         about={name: table.description for name, table in _ABOUT.items()},
         published=published_values(),
         scales=published_scales(),
@@ -99,9 +99,9 @@ def _cell(value: Any, decimals: int | None) -> str:
     return cell_text(value)
 
 
-def _facts(material: Material) -> dict[str, str]:
+def _facts(context: ReportContext) -> dict[str, str]:
     """What a reader has to know first, by label."""
-    facts, summary = material.provenance, material.summary
+    facts, summary = context.provenance, context.summary
     batches = sum(batch["included"] for batch in facts["batches"].values())
     ruler = f"the published ranking ({summary['ruler_reason']})"
     return {
@@ -110,9 +110,9 @@ def _facts(material: Material) -> dict[str, str]:
         "Findings": f"{summary['findings']:,} delivered rows; {summary['rows_out']:,} rows of Lunguage++",
         "Tentative findings": f"{summary['tentative_pairs']:,}",
         "Judges": "; ".join(_judge(key, facts["judges"].get(key)) for key in facts["members"]),
-        "Hedging phrases": "ranked on this corpus" if material.has_own_ruler else ruler,
+        "Hedging phrases": "ranked on this corpus" if context.has_own_ruler else ruler,
         "Ranking": facts["ranking"]["ranking_version"],
-        "Anchors": f"{material.origin.anchors.name}: {material.origin.anchors.source}",
+        "Anchors": f"{context.origin.anchors.name}: {context.origin.anchors.source}",
         "Rules": f"mode {summary['mode'] or 'none'}",
         "Options": _options(facts["as_published"]),
         "Merging": ", ".join(facts["encoders"]) or "none",
@@ -135,9 +135,9 @@ def _judge(key: str, bound: Any) -> str:
     return f"{key} ({bound['model']}, {bound['provider']})"
 
 
-def _tables(material: Material) -> dict[str, ReportTable]:
+def _tables(context: ReportContext) -> dict[str, ReportTable]:
     """The tables that this release has, by name."""
-    counted = material.counted
+    counted = context.counted
     certainty, expansion, figures = (
         counted.certainty,
         without_empty_published(counted.expansion),
@@ -145,23 +145,23 @@ def _tables(material: Material) -> dict[str, ReportTable]:
     )
     p = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 3)
     found = {
-        "ranking": _ranking(material),
+        "ranking": _ranking(context),
         "fit": report_table(counted.fit),
         "certainty": report_table(certainty, p | _percents(certainty)),
         "expansion": report_table(expansion, _percents(expansion)),
         "conflicts": report_table(without_empty_published(counted.conflicts)),
         "figures": report_table(figures if figures["note"].any() else figures.drop(columns="note")),
     }
-    if len(material.scale):
+    if len(context.scale):
         decimals = dict.fromkeys(("mu", "p", "p_low", "p_high", "reader_low", "reader_high"), 2)
-        shown = material.scale.drop(columns="number")
+        shown = context.scale.drop(columns="number")
         found["scale"] = report_table(shown, decimals, ("p_low", "p", "p_high"))
-    return found | _of_analyses(material)
+    return found | _of_analyses(context)
 
 
-def _ranking(material: Material) -> ReportTable:
-    own = material.has_own_ruler
-    ranking = material.ranking.sort_values("rank", kind="stable")
+def _ranking(context: ReportContext) -> ReportTable:
+    own = context.has_own_ruler
+    ranking = context.ranking.sort_values("rank", kind="stable")
     published = ranking["phrase"].map(published_places()).astype("float64")
     frame = ranking.assign(place=ranking["rank"] + 1, published_mu=published)
     measured = ["mu_low", "mu_high", "n_matches", "win_rate", "published_mu"] if own else []
@@ -179,9 +179,9 @@ def _percents(frame: pd.DataFrame) -> dict[str, int]:
     return {str(name): 1 for name in frame.columns if str(name).startswith("percent_")}
 
 
-def _of_analyses(material: Material) -> dict[str, ReportTable]:
+def _of_analyses(context: ReportContext) -> dict[str, ReportTable]:
     """Agreement with the published values beside it, and what the reports say of the pathways."""
-    made, found = material.analyses, {}
+    made, found = context.analyses, {}
     judges, experts = made.get("judge_agreement"), made.get("expert_agreement")
     if judges is not None:
         beside = _beside(judges, "judges")

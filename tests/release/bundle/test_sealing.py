@@ -42,7 +42,7 @@ from lunguage_assets.implicit.statements.places import place_parts
 from lunguage_assets.quality.beliefs import belief_rules, place_rules
 from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
-from lunguage_assets.release.bundle.material import ANALYSES
+from lunguage_assets.release.bundle.context import ANALYSES
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.report import documents
 from lunguage_assets.release.report.documents import growing_parquet

@@ -17,7 +17,7 @@ from hostile_words import HOSTILE, in_a_browser, require_harmless
 from small_release import Made, opened, stored
 
 from lunguage_assets.release.bundle.bundle import write_bundle
-from lunguage_assets.release.bundle.material import shown_analyses
+from lunguage_assets.release.bundle.context import shown_analyses
 from lunguage_assets.release.report.report import report_table
 from lunguage_assets.tables import (
     FIT_VALIDATION,

@@ -56,7 +56,7 @@ class Totals:
 
 
 @dataclass(frozen=True, repr=False)
-class Material:
+class ReportContext:
     """Everything that the report and the tables of counts are made from.
 
     `counted` are the paper's tables; `points` the fitted findings that are drawn one by one; `examples` how
