@@ -25,7 +25,6 @@ from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.explicit.fit.reference import Reference
-from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
@@ -120,15 +119,3 @@ def test_the_ranking_and_the_anchors_are_sources_too(adverse: list[Trial]) -> No
 
 def test_answers_of_one_judge_are_not_independent(adverse: list[Trial]) -> None:
     assert coverage(adverse, alike=True) < coverage(adverse)
-
-
-@pytest.mark.parametrize(("noise", "share"), [
-    (Noise(deviation=4.167), 0.7602),  # Phi(4.167 / (sqrt(2) 4.167))
-    (Noise(deviation=4.167, lapse=1.0), 0.5),
-    (Noise(deviation=4.167, position=-4.167), 0.5),
-    (Noise(deviation=1e-6), 1.0),
-])  # fmt: skip
-def test_a_simulated_judge_errs_as_often_as_its_noise_says(noise: Noise, share: float) -> None:
-    judge = SimulatedJudge("judge", {"high": 4.167, "low": 0.0}, noise)
-    answers = judge.compare([ComparisonQuestion("high", "low", i) for i in range(6_000)])
-    assert np.mean([answer.answer == "sentence_1" for answer in answers]) == pytest.approx(share, abs=0.02)
