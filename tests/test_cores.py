@@ -26,8 +26,8 @@ from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring import chunks as text
 from lunguage_assets.structuring.reading import read_reports, sectioned_reports
+from lunguage_assets.structuring.rules import structurer as text
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 
@@ -84,8 +84,8 @@ def test_reports_are_structured_in_chunks_and_processes_to_the_same_rows(
     write_raw_sample(tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied")
     read = read_reports(receive(find_delivery(tmp_path / "raw"), load_settings().corpus))
     reports, structurer = list(sectioned_reports(read.report_texts, read.report_sentences)), RuleStructurer()
-    at_once = text.structured(reports, structurer)
-    in_chunks = zip(*cores.over_chunks(text.structured, reports, text.rules, None), strict=True)
+    at_once = text.structure_chunk(reports, structurer)
+    in_chunks = zip(*cores.over_chunks(text.structure_chunk, reports, text.chunk_tools, None), strict=True)
     for whole, parts in zip(at_once, in_chunks, strict=True):
         pd.testing.assert_frame_equal(cores.joined(parts), whole)
 
