@@ -1,6 +1,6 @@
 """The pipeline with real weights: SmolLM2 as the judge, MiniLM as encoder (preset `local-small`).
 
-As few answers as the processors of CI can afford: two reports, the published ruler, one step of a
+As few answers as the processors of CI can afford: six reports, the published ruler, one step of a
 fit.
 """
 
@@ -91,13 +91,13 @@ def new_home(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.lengthy  # minutes of CPU: the weights are loaded twice, five sentences are fitted
+@pytest.mark.lengthy  # minutes of CPU: the weights are loaded twice, thirteen sentences are fitted
 @pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
 def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_without_them(
     tmp_path: Path,
 ) -> None:
-    delivery, home = tmp_path / "two", new_home(tmp_path / "home")
-    write_sample(delivery, reports=2, seed=5)
+    delivery, home = tmp_path / "six", new_home(tmp_path / "home")
+    write_sample(delivery, reports=6, seed=5)
     process = started(home, delivery)
     until = time.monotonic() + LONGEST_S
     while answered(home) == 0 and process.poll() is None and time.monotonic() < until:
