@@ -33,6 +33,8 @@ pytestmark = [
 BATCHES = ("first", "second")
 WORKERS = ("one", "two", "three")
 JUDGE = "lexicon"
+BACKFILL = "__ASSET_JOB"
+"""Dagster's name for the job of a backfill of assets."""
 QUICK = "[explicit]\nrepetitions = 1\norders = 3\nbootstrap = 10\n"
 STAGES = {
     "extract_hedges": [f"{JUDGE}|{batch}" for batch in BATCHES],
@@ -112,14 +114,14 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     assert CliRunner().invoke(instance_cli, ["concurrency", "set", "judges", "2"]).exit_code == 0
     scaled_out.wait_for_workers(instance, 2)
     services.wait_for_code()
-    scaled_out.request_backfill(instance, "ingest", BATCHES)
+    scaled_out.request_backfill(instance, "findings", BATCHES)
     services.start_service("daemon")
-    victim = scaled_out.freeze_a_run(instance, "ingest")
+    victim = scaled_out.freeze_a_run(instance, BACKFILL)
     services.kill(victim.worker)
     instance.add_run_tags(victim.run_id, {"dagster/max_runtime": "45"})  # not a day
     services.start_worker(WORKERS[2])  # as an engine restarts a container
     done = set(BATCHES)
-    eventually("every partition is done", lambda: scaled_out.succeeded(instance, "ingest") == done)
+    eventually("every partition is done", lambda: scaled_out.succeeded(instance, BACKFILL) == done)
     for job, partitions in STAGES.items():
         scaled_out.submit(instance, job, partitions)
         eventually(f"{job} has ended", lambda: all(run.is_finished for run in instance.get_runs()))
@@ -141,7 +143,7 @@ def test_the_tables_on_object_storage_are_those_of_an_embedded_run_byte_for_byte
 def test_the_run_of_the_killed_worker_is_made_again_by_itself_and_nothing_else_is(
     deployment: Deployment,
 ) -> None:
-    runs = deployment.instance.get_runs(dg.RunsFilter(job_name="ingest"))
+    runs = deployment.instance.get_runs(dg.RunsFilter(job_name=BACKFILL))
     ended = {run.run_id: run.status for run in runs}
     assert ended.pop(deployment.killed) is dg.DagsterRunStatus.FAILURE
     assert list(ended.values()) == [dg.DagsterRunStatus.SUCCESS] * len(BATCHES)

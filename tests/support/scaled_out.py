@@ -24,7 +24,7 @@ import postgres_server
 from compose_file import DEPLOY, REPOSITORY, of_the_package
 from dagster._cli.job import execute_backfill_command
 from dagster._cli.workspace.cli_target import WorkspaceOpts, get_workspace_from_cli_opts
-from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.execution.backfill import PartitionBackfill
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 if TYPE_CHECKING:
@@ -201,21 +201,24 @@ def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
     eventually(f"{count} workers answer", lambda: len(celery.control.ping(timeout=1.0)) == count)
 
 
-def request_backfill(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> None:
-    """What the UI does when a person asks for a backfill: the daemon launches its runs and follows them."""
+def request_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> None:
+    """What the UI does when a person materialises partitions of an asset: the daemon launches a run for each
+    and follows them. (A backfill of a job may end before a run of it is tried again.)
+    """
     with get_workspace_from_cli_opts(instance, version="", workspace_opts=WORKSPACE) as workspace:
-        (repository,) = workspace.code_locations[0].get_repositories().values()
-        (chosen,) = (found for found in repository.get_partition_sets() if found.job_name == job)
-    backfill = PartitionBackfill(
-        backfill_id=job,
-        partition_set_origin=chosen.get_remote_origin(),
-        status=BulkActionStatus.REQUESTED,
-        partition_names=partitions,
-        from_failure=False,
-        reexecution_steps=None,
-        tags={},
-        backfill_timestamp=time.time(),
-    )
+        backfill = PartitionBackfill.from_asset_partitions(
+            backfill_id=asset,
+            asset_graph=workspace.asset_graph,
+            partition_names=partitions,
+            asset_selection=[dg.AssetKey(asset)],
+            backfill_timestamp=time.time(),
+            tags={},
+            dynamic_partitions_store=instance,
+            all_partitions=False,
+            title=None,
+            description=None,
+            run_config=None,
+        )
     instance.add_backfill(backfill)
 
 
