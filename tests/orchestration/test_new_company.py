@@ -1,7 +1,4 @@
-"""Sentences that never met before go through a whole run: nothing stops it, and no study is set aside.
-
-CI reads 4,000 reports, a desk 1,000; `LUNGUAGE_NEW_COMPANY` is another number, such as 20000.
-"""
+"""Sentences that never met before go through a whole run: nothing stops it, and no study is set aside."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.sample import write_raw_sample
 
-REPORTS = int(os.environ.get("LUNGUAGE_NEW_COMPANY", "4000" if os.environ.get("CI") else "1000"))
+REPORTS = 20_000 if os.environ.get("CI") else 2_000
 PER_REPORT = 2
 
 
