@@ -25,16 +25,7 @@ import pytest
 from commands import lunguage
 from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment
-
-LAUNCH = """
-mutation Launch($params: ExecutionParams!) {
-  launchPipelineExecution(executionParams: $params) {
-    __typename
-    ... on LaunchRunSuccess { run { runId } }
-    ... on PythonError { message }
-  }
-}
-"""
+from served_home import LAUNCH
 
 
 class UI:
