@@ -40,12 +40,14 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# pip says a line for each package: shown as a dot. Errors are shown as they are.
+# The locks are complete, so that pip has nothing to look up. It says a line for each package: shown as a dot. Errors are shown as they are.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 pip = @{ $(PIP) $(1) || echo failed; } | { status=0; while read -r line; do case "$$line" in \
 	failed) status=1;; Collecting*) printf .;; Installing*) printf ' unpacking ';; esac; done; echo; exit $$status; }
+LOCKED := --no-deps --require-hashes -r
+THIS := --no-deps --no-build-isolation --editable .
 
-$(VENV)/installed: pyproject.toml requirements.lock
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>/dev/null || echo 'not there')." \
 		"Install one, and name it: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12" >&2; exit 1; }
@@ -54,23 +56,25 @@ $(VENV)/installed: pyproject.toml requirements.lock
 		"Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	@echo "Installing into $(VENV): about 1 GB, a minute or two, once."
 	@$(PYTHON) -m venv $(VENV)
-	$(call pip,--require-hashes -r requirements.lock)
-	$(call pip,--no-deps --no-build-isolation --editable .)
+
+$(VENV)/installed: pyproject.toml requirements.lock | $(BIN)/python
+	$(call pip,$(LOCKED) requirements.lock)
+	$(call pip,$(THIS))
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
-	@echo "Installing what tests and linters need, once."
-	$(call pip,--require-hashes -r requirements-dev.lock)
-	@touch $@
+$(VENV)/installed-dev: pyproject.toml requirements-dev.lock | $(BIN)/python
+	$(call pip,$(LOCKED) requirements-dev.lock)
+	$(call pip,$(THIS))
+	@touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
-	touch $@
+	$(call pip,$(LOCKED) requirements-docs.lock)
+	@touch $@
 
 # torch is not locked: its build depends on the machine. What it needs besides comes from the lock first, so that pip looks for torch alone.
 $(VENV)/installed-models: $(VENV)/installed requirements-models.lock
 	@echo "Installing torch and transformers: one to three more GB, once."
-	$(call pip,--require-hashes --no-deps -r requirements-models.lock)
+	$(call pip,$(LOCKED) requirements-models.lock)
 	$(call pip,$(TORCH))
 	@touch $@
 

@@ -22,11 +22,13 @@ from pathlib import Path
 
 import pandas as pd
 import psutil
-from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.sample import ABOUT, ABOUT_FILE, FIRST, TABLE_FILE, sample_studies, write_sample
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from recombined import Pools, pools_of, recombined
 
 MIMIC_CXR = 227_835
 STUDIES_OF_A_PATIENT = 3

@@ -353,6 +353,8 @@ def report(compared: Compared, resamples: int) -> str:
 def recombined_run(collection: pd.DataFrame, reports: int) -> str:
     """Run `reports` reports of sentences in new company to the release; says what was set aside."""
     import duckdb
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
     from recombined import pools_of, recombined
 
     with tempfile.TemporaryDirectory() as folder:

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import pandas as pd
 
-from lunguage_assets.annotation.frames import (
-    Names,
-    findings_table,
-    left_out_table,
-    reports_table,
-    sentences_table,
-    spans_table,
-)
-from lunguage_assets.annotation.given import FRAME, Given, InputPlace, given_ids, given_text, given_views
-from lunguage_assets.annotation.method import bundled_method, read_texts
-from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
+from lunguage_assets.annotation.frames import annotation_frames
+from lunguage_assets.annotation.given import Given, given_frame, given_report, given_views
+from lunguage_assets.annotation.method import bundled_method
 
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
-
-ONE = "report"
-"""How `read` names its report."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,8 +59,8 @@ def read(text: str, *, views: str = "") -> Annotation:
     Raises:
         InputError: `text` is no text or too long, or `views` names no view.
     """
-    said = given_views(views, InputPlace("read", column="views"))
-    return annotated([given_text(ONE, text, said, InputPlace("read", column="text"))])
+    known = given_views(views, "read", column="views")
+    return annotated([given_report("report", text, known, "read", column="text")])
 
 
 def annotate(
@@ -89,45 +78,16 @@ def annotate(
         InputError: a column is missing, an id is missing or repeated, a cell is no text, too long, or names
             no view. The message names row (from 0) and column.
     """
-    for column in filter(None, (text, study_id, views)):
-        if column not in frame.columns:
-            found, remedy = f"{len(frame.columns)} columns without it", "Name the column that holds it."
-            raise InputPlace(FRAME, column=column).error(found, "one report per row", remedy)
-    names = given_ids(frame[study_id].tolist(), study_id)
-    said = frame[views].tolist() if views else [""] * len(frame)
-    cells = zip(names, frame[text].tolist(), said, strict=True)
-    given = []
-    for row, (name, cell, view) in enumerate(cells):
-        written = given_views(view, InputPlace(FRAME, row, views))
-        given.append(given_text(name, cell, written, InputPlace(FRAME, row, text)))
-    return annotated(given)
+    return annotated(given_frame(frame, text, study_id, views))
 
 
 def annotated(given: Sequence[Given]) -> Annotation:
     """The same of reports that are checked already; their names differ."""
-    starts = range(0, max(len(given), 1), REPORTS_AT_ONCE)
-    parts = [_part(given[start : start + REPORTS_AT_ONCE], start) for start in starts]
-    frames = ([getattr(part, frame.name) for part in parts] for frame in fields(Annotation))
-    return Annotation(*(pd.concat(frame, ignore_index=True) for frame in frames))
-
-
-def _part(given: Sequence[Given], start: int) -> Annotation:
-    """Some of the reports; the method numbers them by their position among all."""
-    studies = {f"s{number:08d}": one for number, one in enumerate(given, start)}
-    found = read_texts(studies)
-    intake = found.intake
-    results = bundled_method().of(intake.findings, intake.reports, intake.rejected)
-    kept = without_studies({"findings": intake.findings}, studies_of(results.set_aside))
-    found = replace(found, intake=replace(intake, findings=kept["findings"]))
-    names = Names.of({study: one.name for study, one in studies.items()}, intake.findings)
-    tables = {
-        "reports": reports_table(found),
-        "sentences": sentences_table(found),
-        "findings": findings_table(results),
-        "labels": results.labels,
-        "conflicts": results.resolution.conflicts,
-        "left_out": left_out_table(found, results),
-        "spans": spans_table(found, results),
-        "set_aside": pd.DataFrame(results.set_aside, columns=Aside._fields),
-    }
-    return Annotation(**{name: names.frame(table) for name, table in tables.items()})
+    parts = []
+    for start in range(0, max(len(given), 1), REPORTS_AT_ONCE):
+        studies = {f"s{start + at:08d}": one for at, one in enumerate(given[start : start + REPORTS_AT_ONCE])}
+        read = bundled_method().read(studies)
+        parts.append(annotation_frames(studies, read, bundled_method().conclude(read)))
+    return Annotation(
+        **{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
+    )

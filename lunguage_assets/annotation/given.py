@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import VIEWS
 
-FRAME = "frame"
 STDIN = "-"
 _A_REPORT = "the text of one report"
 
@@ -40,82 +38,69 @@ class Given:
     views: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class InputPlace:
-    """Where a value stands, for messages: a file, or a frame's row and column."""
-
-    file: str
-    row: int | None = None
-    column: str | None = None
-
-    def error(self, found: str, expected: str, remedy: str) -> InputError:
-        return InputError(self.file, found, expected, remedy, row=self.row, column=self.column)
-
-
-def given_text(name: str, content: Any, views: str, place: InputPlace) -> Given:
-    """A report from its text or bytes; a missing cell of a frame is an empty report.
+def given_report(name: str, content: Any, views: str, file: str, **place: Any) -> Given:
+    """A report from its text or bytes.
 
     Args:
         name: what the caller calls it.
         content: `str` or `bytes`.
         views: in the written form.
-        place: for messages.
+        file: with `place` (`row`, `column`), where the text stands, for messages.
 
     Raises:
         InputError: neither text nor bytes, more than one report can be, or bytes that are no text.
     """
-    if place.row is not None and is_missing(content):
-        return Given(name, "", (), views)
     if not isinstance(content, str | bytes):
-        raise place.error(f"a {type(content).__name__}", "the text of a report", "Give the text as str.")
+        found = f"a {type(content).__name__}"
+        raise InputError(file, found, "the text of a report", "Give the text as str.", **place)
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if len(data) > LARGEST:
-        raise place.error("more than a million bytes", _A_REPORT, "Give each report by itself.")
+        found, remedy = "more than a million bytes", "Give each report by itself."
+        raise InputError(file, found, _A_REPORT, remedy, **place)
     text = decoded(data)
     if not text.is_text:
-        raise place.error("bytes that are no text", _A_REPORT, "Give the report as plain text.")
+        remedy = "Give the report as plain text."
+        raise InputError(file, "bytes that are no text", _A_REPORT, remedy, **place)
     return Given(name, text.text, text.notes, views)
 
 
-def given_views(cell: Any, place: InputPlace) -> str:
+def given_views(cell: Any, file: str, **place: Any) -> str:
     """Views in the written form, of words such as "PA and lateral"; empty for none.
 
     Raises:
         InputError: words that name no view.
     """
     words = "" if is_missing(cell) else str(cell).strip()
-    found = _views(words)
+    found = written(study_views(words)) if words else ""
     if words and not found:
         expected = f"views out of {', '.join(VIEWS)}"
-        raise place.error("words that name no view", expected, "Correct them, or leave them out.")
+        remedy = "Correct them, or leave them out."
+        raise InputError(file, "words that name no view", expected, remedy, **place)
     return found
 
 
-def given_ids(cells: Sequence[Any], column: str) -> list[str]:
-    """The reports' ids as text.
-
-    Raises:
-        InputError: an id is missing or repeated.
-    """
+def given_frame(frame: pd.DataFrame, text: str, study_id: str, views: str) -> list[Given]:
+    """The reports of a frame; arguments and errors as of `annotate`."""
+    for column in filter(None, (text, study_id, views)):
+        if column not in frame.columns:
+            found, remedy = f"{len(frame.columns)} columns without it", "Name the column that holds it."
+            raise InputError("frame", found, "one report per row", remedy, column=column)
     rows: dict[str, int] = {}
-    for row, cell in enumerate(cells):
-        own = "" if is_missing(cell) else str(cell).strip()
-        if not own or own in rows:
-            found = f"the id of row {rows[own]}" if own else "nothing"
+    given = []
+    said = frame[views].tolist() if views else [""] * len(frame)
+    for row, (cell, content, view) in enumerate(
+        zip(frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
+    ):
+        name = "" if is_missing(cell) else str(cell).strip()
+        if not name or name in rows:
+            found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
-            raise InputPlace(FRAME, row, column).error(found, "every id once", remedy)
-        rows[own] = row
-    return list(rows)
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a frame holds nothing there: None, NaN, NA."""
-    return bool(cell is None or cell is pd.NA or cell != cell)
-
-
-@lru_cache(maxsize=1024)
-def _views(words: str) -> str:
-    return written(study_views(words))
+            raise InputError("frame", found, "every id once", remedy, row=row, column=study_id)
+        rows[name] = row
+        known = given_views(view, "frame", row=row, column=views)
+        content = "" if is_missing(content) else content
+        given.append(given_report(name, content, known, "frame", row=row, column=text))
+    return given
 
 
 def given_files(paths: Sequence[str], views: str = "") -> list[Given]:
@@ -125,28 +110,32 @@ def given_files(paths: Sequence[str], views: str = "") -> list[Given]:
         InputError: no such file, a folder, nothing in it, no text, more than a report can be; or `views` name
             no view.
     """
-    said = given_views(views, InputPlace("--views"))
-    return [_report(path, said) for path in dict.fromkeys(paths)]
-
-
-def _report(path: str, views: str) -> Given:
-    place = InputPlace("standard input" if path == STDIN else path)
-    given = given_text(path, _content(path, place), views, place)
-    if not given.text:
-        raise place.error("nothing", _A_REPORT, "Give a file with a report in it, or - for standard input.")
+    known = given_views(views, "--views")
+    given = []
+    for path in dict.fromkeys(paths):
+        file = "standard input" if path == STDIN else path
+        report = given_report(path, _content(path), known, file)
+        if not report.text:
+            remedy = "Give a file with a report in it, or - for standard input."
+            raise InputError(file, "nothing", _A_REPORT, remedy)
+        given.append(report)
     return given
 
 
-def _content(path: str, place: InputPlace) -> bytes:
+def is_missing(cell: Any) -> bool:
+    """Whether a frame holds nothing there: None, NaN, NA."""
+    return bool(cell is None or cell is pd.NA or cell != cell)
+
+
+def _content(path: str) -> bytes:
     """The bytes, and one more than there may be of a file that is too long."""
     if path == STDIN:
         return sys.stdin.buffer.read(LARGEST + 1)
-    file = Path(path)
-    if file.is_dir():
-        remedy = "Name its files; `lunguage run --data` takes a whole folder."
-        raise place.error("a folder", _A_REPORT, remedy)
     try:
-        with file.open("rb") as stream:
+        with Path(path).open("rb") as stream:
             return stream.read(LARGEST + 1)
+    except IsADirectoryError:
+        remedy = "Name its files; `lunguage run --data` takes a whole folder."
+        raise InputError(path, "a folder", _A_REPORT, remedy) from None
     except FileNotFoundError:
-        raise place.error("no such file", _A_REPORT, "Correct the path.") from None
+        raise InputError(path, "no such file", _A_REPORT, "Correct the path.") from None

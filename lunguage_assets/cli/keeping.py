@@ -56,28 +56,26 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
     """
     place = chosen.home
     if key in {batch.key for batch in place.registered()}:
-        _foretell(place, key)
         if not yes:
+            _foretell(place, key)
             raise NotConfirmed(f"nothing was removed. To remove it: lunguage batches remove {key} --yes")
         _remove(chosen, key)
     from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed
 
     with chosen.instance() as instance:
         forget_removed(instance, place)
-        if key in {gone.key for gone in place.removed()}:
-            return
-        if key not in instance.get_dynamic_partitions(REPORT_BATCH.name):
+        if key in instance.get_dynamic_partitions(REPORT_BATCH.name):
+            instance.delete_dynamic_partition(REPORT_BATCH.name, key)
+            click.echo(f"{key} was a partition without a batch; it is gone")
+        elif key not in {gone.key for gone in place.removed()}:
             known = ", ".join(batch.key for batch in place.registered()) or "none"
             raise ConfigurationError(f"{place.root} has no batch {key!r}; registered: {known}")
-        instance.delete_dynamic_partition(REPORT_BATCH.name, key)
-        click.echo(f"{key} was a partition without a batch; it is gone")
 
 
 def _foretell(place: Home, key: str) -> None:
-    batch, found = place.batch(key), place.following(key)
-    click.echo(f"batch {key}: {batch.kind}, sha256 {batch.sha256[:12]}, {', '.join(batch.files)}")
+    found = place.following(key)
     tables = sorted({table for table, _ in found.tables})
-    click.echo(f"goes     {len(found.tables)} stored tables ({', '.join(tables) or 'none'})")
+    click.echo(f"goes     {len(found.tables)} stored tables of {key} ({', '.join(tables) or 'none'})")
     click.echo(f"goes     its files, {len(found.review)} review queues, its partition in Dagster")
     click.echo("stays    what is made of several batches (a vocabulary, a ranking), until it is made again")
     for version in sorted(place.release.glob("*/v*")):

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lunguage_assets.cli.options import PRESET_OPTION, STRUCTURER_OPTION, Chosen, chooses, data_class_option
+from lunguage_assets.cli.options import Chosen, chooses, data_class_option
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.rights import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Standings
-    from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.settings import DataClass
 
 SHOWN = 12
@@ -23,7 +22,7 @@ SHOWN = 12
 
 
 @click.command(short_help="Show batches, what is stale and why, release, spending.")
-@chooses(PRESET_OPTION, STRUCTURER_OPTION, there=True)
+@chooses("preset", "structurer", there=True)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def status(chosen: Chosen, as_json: bool) -> None:
     """Show batches, rankers, what is stale and why, the last releases, and what was spent.
@@ -31,10 +30,7 @@ def status(chosen: Chosen, as_json: bool) -> None:
     Makes and asks nothing.
     """
     found = _found(chosen)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-        return
-    for line in _lines(found):
+    for line in [json.dumps(found, indent=2)] if as_json else _lines(found):
         click.echo(line)
 
 
@@ -48,13 +44,8 @@ def _found(chosen: Chosen) -> dict[str, Any]:
         "corpus": corpus.name if corpus is not None else "",
         "data_class": corpus.data_class if corpus is not None else "",
         "batches": [
-            {
-                "key": batch.key,
-                "kind": batch.kind,
-                "sha256": batch.sha256,
-                "studies": _studies(now, batch.key),
-            }
-            for batch in place.registered()
+            {"key": one.key, "kind": one.kind, "sha256": one.sha256, "studies": _studies(now, one.key)}
+            for one in place.registered()
         ],
         "removed": [{"key": one.key, "when": one.when, "who": one.who} for one in place.removed()],
         "preset": judges.preset,
@@ -71,11 +62,11 @@ def _studies(now: Standings, batch: str) -> int | None:
 
     from lunguage_assets.home.store import partition_path
 
-    path = partition_path(now.home.tables, "reports", batch)
-    if not path.exists():
+    try:
+        with partition_path(now.home.tables, "reports", batch).open("rb") as stream:
+            return int(pq.read_metadata(stream).num_rows)
+    except FileNotFoundError:
         return None
-    with path.open("rb") as stream:
-        return int(pq.read_metadata(stream).num_rows)
 
 
 def _ranker(now: Standings, ranker: str) -> dict[str, Any]:
@@ -84,7 +75,7 @@ def _ranker(now: Standings, ranker: str) -> dict[str, Any]:
     from lunguage_assets.release.bundle.versions import current_version
 
     folder = now.home.release / ranker
-    released, standing = current_version(folder), now.of_release(ranker, folder)
+    released = current_version(folder)
     begun = released is not None or now.exists("reference_ranking", ranker)
     stages = plan(now, Wanted(ranker)) if begun and now.batches else []
     return {
@@ -92,7 +83,7 @@ def _ranker(now: Standings, ranker: str) -> dict[str, Any]:
         "begun": begun,
         "complete_batches": now.complete_batches(ranker),
         "release": released.name if released is not None else None,
-        "release_is": str(standing),
+        "release_is": str(now.of_release(ranker, folder)),
         "to_make": [
             {"step": f"{stage.job} ({stage.label})", "because": list(stage.because) or ["missing"]}
             for stage in stages
@@ -117,8 +108,7 @@ def _spent(chosen: Chosen) -> dict[str, float]:
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['home']}: corpus {found['corpus']!r}, {found['data_class']}"
-    known = sum(batch["studies"] or 0 for batch in found["batches"])
-    yield f"batches   {len(found['batches'])}, {known} studies"
+    yield f"batches   {len(found['batches'])}, {sum(one['studies'] or 0 for one in found['batches'])} studies"
     for batch in found["batches"]:
         taken_in = "not taken in yet" if batch["studies"] is None else f"{batch['studies']} studies"
         yield f"          {batch['key']}  {taken_in}, delivered as {batch['kind']}"
@@ -126,9 +116,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"          {gone['key']}  removed {gone['when']} by {gone['who']}"
     yield f"judges    preset {found['preset']}; raw reports are structured by {found['structurer']}"
     for problem in found["broken"]:
-        yield f"broken    {problem}"
-    if found["broken"]:
-        yield "          What is stale can be told when this is corrected."
+        yield f"broken    {problem} What is stale can be told when this is corrected."
     for name, ranker in found["rankers"].items():
         yield from _ranker_lines(name, ranker, len(found["batches"]))
     spent = found["spent_usd"]
@@ -138,13 +126,13 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 def _ranker_lines(name: str, ranker: Mapping[str, Any], batches: int) -> Iterator[str]:
     from lunguage_assets.current.standing import in_short
 
-    judges = ", ".join(ranker["judges"])
+    said = f"ranker    {name} ({', '.join(ranker['judges'])}):"
     if not ranker["begun"]:
-        yield f"ranker    {name} ({judges}): not begun"
+        yield f"{said} not begun"
         return
-    state = str(ranker["release_is"]).partition(":")[0]  # its reasons are those of the step that makes it
+    state = ranker["release_is"].partition(":")[0]  # its reasons are those of the step that makes it
     release = f"release {ranker['release']}, {state}" if ranker["release"] else "no release"
-    yield f"ranker    {name} ({judges}): {len(ranker['complete_batches'])} of {batches} batches; {release}"
+    yield f"{said} {len(ranker['complete_batches'])} of {batches} batches; {release}"
     for step in ranker["to_make"][:SHOWN]:
         yield f"          to make: {step['step']}, {in_short(step['because'])}"
     if len(ranker["to_make"]) > SHOWN:
@@ -153,16 +141,8 @@ def _ranker_lines(name: str, ranker: Mapping[str, Any], batches: int) -> Iterato
         yield "          everything is current"
 
 
-_OWN = "the corpus' own phrases"
-_TO_BE = {
-    "auto": f"{_OWN} where there are {{least}} and the anchors are among them, else the published one",
-    "own": f"{_OWN}; a run ends before they are compared where the anchors are not among them",
-    "published": "the published one",
-}
-
-
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
-@chooses(PRESET_OPTION, STRUCTURER_OPTION)
+@chooses("preset", "structurer")
 @data_class_option("Default: the home's corpus, else credentialed.")
 def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
@@ -173,57 +153,20 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     from lunguage_assets.judges.opening import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
-    place, configuration, given = chosen.home, chosen.judges(), data_class or chosen.data_class
-    lines = examination(configuration, given, datetime.now(UTC).date(), os.environ)
+    root, judges, given = chosen.home.root, chosen.judges(), data_class or chosen.data_class
+    lines = [*examination(judges, given, datetime.now(UTC).date(), os.environ)]
+    if judges.structurer == RULES:
+        lines.append(("ok", "raw reports are structured by rules in this process: nothing is sent"))
+    lines.append(instance_examination(chosen.home))
+    lines += [("refusal", problem) for problem in broken_files(chosen.home)]
+    if given == "credentialed" and open_to_others(root):
+        lines.append(("refusal", f"other accounts can read {root}: chmod -R go-rwx '{root}'"))
+    if judges.models:
+        shared = "rate limits and LUNGUAGE_DAILY_BUDGET hold for all that share the ledger"
+        lines.append(("ok", f"--budget holds within one process; {shared}"))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
-    if configuration.structurer == RULES:
-        click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
-    broken = broken_files(place)
-    looked_at = () if broken else (_scale(chosen, configuration),)
-    for word, message in (*looked_at, instance_examination(place)):
-        click.echo(f"{word:<8} {message}")
-    for problem in broken:
-        click.echo(f"refusal  {problem}")
-    shared = given == "credentialed" and open_to_others(place.root)
-    if shared:
-        click.echo(f"refusal  other accounts can read {place.root}: chmod -R go-rwx '{place.root}'")
-    if configuration.models:
-        click.echo(
-            "ok       --budget holds within one process; rate limits and LUNGUAGE_DAILY_BUDGET "
-            "hold for all that share the ledger"
-        )
-    refused = shared + len(broken) + sum(severity == "refusal" for severity, _ in lines)
-    if refused:
+    if refused := sum(severity == "refusal" for severity, _ in lines):
         raise LunguageError(
-            f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {given} text"
+            f"{refused} of the checks above refuse a run with preset {judges.preset!r} on {given} text"
         )
-
-
-def _scale(chosen: Chosen, configuration: JudgesConfiguration) -> tuple[str, str]:
-    """The scale on which a run reads probabilities, why, and whether the anchors go with it."""
-    from lunguage_assets.explicit.fit.anchors import chosen_anchors
-    from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
-    from lunguage_assets.home.store import partition_path, read_table
-    from lunguage_assets.judges.configuration import PANEL
-    from lunguage_assets.tables import TABLES
-
-    home, options = chosen.home, chosen.settings.explicit
-    anchors = chosen_anchors(options.anchors, home.anchor_ratings, home.root)
-    named = ", ".join(repr(one.phrase) for one in anchors.anchors if one.phrase not in anchors.optional)
-    scale = f'scale of p ([explicit] ruler = "{options.ruler}", anchors {named})'
-    now = chosen.standings()
-    for table, key in (("reference_ranking", PANEL), ("hedge_vocabulary", configuration.extractor)):
-        if not now.is_current(table, key):
-            continue
-        phrases = read_table(TABLES[table], partition_path(home.tables, table, key))
-        if "retained" in phrases:
-            phrases = phrases[phrases["retained"]]
-        try:
-            require_anchors(set(phrases["phrase"]), anchors.of(set(phrases["phrase"])))
-        except NoScale as error:
-            return "warning", f"{scale}: a run would end, {error}"
-        first = phrases.iloc[0]
-        published = f"the published one ({first['ruler_reason']})"
-        return "ok", f"{scale}: {published if first['ruler'] == 'published' else _OWN}"
-    return "ok", f"{scale}: {_TO_BE[options.ruler].format(least=options.ruler_minimum)}"

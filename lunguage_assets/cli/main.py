@@ -46,8 +46,7 @@ def _status() -> int:
         return _told(f"{told}{_REMEDIES.get(error.errno or 0, '')}")
     except Exception as error:  # its message may quote a report
         cause = getattr(error, "orig", None)
-        # SQLAlchemy's own message quotes what was to be stored; SQLite's does not
-        if isinstance(cause, sqlite3.Error):
+        if isinstance(cause, sqlite3.Error):  # which quotes nothing of what was to be stored
             return _told(
                 f"a database of the home cannot be read or written ({cause}). Free disk space, fix its "
                 "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
@@ -79,9 +78,7 @@ _NOT_WRITABLE = (
     "folder (--home, or --out for the release)."
 )
 _REMEDIES = {
-    errno.EACCES: _NOT_WRITABLE,
-    errno.EPERM: _NOT_WRITABLE,
-    errno.EROFS: _NOT_WRITABLE,
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _NOT_WRITABLE),
     errno.ENOTDIR: ". Name a folder.",
     errno.ENOSPC: ". Free space there, and run the same command again: what is finished is kept.",
 }

@@ -13,39 +13,20 @@ import click
 from lunguage_assets.cli.options import (
     FILE,
     FOLDER,
-    PRESET_OPTION,
     RANKER_OPTION,
-    STRUCTURER_OPTION,
+    REBUILD_OPTION,
     Chosen,
     GivenDelivery,
     chooses,
     existing_home,
     takes_delivery,
 )
+from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
     from lunguage_assets.current.plan import Stage
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.orchestration.runs.runner import RunSummary
-    from lunguage_assets.settings import Settings
-
-_BUDGET_OPTION = click.option(
-    "--budget",
-    type=click.FloatRange(min=0),
-    metavar="USD",
-    help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
-)
-_STRICT_OPTION = click.option(
-    "--strict",
-    is_flag=True,
-    help="End the run when a study breaks a rule, instead of setting it aside. Also strict in settings.toml, "
-    "$LUNGUAGE_STRICT.",
-)
-_REBUILD_OPTION = click.option(
-    "--rebuild-ranking",
-    is_flag=True,
-    help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
-)
 
 
 @click.command(short_help="Register a delivery as a batch, and make nothing yet.")
@@ -68,10 +49,10 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
 @takes_delivery(required=False)
-@chooses(PRESET_OPTION, STRUCTURER_OPTION, _BUDGET_OPTION, _STRICT_OPTION)
+@chooses("preset", "structurer", "budget", "strict")
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
-@_REBUILD_OPTION
+@REBUILD_OPTION
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
@@ -91,15 +72,16 @@ def run(
     What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
     registered is made for the ranker, such as a judge that was just added to the judges file.
     """
-    from lunguage_assets.cli.console import print_release, print_run, run_display
+    from lunguage_assets.cli.console import checks_lines, print_release, run_display, spending_lines
     from lunguage_assets.current.plan import Wanted, plan
+    from lunguage_assets.settings import of_the_paper
 
     place, judges = chosen.home, chosen.judges(ranker)
     if delivery is None:
         existing_home(place.root)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
-    for line in _as_published(chosen.settings, judges.preset):
+    for line in of_the_paper(chosen.settings):
         click.echo(line)
     if delivery is not None:
         delivery.register(place)
@@ -116,9 +98,10 @@ def run(
     with chosen.instance() as instance, run_display() as display:
         runner = Runner(chosen.resource(out, processes), instance)
         summary = runner.run(wanted, progress=display.stage, stages=stages)
-    spent = display.spent()
+    spent = display.total.totals()
     ledger = chosen.paid_answers() if spent else None
-    print_run(folder, place, summary, spent, ledger.lost() if ledger is not None else 0)
+    spending = spending_lines(spent, ledger.lost() if ledger is not None else 0)
+    print_release(folder, place, [*checks_lines(summary), *spending])
     _require_checks(summary)
 
 
@@ -132,7 +115,6 @@ def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequenc
     """
     from datetime import UTC, datetime
 
-    from lunguage_assets.errors import ConfigurationError
     from lunguage_assets.judges.opening import examination
 
     asked: set[str] = set()
@@ -145,35 +127,12 @@ def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequenc
     if asked and (ledger := chosen.paid_answers()) is not None:
         answered = set(ledger.statistics()["model"])
         asked = {key for key in asked if judges.models[key].model not in answered}
-    if not asked:
-        return
     found = examination(judges, chosen.data_class, datetime.now(UTC).date(), os.environ, only=asked)
     refusals = [message for severity, message in found if severity == "refusal"]
     if refusals:
         raise ConfigurationError(
             f"{' '.join(refusals)} Nothing was asked. `lunguage doctor --preset {judges.preset}` looks again."
         )
-
-
-def _as_published(settings: Settings, preset: str) -> list[str]:
-    """What to tell of the options that are the paper's; nothing where the home does not ask for them."""
-    from lunguage_assets.settings import departures, published_options
-
-    if not settings.as_published:
-        return []
-    other = departures(settings)
-    told = ", ".join(
-        f"{name} = {value}"
-        for group in published_options().values()
-        for name, value in group.items()
-        if not any(key.endswith(f".{name}") for key in other)
-        and not (name == "encoder_model" and "implicit.encoder" in other)
-    )
-    return [
-        f"as published (settings.toml): {told}",
-        *(f"not as published: {key} = {used} (published: {was})" for key, (was, used) in other.items()),
-        f"not options: the judges are those of preset {preset!r}, the prompts this package's own",
-    ]
 
 
 def _require_checks(summary: RunSummary) -> None:
@@ -186,9 +145,9 @@ def _require_checks(summary: RunSummary) -> None:
 
 @click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
 @takes_delivery()
-@chooses(PRESET_OPTION, STRUCTURER_OPTION)
+@chooses("preset", "structurer")
 @RANKER_OPTION
-@_REBUILD_OPTION
+@REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
 def estimate(
     delivery: GivenDelivery, chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None
@@ -208,7 +167,7 @@ def estimate(
 
 
 @click.command(short_help="Analyse how far the numbers can be trusted.")
-@chooses(PRESET_OPTION, there=True)
+@chooses("preset", there=True)
 @RANKER_OPTION
 def analyse(chosen: Chosen, ranker: str) -> None:
     """Analyse how far the numbers can be trusted: agreement, robustness of the ranking, validation of the
@@ -223,7 +182,7 @@ def analyse(chosen: Chosen, ranker: str) -> None:
     with chosen.instance() as instance, run_display() as display:
         summary = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
     released = chosen.standings().of_release(ranker, chosen.home.release / ranker)
-    print_analyses(chosen.home, ranker, summary, release_is_stale=released.state == "stale")
+    print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
     _require_checks(summary)
 
 
@@ -241,7 +200,6 @@ def land(chosen: Chosen, url: Path | None, now: bool) -> None:
     The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
     a delivery was put aside.
     """
-    from lunguage_assets.errors import ConfigurationError, LunguageError
     from lunguage_assets.landing.folder import QUARANTINE, landing_folder
     from lunguage_assets.landing.passes import land as make_pass
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lunguage_assets.errors import ConfigurationError, did_you_mean
+
 if TYPE_CHECKING:
     import pandas as pd
     from dagster import DagsterInstance
@@ -33,8 +35,7 @@ GIVEN_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 def number(name: str, default: int, told: str | None = None, least: int = 1) -> Callable[[Command], Command]:
     """An option that takes a whole number, at least 1 as a rule."""
-    kind = click.IntRange(min=least)
-    return click.option(name, default=default, show_default=True, type=kind, help=told)
+    return click.option(name, default=default, show_default=True, type=click.IntRange(min=least), help=told)
 
 
 def into(what: str) -> Callable[[Command], Command]:
@@ -53,15 +54,35 @@ HOME_OPTION = click.option(
 RANKER_OPTION = click.option(
     "--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge."
 )
-PRESET_OPTION = click.option(
-    "--preset",
-    help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.",
+REBUILD_OPTION = click.option(
+    "--rebuild-ranking",
+    is_flag=True,
+    help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
 )
-STRUCTURER_OPTION = click.option(
-    "--structurer",
-    help="Who reads findings in raw reports: 'rules' or a language model of the judges file; default: what "
-    "the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
-)
+_OF_CHOSEN = {
+    "preset": click.option(
+        "--preset",
+        help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.",
+    ),
+    "structurer": click.option(
+        "--structurer",
+        help="Who reads findings in raw reports: 'rules' or a language model of the judges file; default: "
+        "what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
+    ),
+    "budget": click.option(
+        "--budget",
+        type=click.FloatRange(min=0),
+        metavar="USD",
+        help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
+    ),
+    "strict": click.option(
+        "--strict",
+        is_flag=True,
+        help="End the run when a study breaks a rule, instead of setting it aside. Also strict in "
+        "settings.toml, $LUNGUAGE_STRICT.",
+    ),
+}
+"""Options that become fields of `Chosen`."""
 
 
 def data_class_option(told: str) -> Callable[[Command], Command]:
@@ -82,52 +103,47 @@ class GivenDelivery:
         """The batches that the files are in a home; says so when they were registered under another key."""
         from lunguage_assets.home.home import batch_keys
 
-        key, most = self._key_and_most(place)
-        registered = place.register(self.data, key, self.corpus, self.data_class, batch_reports=most)
+        key, registered = self._to(place, place.register)
         for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
             if one.key != asked:
                 click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
-        return registered
+        return list(registered)
 
     def examine(self, place: Home) -> list[Registration]:
         """What `register` would do."""
-        key, most = self._key_and_most(place)
-        return place.examine(self.data, key, self.corpus, self.data_class, batch_reports=most)
+        return list(self._to(place, place.examine)[1])
 
-    def _key_and_most(self, place: Home) -> tuple[str, int]:
+    def _to(self, place: Home, do: Callable[..., Any]) -> tuple[str, Any]:
         from lunguage_assets.home.home import batch_key
         from lunguage_assets.settings import load_settings
 
-        return self.batch or batch_key(self.data), load_settings(place.settings_file).corpus.batch_reports
+        key, most = (
+            self.batch or batch_key(self.data),
+            load_settings(place.settings_file).corpus.batch_reports,
+        )
+        return key, do(self.data, key, self.corpus, self.data_class, batch_reports=most)
 
 
 def takes_delivery(*, required: bool = True) -> Callable[[Command], Command]:
-    """The options of commands that take files; they become the argument `delivery`, None where there are
-    none.
-    """
-
-    def decorate(command: Command) -> Command:
-        @click.option(
+    """The options of commands that take files become the argument `delivery`, None where there are none."""
+    default = "" if required else "  [default: what is registered]"
+    options = (
+        click.option(
             "--data",
             required=required,
             type=click.Path(path_type=Path),
-            help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md)."
-            + ("" if required else "  [default: what is registered]"),
-        )
-        @click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data.")
-        @click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one.")
-        @data_class_option(
+            help=f"Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).{default}",
+        ),
+        click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data."),
+        click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one."),
+        data_class_option(
             "Whether the text is patient data; default: what corpus.toml says, else credentialed."
-        )
+        ),
+    )
+
+    def decorate(command: Command) -> Command:
         @wraps(command)
-        def taking(
-            *,
-            data: Path | None,
-            batch: str | None,
-            corpus: str | None,
-            data_class: DataClass | None,
-            **others: Any,
-        ) -> None:
+        def taking(*, data: Path | None, batch: Any, corpus: Any, data_class: Any, **others: Any) -> None:
             if data is None and (batch or corpus or data_class):
                 raise click.UsageError(
                     "--batch, --corpus and --data-class are of the files that --data names."
@@ -135,33 +151,32 @@ def takes_delivery(*, required: bool = True) -> Callable[[Command], Command]:
             given = None if data is None else GivenDelivery(data, batch, corpus, data_class)
             command(delivery=given, **others)
 
-        return taking
+        return _with(options, taking)
 
     return decorate
 
 
-def chooses(*options: Callable[[Command], Command], there: bool = False) -> Callable[[Command], Command]:
-    """--home and these options of a command become its argument `chosen`.
-
-    Args:
-        options: whose names are fields of `Chosen`.
-        there: the command makes no home; one that holds nothing is refused.
+def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
+    """--home and these options (preset, structurer, budget, strict) of a command become its argument
+    `chosen`. With `there` the command makes no home; one that holds nothing is refused.
     """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def choosing(*, home: Path, **given: Any) -> None:
             place = existing_home(home) if there else chosen_home(home)
-            fields = ("preset", "structurer", "budget", "strict")
-            own = {name: given.pop(name) for name in fields if name in given}
+            own = {name: given.pop(name) for name in options}
             command(chosen=Chosen(place, **own), **given)
 
-        optional: Command = choosing
-        for option in reversed(options):
-            optional = option(optional)
-        return HOME_OPTION(optional)
+        return _with((HOME_OPTION, *(_OF_CHOSEN[name] for name in options)), choosing)
 
     return decorate
+
+
+def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def chosen_home(folder: Path) -> Home:
@@ -177,8 +192,6 @@ def existing_home(folder: Path) -> Home:
     Raises:
         ConfigurationError: nothing was ever registered there; the message names a home beside it.
     """
-    from lunguage_assets.errors import ConfigurationError
-
     place = chosen_home(folder)
     if place.corpus() is not None or (place.root / "tables").exists():
         return place
@@ -228,16 +241,11 @@ class Chosen:
         opened: AbstractContextManager[DagsterInstance] = dagster_instance(self.home)
         return opened
 
-    @property
-    def ledger(self) -> str:
-        """Where paid answers are kept."""
-        return os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite")
-
     def paid_answers(self) -> LedgerReader | None:
         """The ledger, where anything was paid for."""
         from lunguage_assets.judges.ledger.reading import LedgerReader
 
-        return LedgerReader.at(self.ledger)
+        return LedgerReader.at(os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite"))
 
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
         """The judges configuration in force.
@@ -245,7 +253,6 @@ class Chosen:
         Raises:
             ConfigurationError: an unusable judges file, or no such ranker in it.
         """
-        from lunguage_assets.errors import ConfigurationError, did_you_mean
         from lunguage_assets.judges.configuration import load_judges
 
         judges = load_judges(
@@ -255,9 +262,8 @@ class Chosen:
             chosen_by="--preset" if self.preset else "$LUNGUAGE_PRESET",
         )
         if ranker is not None and ranker not in judges.rankers:
-            known = ", ".join(judges.rankers)
             raise ConfigurationError(
-                f"ranker {ranker!r} (--ranker) is unknown; expected one of {known}."
+                f"ranker {ranker!r} (--ranker) is unknown; expected one of {', '.join(judges.rankers)}."
                 f"{did_you_mean(ranker, judges.rankers)} A judge of the judges file takes part as a member "
                 f"of the panel, or as one of candidates = [...] of [presets.{judges.preset}]."
             )
@@ -275,7 +281,6 @@ class Chosen:
         Raises:
             ConfigurationError: it is not there; says what to do to have it.
         """
-        from lunguage_assets.errors import ConfigurationError
         from lunguage_assets.home.store import partition_path, read_table
         from lunguage_assets.tables import TABLES
 

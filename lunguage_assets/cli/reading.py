@@ -35,53 +35,37 @@ def read(
 
     Offline rules read the text; nothing is stored or sent. Several files are several reports.
     """
-    if serve:
-        if files or as_json or html is not None or views:
-            raise click.UsageError(
-                "--serve takes no files, views or formats: reports are pasted into its page."
-            )
-        _serve(port)
-        return
-    if not files:
+    if serve and (files or as_json or html is not None or views):
+        raise click.UsageError("--serve takes no files, views or formats: reports are pasted into its page.")
+    if not serve and not files:
         raise click.UsageError("Name a file with a report, or - for standard input, or use --serve.")
     if as_json and html is not None:
         raise click.UsageError("Use --json or --html, one at a time.")
-    _show(files, views, as_json, html)
+    if serve:
+        _serve(port)
+        return
+    from rich.console import Console
 
-
-def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) -> None:
-    from lunguage_assets.annotation.given import given_files
-
-    given = given_files(files, views)
     from lunguage_assets.annotation.annotation import annotated
-
-    annotation = annotated(given)
-    if as_json:
-        from lunguage_assets.annotation.showing.page import json_document
-
-        click.echo(json_document(annotation), nl=False)
-        return
-    from lunguage_assets.annotation.showing.shown import shown_reports
-
-    reports = shown_reports(annotation)
-    if html is None:
-        from rich.console import Console
-
-        from lunguage_assets.annotation.showing.terminal import print_report
-
-        console = Console(highlight=False)
-        for report in reports:
-            print_report(report, console)
-        return
-    from lunguage_assets.annotation.showing.page import read_page
+    from lunguage_assets.annotation.given import given_files
+    from lunguage_assets.annotation.page import json_document, print_report, read_page
+    from lunguage_assets.annotation.shown import shown_reports
     from lunguage_assets.files import write_private
 
-    write_private(html, read_page(reports).encode("utf-8"))
-    click.echo(f"{html} holds report text; it is readable by you only (mode 0600)")
+    annotation = annotated(given_files(files, views))
+    if as_json:
+        click.echo(json_document(annotation), nl=False)
+    elif html is not None:
+        write_private(html, read_page(shown_reports(annotation)).encode("utf-8"))
+        click.echo(f"{html} holds report text; it is readable by you only (mode 0600)")
+    else:
+        console = Console(highlight=False)
+        for report in shown_reports(annotation):
+            print_report(report, console)
 
 
 def _serve(port: int) -> None:
-    from lunguage_assets.annotation.showing.serving import ADDRESS, serve, serving_socket
+    from lunguage_assets.annotation.serving import ADDRESS, serve, serving_socket
 
     with serving_socket(port) as opened:
         click.echo(f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)")
@@ -104,7 +88,6 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
-    place = chosen.home
     from rich.console import Console
 
     from lunguage_assets.release.explain.explain import explain_study, print_story
@@ -115,8 +98,8 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
             "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
             "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
-    batches = [batch.key for batch in place.registered()]
-    story = explain_study(read_study(place.tables, ranker, batches, study), finding)
+    batches = [batch.key for batch in chosen.home.registered()]
+    story = explain_study(read_study(chosen.home.tables, ranker, batches, study), finding)
     print_story(story, Console(highlight=False))
 
 
@@ -139,10 +122,10 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose:
     """Write a synthetic corpus in the published formats, or as raw reports with the truth about them."""
     from lunguage_assets.sample import write_raw_sample, write_sample
 
+    truth = out.with_name(f"{out.name}-truth")
     if as_text is None:
         written = write_sample(out, reports=reports, seed=seed, prose=prose or "plain")
     else:
-        truth = out.with_name(f"{out.name}-truth")
         written = write_raw_sample(out, truth, reports, seed, form=as_text, prose=prose or "varied")
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "

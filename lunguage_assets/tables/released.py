@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lunguage_assets.tables import columns as c
 from lunguage_assets.tables.columns import code, integer, listed, text
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
@@ -16,22 +18,19 @@ PUBLISHED_COLUMNS: tuple[str, ...] = (
 """Columns of the published Lunguage++ CSV, in order (implicit.md section 6)."""
 
 
-RELEASE = Table(
-    "release",
-    "The released Parquet: Lunguage++ with the provenance of every row.",
-    (
+RELEASE = replace(
+    LUNGUAGE_PLUS_PLUS,
+    name="release",
+    description="The released Parquet: Lunguage++ with the provenance of every row.",
+    columns=(
         *LUNGUAGE_PLUS_PLUS.columns,
         text("report_batch", "Batch that delivered the released version of the study"),
         text("ranker", "Ranker whose probabilities these are"),
         listed("judges", "Judges of the ranker, in panel order"),
         code("ruler", "own: ranked on this corpus; published: the paper's ranking", ("own", "published")),
     ),
-    ("finding_id",),
-    ordered=LUNGUAGE_PLUS_PLUS.ordered,
-    unique=LUNGUAGE_PLUS_PLUS.unique,
-    present=LUNGUAGE_PLUS_PLUS.present,
-    only=LUNGUAGE_PLUS_PLUS.only,
-)  # fmt: skip
+    constant=(),
+)
 
 STUDIES = Table(
     "studies",

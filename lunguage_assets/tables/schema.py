@@ -1,8 +1,6 @@
 """Schemas of tables: typed columns, a key, and the validation before anything is stored.
 
-Only the mechanism lives here; the tables themselves are in `tables/`. The Parquet types, the write-time
-validation, the Great Expectations suites, the data dictionary and the column lists shown in the UI are all
-derived from these objects.
+The Parquet types, the validation, the data dictionary and the columns shown in the UI come from these.
 """
 
 from __future__ import annotations
@@ -29,17 +27,16 @@ _ARROW: Mapping[ColumnType, pa.DataType] = {
     "bool": pa.bool_(),
     "strings": pa.list_(pa.string()),
 }
+_NUMPY = {"int": np.int64, "float": np.float64, "bool": np.bool_}
 
 
 @dataclass(frozen=True)
 class Column:
     """One column.
 
-    `strings` is a list of strings (never null: an empty list is the absent value). A `string` that is merely
-    absent is the empty string; it is nullable only where "unknown" and "empty" differ. `restricted` marks
-    report text, which never leaves the store. `pattern` is a regular expression, in what Python's and RE2's
-    syntax share, that is found in every present string; `^` and `$` are part of it where the whole string is
-    meant.
+    `strings` is a list of strings, never null. A `string` that is merely absent is the empty string; it is
+    nullable only where "unknown" and "empty" differ. `restricted` marks report text, which never leaves the
+    store. `pattern` is a regular expression (RE2) that is found in every present string.
     """
 
     name: str
@@ -104,46 +101,30 @@ class Table:
         return pa.schema([column.arrow for column in self.columns])
 
     def column(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise KeyError(f"table {self.name} has no column {name}")
+        """The column of this name; `KeyError` without one."""
+        return {column.name: column for column in self.columns}[name]
 
     def frame(self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()) -> pd.DataFrame:
-        """A typed, validated frame from row mappings or from column sequences.
-
-        An empty one keeps its types.
-        """
-        if isinstance(rows, Mapping):
-            columns: dict[str, Any] = {name: list(rows[name]) for name in self.names}
-        else:
+        """A typed frame from row mappings or from column sequences; an empty one keeps its types."""
+        if not isinstance(rows, Mapping):
             listed = list(rows)
-            columns = {name: [row[name] for row in listed] for name in self.names}
-        return self.from_arrow(
-            pa.table({column.name: self._typed(column, columns[column.name]) for column in self.columns})
-        )
+            rows = {name: [row[name] for row in listed] for name in self.names}
+        arrays = [self._typed(column, list(rows[column.name])) for column in self.columns]
+        return self.from_arrow(pa.table(arrays, names=self.names))
 
     def from_arrow(self, table: pa.Table) -> pd.DataFrame:
         """The pandas form: `str`, int64 (Int64 when nullable), float64, bool and object columns of lists."""
         data: dict[str, Any] = {}
         for column in self.columns:
             values = table.column(column.name)
-            if column.type == "string":
+            if column.type == "strings":
+                data[column.name] = pd.Series(values.to_pylist(), dtype=object)
+            elif column.type == "int" and column.nullable:
+                data[column.name] = pd.array(values.to_pylist(), dtype="Int64")
+            elif column.type == "string":
                 data[column.name] = pd.array(values, dtype="str")
-            elif column.type == "int":
-                data[column.name] = (
-                    pd.array(values.to_pylist(), dtype="Int64")
-                    if column.nullable
-                    else values.to_numpy().astype(np.int64)
-                )
-            elif column.type == "float":
-                data[column.name] = values.to_numpy().astype(np.float64)
-            elif column.type == "bool":
-                data[column.name] = values.to_numpy(zero_copy_only=False).astype(bool)
             else:
-                lists = np.empty(len(values), dtype=object)
-                lists[:] = values.to_pylist()
-                data[column.name] = lists
+                data[column.name] = values.to_numpy(zero_copy_only=False).astype(_NUMPY[column.type])
         return pd.DataFrame(data)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
@@ -153,22 +134,13 @@ class Table:
         """
         self.require_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
-        for column, array in zip(self.columns, arrays, strict=True):
-            if array.null_count and not column.nullable:
-                raise InvalidTable(
-                    f"table {self.name}, column {column.name}: "
-                    f"{array.null_count} empty values where none are allowed"
-                )
-        table = pa.Table.from_arrays(arrays, schema=self.arrow)
-        problems = self.violations(frame)
-        if problems:
+        if problems := self.violations(frame):
             raise InvalidTable(f"table {self.name}: " + "; ".join(problems))
-        return table
+        return pa.Table.from_arrays(arrays, schema=self.arrow)
 
     def _typed(self, column: Column, values: Any) -> pa.Array:
-        """The values as the column's Arrow type.
-
-        Arrow's own message quotes a value, which may be report text: only kinds are shown.
+        """The values as the column's Arrow type; Arrow's own message quotes a value, which may be report
+        text: only kinds are shown.
         """
         try:
             return pa.array(values, type=_ARROW[column.type], from_pandas=True)
@@ -187,17 +159,15 @@ class Table:
                 f"table {self.name}: missing columns {missing}, "
                 f"unexpected columns {extra}; expected {self.names}"
             )
-        wrong = [c.name for c in self.columns if not _dtype_fits(c, frame[c.name])]
+        wrong = {c.name: str(frame[c.name].dtype) for c in self.columns if not _fits(c, frame[c.name])}
         if wrong:
-            found = {name: str(frame[name].dtype) for name in wrong}
-            raise InvalidTable(f"table {self.name}: wrongly typed columns {found}")
+            raise InvalidTable(f"table {self.name}: wrongly typed columns {wrong}")
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
         """Broken value rules with counts and up to five keys each; never a value of a restricted column.
 
-        Args:
-            frame: rows of one partition; or of several, and then
-            within: columns that say which; keys are unique within a partition.
+        `within` names the columns that say which partition a row is of, when there are several: keys are
+        unique within a partition.
         """
         return [
             f"{int(rows.sum())} rows break '{rule}', for instance {self.keys_of(frame[rows].head(5))}"
@@ -217,28 +187,19 @@ class Table:
         return ["|".join(map(str, key)) for key in rows[list(self.key)].itertuples(index=False)]
 
     def require(self, frame: pd.DataFrame, where: str) -> None:
-        """Assert the value rules of stored rows again.
-
-        `where` names the rows in the message.
+        """Assert the value rules of stored rows again; `where` names the rows in the message.
 
         Raises:
             InvalidTable: the stored file was changed by something other than this package.
         """
-        problems = self.violations(frame)
-        if problems:
-            raise InvalidTable(
-                f"table {self.name}, {where}: "
-                + "; ".join(problems)
-                + ". Materialise it again before anything reads it."
-            )
+        if problems := "; ".join(self.violations(frame)):
+            remedy = "Materialise it again before anything reads it."
+            raise InvalidTable(f"table {self.name}, {where}: {problems}. {remedy}")
 
     def rules(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Every rule about values in words, with the rows that break it; `within` as in `violations`.
-
-        Whole columns at a time, column by column.
-        """
+        """Every rule about values in words, with the rows that break it; `within` as in `violations`."""
         for column in self.columns:
             yield from _column_rules(column, frame[column.name])
         for chain in self.ordered:
@@ -259,10 +220,8 @@ class Table:
         for name in self.constant:
             yield f"{name} has one value", _varies(frame, name, within)
         for group in (self.key, *self.unique):
-            yield (
-                f"({', '.join(group)}) is unique",
-                frame.duplicated([*within, *group], keep=False).to_numpy(),
-            )
+            twice = frame.duplicated([*within, *group], keep=False)
+            yield f"({', '.join(group)}) is unique", twice.to_numpy()
 
 
 def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -270,10 +229,8 @@ def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, NDAr
     if not column.nullable:
         yield f"{column.name} is never empty", ~present
     if column.choices:
-        yield (
-            f"{column.name} is one of {list(column.choices)}",
-            present & ~values.isin(column.choices).to_numpy(),
-        )
+        known = values.isin(column.choices).to_numpy()
+        yield f"{column.name} is one of {list(column.choices)}", present & ~known
     if column.minimum is not None:
         yield f"{column.name} >= {column.minimum}", _numbers(values) < column.minimum
     if column.maximum is not None:
@@ -283,12 +240,10 @@ def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, NDAr
 
 
 def _numbers(values: pd.Series) -> NDArray[Any]:
-    """Numbers as NumPy compares them fastest; a missing one is NaN, of which no comparison holds."""
-    return (
-        values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if values.dtype == "Int64" or values.dtype == object
-        else values.to_numpy()
-    )
+    """Numbers as NumPy compares them; a missing one is NaN, of which no comparison holds."""
+    if values.dtype == "Int64" or values.dtype == object:
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values.to_numpy()
 
 
 def _varies(frame: pd.DataFrame, name: str, within: Sequence[str]) -> NDArray[np.bool_]:
@@ -299,27 +254,24 @@ def _varies(frame: pd.DataFrame, name: str, within: Sequence[str]) -> NDArray[np
 
 
 def _matches(values: pd.Series, pattern: str) -> NDArray[np.bool_]:
-    """Which strings match the pattern.
-
-    Arrow looks at two hundred thousand in some twenty milliseconds.
-    """
+    """Which strings match the pattern."""
     found = pc.match_substring_regex(pa.array(values, type=pa.string(), from_pandas=True), pattern)
     matching: NDArray[np.bool_] = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
     return matching
 
 
-def _dtype_fits(column: Column, values: pd.Series) -> bool:
+def _fits(column: Column, values: pd.Series) -> bool:
     if len(values) == 0:
         return True
-    kind = values.dtype
-    if column.type == "string":
-        return isinstance(kind, pd.StringDtype) or (
-            pd.api.types.is_object_dtype(kind) and bool(values.isna().all())
-        )
-    if column.type == "int":
-        return pd.api.types.is_integer_dtype(kind)
-    if column.type == "float":
-        return pd.api.types.is_float_dtype(kind)
-    if column.type == "bool":
-        return pd.api.types.is_bool_dtype(kind)
-    return bool(pd.api.types.is_object_dtype(kind))
+    if column.type == "string" and values.dtype == object:
+        return bool(values.isna().all())
+    return bool(_OF_TYPE[column.type](values.dtype))
+
+
+_OF_TYPE = {
+    "string": pd.api.types.is_string_dtype,
+    "int": pd.api.types.is_integer_dtype,
+    "float": pd.api.types.is_float_dtype,
+    "bool": pd.api.types.is_bool_dtype,
+    "strings": pd.api.types.is_object_dtype,
+}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
+import openi
 import pandas as pd
 import pytest
-
-FILE = Path(__file__).parents[2] / "benchmarks" / "openi.py"
 
 REPORTS = [
     # uid, MeSH, Problems, findings
@@ -33,17 +29,6 @@ READ = [
 ]
 
 
-@pytest.fixture(scope="module")
-def openi() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("openi", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["openi"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     frame = pd.DataFrame(REPORTS, columns=["uid", "MeSH", "Problems", "findings"])
@@ -52,7 +37,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "indiana_reports.csv"
 
 
-def labels_of(openi: ModuleType, collection: pd.DataFrame) -> pd.DataFrame:
+def labels_of(collection: pd.DataFrame) -> pd.DataFrame:
     """Labels as `annotate` gives them: every report with every label."""
     said = {(uid, label): rest for uid, label, *rest in READ}
     nothing = ["unmentioned", None, None]
@@ -66,19 +51,15 @@ def labels_of(openi: ModuleType, collection: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings(
-    openi: ModuleType, file: Path
-) -> None:
+def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings(file: Path) -> None:
     collection = openi.read_collection(file)
     assert collection["study_id"].tolist() == ["1", "2", "3", "4", "6"]
     assert collection["report"].iloc[0] == "FINDINGS: The heart is big."
 
 
-def test_scores_count_definite_and_probable_statements_and_nothing_implied(
-    openi: ModuleType, file: Path
-) -> None:
+def test_scores_count_definite_and_probable_statements_and_nothing_implied(file: Path) -> None:
     collection = openi.read_collection(file)
-    compared = openi.compare(collection, labels_of(openi, collection))
+    compared = openi.compare(collection, labels_of(collection))
     scores = compared.scores.set_index("diagnosis")
     assert scores.loc["cardiomegaly", ["n", "read", "precision", "recall"]].tolist() == [1, 2, 0.5, 1.0]
     assert scores.loc["pneumonia", ["precision", "recall", "AUROC"]].tolist() == [1.0, 1.0, 1.0]
@@ -90,9 +71,9 @@ def test_scores_count_definite_and_probable_statements_and_nothing_implied(
     assert (low <= high).all()
 
 
-def test_errors_are_kinds_and_counts_without_a_word_of_a_report(openi: ModuleType, file: Path) -> None:
+def test_errors_are_kinds_and_counts_without_a_word_of_a_report(file: Path) -> None:
     collection = openi.read_collection(file)
-    errors = openi.compare(collection, labels_of(openi, collection)).errors()
+    errors = openi.compare(collection, labels_of(collection)).errors()
     assert errors.values.tolist() == [
         ["cardiomegaly", "not coded", "stated without doubt, a near term coded", 1],
         ["fracture", "missed", "unmentioned, and no word for it", 1],
@@ -101,10 +82,10 @@ def test_errors_are_kinds_and_counts_without_a_word_of_a_report(openi: ModuleTyp
 
 
 def test_the_figures_are_printed_and_the_picture_is_drawn(
-    openi: ModuleType, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [str(file), "--picture", str(tmp_path / "a.png"), "--errors", str(tmp_path / "e.csv")]
-    openi.main([*arguments, "--resamples", "20"], lambda frame: labels_of(openi, frame))
+    openi.main([*arguments, "--resamples", "20"], lambda frame: labels_of(frame))
     printed = capsys.readouterr().out
     assert "macro F1" in printed
     assert "2 hedged statements, 0.50 of them coded: AUROC 1.000" in printed

@@ -15,9 +15,10 @@ from finished_homes import Finished
 
 from lunguage_assets.cli import console
 from lunguage_assets.cli.main import commands
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.cli.options import Chosen
+from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.settings import load_settings
+from lunguage_assets.orchestration.runs.runner import RunSummary
 
 JUDGES = """
 preset = "cloud"
@@ -47,12 +48,6 @@ def test_a_mistyped_command_is_guessed(typed: str, meant: str, tmp_path: Path) -
     done = lunguage(tmp_path, typed)
     assert done.returncode == 2
     assert f"Did you mean '{meant}'?" in done.stderr
-
-
-def test_a_mistyped_option_of_the_settings_is_guessed(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text('[implicit]\nencodr = "lexical"')
-    with pytest.raises(ConfigurationError, match=r"'implicit\.encodr'\. Did you mean 'encoder'\?"):
-        load_settings(tmp_path / "settings.toml")
 
 
 def test_a_wrong_preset_is_said_with_the_option_that_chose_it(tmp_path: Path, five: Path) -> None:
@@ -127,16 +122,14 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "stdout", Gone())
     display.note(progress)
-    (told,) = display.spent()
+    (told,) = display.total.totals()
     assert (told.judge, told.settled) == ("gpt", 1)
 
 
 def test_analyses_say_that_the_release_lacks_them_only_where_it_does(
     finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from lunguage_assets.home.home import Home
-    from lunguage_assets.orchestration.runs.runner import RunSummary
-
+    chosen = Chosen(Home(finished.home))
     for stale in (True, False):
-        console.print_analyses(Home(finished.home), "panel", RunSummary(), release_is_stale=stale)
+        console.print_analyses(chosen, "panel", RunSummary(), release_is_stale=stale)
         assert ("the release is from before" in capsys.readouterr().out) == stale

@@ -205,7 +205,7 @@ def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, 
     assert all(" settings changed" in line for line in begun)
     assert "mode = paper" in done.stdout
     assert "not as published: implicit.encoder = lexical (published: sentence)" in done.stdout
-    assert "the prompts this package's own" in done.stdout
+    assert "this package's own prompts" in done.stdout
     assert set(pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]) == {"paper"}
     provenance = json.loads((rows_of(home).parent / "open" / "provenance.json").read_text())
     assert provenance["as_published"]["asked"]

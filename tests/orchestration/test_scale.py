@@ -13,7 +13,6 @@ from unittest import mock
 import dagster as dg
 import pandas as pd
 import pytest
-from commands import lunguage
 from finished_homes import QUICK_STICK, Finished
 from small_homes import SmallHome, write_deliveries
 
@@ -83,7 +82,6 @@ def test_reports_without_anchor_phrases_end_with_a_release_that_names_its_scale_
     assert read_table(COMPARISON_MATCHES, place).empty, "nothing is asked that nobody uses"
     assert reason in released(unanchored, "restricted/summary.json")["ruler_reason"]
     assert reason in released(unanchored, "open/provenance.json")["ranking"]["ruler_reason"]
-    assert reason in lunguage(unanchored.home.root, "doctor", "--data-class", "synthetic").stdout
 
 
 @pytest.mark.parametrize("given", ["ruler", "ratings"])

@@ -1,0 +1,140 @@
+"""Reports on a terminal, as one HTML page that needs nothing else (`resources/read/page.html.j2`), and as one
+JSON document, whose form is documented in docs/read.md and keeps its version.
+
+Whatever a report says is escaped. The page has no script, loads nothing, and no browser may let it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from lunguage_assets.annotation import shown
+from lunguage_assets.annotation.annotation import Annotation
+from lunguage_assets.annotation.shown import ShownReport, by_report
+from lunguage_assets.data_files import page_template
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+"""Content security policy of a page that only shows."""
+
+SCHEMA = "lunguage.read/2"
+"""Raised when a key changes its meaning or goes; new keys do not raise it."""
+
+_TONES = {
+    "present": "bold red",
+    "open": "bold yellow",
+    "absent": "blue",
+    "past": "dim underline",
+    "out": "strike dim",
+}
+_KINDS = {"hedge": "italic yellow", "detail": "underline", "silent": "dim"}
+_LEGEND = {
+    "present": _TONES["present"], "with doubt": _TONES["open"], "absent or normal": _TONES["absent"],
+    "past": _TONES["past"], "removed": _TONES["out"], "hedge": _KINDS["hedge"], "place": _KINDS["detail"],
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReportForm:
+    """The form of a page that takes a report: what was given, and what was wrong with it."""
+
+    report: str = ""
+    views: str = ""
+    problem: str = ""
+
+
+def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY) -> str:
+    """The page of some reports; with `form` it has a form that posts the next one to `/`."""
+    return page_template("read", "page.html.j2").render(reports=reports, form=form, policy=policy)
+
+
+def json_document(annotation: Annotation) -> str:
+    """The document, one line end at its end: `{"schema": ..., "reports": [...]}`.
+
+    Every report holds its own rows, in the order of the frames; a missing value is null. Labels that the
+    report does not mention are left out.
+    """
+    reports: list[Any] = []
+    for report, parts in by_report(annotation):
+        rows: dict[str, list[Any]] = {name: [] for name in parts}
+        for name, listed in parts.items():
+            for row in listed:
+                if row.get("source") != "unmentioned":
+                    rows[name].append({key: value for key, value in row.items() if key != "study_id"})
+        reports.append({**report, **rows})
+    return json.dumps(_plain({"schema": SCHEMA, "reports": reports}), ensure_ascii=False, indent=1) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float) and value == value else None
+
+
+def print_report(report: ShownReport, console: Console) -> None:
+    """Print a report; nothing in it is taken for markup, and no control character reaches the terminal."""
+    console.print(Text(report.study_id, style="bold"), Text(f"views: {report.views or 'not known'}", "dim"))
+    for remark in report.remarks:
+        console.print(Text(remark, style="yellow"))
+    console.print(Padding(_text(report), (1, 2)))
+    console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
+    if report.rows:
+        console.print(Padding(_findings(report), (1, 0, 0, 0)))
+    elif not report.is_set_aside:
+        console.print(Text("No finding is stated.", style="bold"))
+    for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
+        if body.plain:
+            part = Group(Text(heading, style="bold cyan"), Padding(body, (0, 2)))
+            console.print(Padding(part, (1, 0, 0, 0)))
+
+
+def _text(report: ShownReport) -> Text:
+    text = Text()
+    for piece in report.pieces:
+        tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == shown.FINDING else ""
+        text.append(_printable(piece.text), tone or _KINDS.get(piece.kind, ""))
+    return text
+
+
+def _findings(report: ShownReport) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="dim")
+    table.add_column("", justify="right", style="dim")
+    table.add_column("finding", ratio=3, overflow="fold")
+    table.add_column("", no_wrap=True)
+    table.add_column("p (interval)", no_wrap=True)
+    table.add_column("why", ratio=4, overflow="fold", style="dim")
+    for row, depth in report.in_order:
+        title = Text("  " * depth + ("↳ " if depth else "") + _line(row.title), _TONES[row.tone])
+        why = Text(_line("; ".join(filter(None, (row.where, *row.lines)))))
+        table.add_row(str(row.number), title, row.claim, row.believed, why)
+    return table
+
+
+def _contradictions(report: ShownReport) -> Text:
+    lines = []
+    for title, said in report.contradictions:
+        lines.append(Text.assemble((_line(title), "bold"), ": ", _line(said)))
+    return Text("\n").join(lines)
+
+
+def _labels(report: ShownReport) -> Text:
+    return Text(", ".join(f"{label}{' ' if p else ''}{p} ({source})" for label, source, p in report.labels))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+def _line(text: str) -> str:
+    return _printable(text).replace("\n", " ")

@@ -1,0 +1,347 @@
+"""Content shown of a report: its text in pieces, its findings with their reasons, what contradicts, and the
+labels. The same for terminal, page and `lunguage explain`'s wording of codes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.annotation.annotation import Annotation
+from lunguage_assets.corpus.log import reasons
+from lunguage_assets.explicit.fit.anchors import ReaderSpread, chosen_anchors, reader_range
+from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
+from lunguage_assets.release.explain.wording import RULES, SECTIONS, attributes, stated_as, status_of
+
+Record = Mapping[Any, Any]
+PARTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")
+"""Frames of an annotation that have rows of a report."""
+
+NO_VIEWS = (
+    "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
+    'are, such as "PA and lateral".'
+)
+PRESENT, OPEN, ABSENT, PAST, OUT = "present", "open", "absent", "past", "out"
+"""How a row is coloured: certainly present, tentative either way, certainly absent, history, removed."""
+
+FINDING, HEDGE, DETAIL, PLAIN, SILENT = "finding", "hedge", "detail", "plain", "silent"
+"""What a piece is: words of a finding; of a hedging phrase; of a place or attribute; of a sentence with
+findings; of headings, and of sentences and sections that state none.
+"""
+
+_IN_DOUBT = 0.5
+"""From this p on, nobody says that a label is denied ("no finding", beside a finding that is unlikely)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters of one kind; `rows`: ids of the rows read there, findings before hedges and details;
+    `account`: what became of the sentence, where none was.
+    """
+
+    text: str = field(repr=False)
+    kind: str
+    rows: tuple[str, ...] = ()
+    account: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One finding: stated, implied, or left out.
+
+    Args:
+        number: of a row among the findings, from 1; of a merged row that of the row that stands for it; 0 for
+            rows that nothing stands for.
+        tone: how it is coloured.
+        lines: the reasons, in plain words.
+        believed: `0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is
+            1, or as `≤ 0.44` of what is denied; empty for a row that is left out.
+        implied: what it implies, in the order of the pathway.
+    """
+
+    number: int
+    finding_id: str
+    title: str
+    tone: str
+    status: str
+    where: str
+    lines: tuple[str, ...]
+    believed: str = ""
+    p: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    details: str = ""
+    implied: tuple[ShownRow, ...] = ()
+
+    @property
+    def claim(self) -> str:
+        """`present`, `absent`, of a part of the body `normal`; `present?` where words leave it open."""
+        certainty, _, said = self.status.partition(" ")
+        return f"{said}?" if certainty == "tentatively" else said
+
+    @property
+    def reason(self) -> str:
+        """What a person sees who points at the words: title, p, reasons, what it implies; a line each."""
+        believed = (f"p {self.believed}",) if self.believed else ()
+        implied = ", ".join(row.title for row in self.implied)
+        follows = (f"implies {implied}",) if implied else ()
+        return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *follows))
+
+
+@dataclass(frozen=True)
+class ShownReport:
+    """Everything about one report.
+
+    Args:
+        rows: stated findings, what they imply inside them.
+        contradictions: finding and place, and what is said of it, with what became of each side.
+        labels: name, what is known of it, p in words (empty: it has none); without unmentioned ones.
+        is_set_aside: a row broke a rule, and nothing is concluded from the report.
+    """
+
+    study_id: str
+    views: str
+    remarks: tuple[str, ...]
+    pieces: tuple[Piece, ...] = field(repr=False)
+    rows: tuple[ShownRow, ...]
+    left_out: tuple[ShownRow, ...]
+    contradictions: tuple[tuple[str, str], ...]
+    labels: tuple[tuple[str, str, str], ...]
+    is_set_aside: bool = False
+
+    @cached_property
+    def by_id(self) -> Mapping[str, ShownRow]:
+        """Every row, implied and left out ones included."""
+        return {row.finding_id: row for row in (*(row for row, _ in self.in_order), *self.left_out)}
+
+    def read_in(self, piece: Piece) -> list[ShownRow]:
+        """The rows that were read in a piece of the text."""
+        return [self.by_id[own] for own in piece.rows]
+
+    @property
+    def in_order(self) -> list[tuple[ShownRow, int]]:
+        """Stated rows, each before what it implies, with their depth."""
+        return list(_in_order(self.rows, 0))
+
+
+def shown_reports(annotation: Annotation) -> list[ShownReport]:
+    """The reports of an annotation, in their order."""
+    return [_shown(report, parts) for report, parts in by_report(annotation)]
+
+
+def by_report(annotation: Annotation) -> Iterator[tuple[Record, dict[str, list[Record]]]]:
+    """Every row of `reports` with its rows of the other frames, in their order."""
+    found = {
+        name: {study: rows.to_dict("records") for study, rows in frame.groupby("study_id", sort=False)}
+        for name, frame in ((name, getattr(annotation, name)) for name in PARTS)
+    }
+    for report in annotation.reports.to_dict("records"):
+        yield report, {name: rows.get(report["study_id"], []) for name, rows in found.items()}
+
+
+def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> list[Piece]:
+    """The whole text, in order: the pieces joined are the text.
+
+    A piece that several rows share is of the first kind of finding, hedge, detail. Linear in the spans: a
+    page may be asked for a long text.
+    """
+    ends = chain.from_iterable((one["begin"], one["end"]) for one in (*spans, *sentences))
+    cuts = sorted({0, len(text), *ends})
+    within: dict[int, list[Record]] = {cut: [] for cut in cuts}
+    around: dict[int, Record] = {}
+    for span in sorted(spans, key=lambda span: (FINDING, HEDGE, DETAIL).index(_kind(span))):
+        for cut in cuts[bisect_left(cuts, span["begin"]) : bisect_left(cuts, span["end"])]:
+            within[cut].append(span)
+    for sentence in sentences:
+        for cut in cuts[bisect_left(cuts, sentence["begin"]) : bisect_left(cuts, sentence["end"])]:
+            around[cut] = sentence
+    return [_piece(text[begin:end], within[begin], around.get(begin)) for begin, end in pairwise(cuts)]
+
+
+def _piece(text: str, spans: Sequence[Record], sentence: Record | None) -> Piece:
+    if spans:
+        return Piece(text, _kind(spans[0]), tuple(dict.fromkeys(span["finding_id"] for span in spans)))
+    if sentence is None or not text.strip():
+        return Piece(text, SILENT)
+    states = sentence["account"] == "findings" and sentence["section"] != "other"
+    account = ": ".join(filter(None, (sentence["account"], sentence["reason"])))
+    return Piece(text, PLAIN if states else SILENT, account=account)
+
+
+def _kind(span: Record) -> str:
+    return {"ent": FINDING, "phrase": HEDGE}.get(span["column"], DETAIL)
+
+
+def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
+    rows = _Rows(parts)
+    remarks = [reasons().notes[note] for note in report["notes"] if note != "unknown-view"]
+    if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
+        remarks.append(NO_VIEWS)
+    aside = [f"Set aside, nothing is concluded from it: {one['rule']}." for one in parts["set_aside"]]
+    return ShownReport(
+        report["study_id"],
+        report["view_information"],
+        (*remarks, *aside),
+        tuple(pieces(report["report"], parts["spans"], parts["sentences"])),
+        tuple(rows.finding(row) for row in rows.stated),
+        tuple(rows.left_out()),
+        tuple(rows.contradictions()),
+        tuple((row["label"], *_label(row)) for row in parts["labels"] if row["source"] != "unmentioned"),
+        is_set_aside=bool(aside),
+    )
+
+
+class _Rows:
+    """The rows of one report as they are shown, numbered in the order in which they are."""
+
+    def __init__(self, parts: Mapping[str, list[Record]]) -> None:
+        self._findings, self._out, self._conflicts = parts["findings"], parts["left_out"], parts["conflicts"]
+        self.stated = [row for row in self._findings if row["source"] == "original"]
+        self._children: dict[str, list[Record]] = {}
+        for row in self._findings:
+            self._children.setdefault(row["parent_id"], []).append(row)
+        self._numbers: dict[str, int] = {}
+        for row in self.stated:
+            self._count(row)
+
+    def _count(self, row: Record) -> None:
+        self._numbers[row["finding_id"]] = len(self._numbers) + 1
+        for child in self._children.get(row["finding_id"], ()):
+            self._count(child)
+
+    def finding(self, row: Record) -> ShownRow:
+        """A finding with everything that it implies."""
+        return ShownRow(
+            self._numbers[row["finding_id"]],
+            row["finding_id"],
+            stated_as(row),
+            tone_of(row["status"]),
+            status_of(row),
+            _where(row) if row["source"] == "original" else "",
+            tuple(self._reasons(row)),
+            _believed(row["prob"], row["p_low"], row["p_high"], is_bound=row["prob_is_bound"]),
+            row["prob"],
+            row["p_low"],
+            row["p_high"],
+            attributes(row),
+            tuple(self.finding(child) for child in self._children.get(row["finding_id"], ())),
+        )
+
+    def left_out(self) -> Iterator[ShownRow]:
+        """Stated rows that are not among the findings."""
+        for row in self._out:
+            if row["source"] == "original":
+                number = self._numbers.get(row["survivor_id"], 0)
+                tone = {"merged": tone_of(row["status"]), "excluded": PAST}.get(row["event"], OUT)
+                event = "not a finding" if row["event"] == "excluded" else row["event"]
+                fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
+                own, title = row["finding_id"], stated_as(row)
+                yield ShownRow(number, own, title, tone, status_of(row), _where(row), (fate,))
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Conflicts of polarity, and statements that contradict each other by place or size; those stay."""
+        rows = {row["finding_id"]: row for row in (*self._findings, *self._out)}
+        for conflict in self._conflicts:
+            if conflict["conflict_type"] in ("polarity", "stated_contradiction"):
+                sides = [rows[own] for own in conflict["finding_ids"] if own in rows]
+                rules = dict.fromkeys(RULES.get(one["rule"], one["rule"]) for one in sides if "rule" in one)
+                place = ", ".join(conflict["location_parts"])
+                said = " against ".join(map(self._side, sides))
+                title = stated_as({"ent": conflict["name"], "location": place})
+                yield title, f"{said}. {'; '.join(rules) or 'both stay'}"
+
+    def _side(self, row: Record) -> str:
+        said = f"in {_where(row)}" if row["source"] == "original" else "implied"
+        if "rule" in row:
+            return f"{status_of(row)} {said} ({row['event']}{self._at(row)})"
+        return f"{status_of(row)} {said} (kept, see {self._numbers[row['finding_id']]})"
+
+    def _reasons(self, row: Record) -> Iterator[str]:
+        phrase = "; ".join(row["phrases"])
+        if row["past_hx"].lower().startswith("addend"):
+            yield "taken back by the addendum"
+        if row["source"] == "expansion":
+            yield f"implied, pathway {row['parent_pathway_id']}"
+        elif row["p_source"] == "definitive":
+            yield "stated without doubt"
+        elif row["p_source"] == QUALIFIER:
+            yield _denied_part(row)
+        elif row["p_source"] == "none":
+            yield "stated with doubt, but in no words that say how much"
+        elif row["p_source"] == "alternative":
+            yield f"one of several alternatives (“{phrase}”), which share the probability of the list"
+        else:
+            yield f"hedged by “{phrase}”" if phrase else "hedged, in no known phrase"
+            low, high = reader_range(row["prob"], row["p_low"], row["p_high"], _spread())
+            yield f"another reader: {float(low):.2f} to {float(high):.2f}"
+        if len(row["merged_ids"]):
+            yield f"said {len(row['merged_ids']) + 1} times"
+        for other in self._out:
+            parent = other["finding_id"].rpartition("/")[0]
+            if other["event"] == "already stated" and parent == row["finding_id"]:
+                yield f"implies {stated_as(other)}, which is stated{self._at(other)}"
+
+    def _at(self, row: Record) -> str:
+        """`, see 3`: the row that stands for it."""
+        survivor = row["survivor_id"]
+        return f", see {self._numbers[survivor]}" if survivor in self._numbers else ""
+
+
+def tone_of(status: str) -> str:
+    """Of a status code (dp, tp, tn, dn)."""
+    return OPEN if status[0] == "t" else PRESENT if status[1] == "p" else ABSENT
+
+
+def _where(row: Record) -> str:
+    return f"{SECTIONS[row['section']]}, sentence {row['sent_idx']}"
+
+
+def _believed(p: float, low: float, high: float, *, is_bound: bool) -> str:
+    if low == high:
+        return f"{p:.0f}"
+    if not is_bound:
+        return f"{p:.2f} ({low:.2f} to {high:.2f})"
+    if low == 0.0:
+        return f"≤ {high:.2f}"
+    if p > 0.995:  # implied by what is certain: nothing is more than that
+        return f"{low:.2f} to {high:.2f}"
+    return f"≥ {p:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _denied_part(row: Record) -> str:
+    cells = tuple(row[name] for name in ("measurement", "morphology", "distribution", "severity", "onset"))
+    found = qualifying(row["name"], row["ent"], row["sent"], cells)
+    return f"denied is only what is “{found[1]}”" if found is not None else "denied in part"
+
+
+def _label(row: Record) -> tuple[str, str]:
+    """What is known of a label, and p in words: empty where the first says it, an interval of what is only a
+    bound.
+    """
+    if pd.isna(row["p"]):
+        return row["source"], ""
+    if row["source"] == "denied":
+        if row["p_high"] == 0.0:
+            return "denied", ""
+        said = "in doubt" if row["p_high"] >= _IN_DOUBT else "denied"
+        return said, f"at most {row['p_high']:.2f}" if row["p_is_bound"] else f"{row['p']:.2f}"
+    bound = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
+    return row["source"], bound if row["p_is_bound"] else f"{row['p']:.2f}"
+
+
+@cache
+def _spread() -> ReaderSpread:
+    """Between readers, as the packaged anchors state it."""
+    return chosen_anchors("published").spread
+
+
+def _in_order(rows: Sequence[ShownRow], depth: int) -> Iterator[tuple[ShownRow, int]]:
+    for row in rows:
+        yield row, depth
+        yield from _in_order(row.implied, depth + 1)

@@ -1,0 +1,136 @@
+"""The page on the loopback address: what it answers to whom, and that it keeps nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+from urllib.parse import urlencode
+
+import pytest
+import requests
+import uvicorn
+from raw_deliveries import SPOKEN
+from read_reports import HEDGED
+
+from lunguage_assets.annotation import serving
+from lunguage_assets.errors import ConfigurationError
+
+
+class Server:
+    """The server in a thread of the test."""
+
+    def __init__(self) -> None:
+        self.socket = serving.serving_socket(0)
+        self.port = self.socket.getsockname()[1]
+        app = serving.application(self.port)
+        self.server = uvicorn.Server(
+            uvicorn.Config(app, access_log=False, log_level="critical", lifespan="off")
+        )
+        self.server.capture_signals = nullcontext  # type: ignore[method-assign]
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+
+    def ask(self, method: str = "GET", query: str = "", **given: object) -> requests.Response:
+        return requests.request(method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **given)
+
+    def post(self, report: str, views: str = "", **headers: str) -> requests.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.ask("POST", data={"report": report, "views": views}, headers=named)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    running = Server()
+    running.thread.start()
+    while not running.server.started:
+        running.thread.join(0.05)
+    yield running
+    running.server.should_exit = True
+    running.thread.join(10)
+
+
+def test_a_posted_report_is_shown_with_its_findings(server: Server) -> None:
+    own = f"http://127.0.0.1:{server.port}"
+    answer = server.post(HEDGED, Sec_Fetch_Site="same-origin", Origin=own)
+    assert answer.status_code == 200
+    assert "hedged by “may represent”" in answer.text
+    assert "pathway pulmonary_edema_1" in answer.text
+
+
+def test_no_answer_may_be_kept_framed_or_load_anything(server: Server) -> None:
+    elsewhere = server.ask(headers={"Host": "elsewhere.example"})
+    for answer in (server.ask(), server.post(HEDGED), server.post(""), elsewhere):
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["content-security-policy"].startswith("default-src 'none';")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_nothing_of_a_report_is_left_for_the_next_who_asks_and_reports_come_by_post_only(
+    server: Server,
+) -> None:
+    server.post(f"There is a {SPOKEN} effusion.")
+    assert SPOKEN not in server.ask().text
+    assert SPOKEN not in server.ask(query="?" + urlencode({"report": SPOKEN})).text
+    assert server.ask("PUT", data=b"x").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("headers", "refused"),
+    [
+        ({"Host": "rebound.example"}, 421),
+        ({"Host": "rebound.example:80", "Origin": "http://rebound.example:80"}, 421),
+        ({"Origin": "https://elsewhere.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Origin": "http://["}, 403),
+        *(({"Sec_Fetch_Dest": inside}, 403) for inside in ("iframe", "frame", "object", "embed")),
+    ],
+)
+def test_a_foreign_page_can_neither_ask_nor_read(
+    server: Server, headers: dict[str, str], refused: int
+) -> None:
+    answer = server.post(f"{SPOKEN} effusion", **headers)
+    assert answer.status_code == refused
+    assert SPOKEN not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"report=" + b"x" * serving.BODY_LIMIT, 413, "at most 64 kB"),
+        ("&".join(f"field{number}=x" for number in range(9)), 400, "more fields"),
+        (urlencode({"report": "  "}), 422, "Paste a report first"),
+        (urlencode({"report": "No effusion.", "views": "sideways"}), 422, "expected views out of"),
+    ],
+)
+def test_what_cannot_be_read_is_said(server: Server, body: bytes | str, status: int, said: str) -> None:
+    answer = server.ask("POST", data=body)
+    assert answer.status_code == status
+    assert said in answer.text
+
+
+def test_an_unexpected_error_says_its_kind_alone_and_nothing_is_written(
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fails(text: str, *, views: str) -> None:
+        raise ValueError(f"cannot read {text}")
+
+    monkeypatch.setattr(serving, "read", fails)
+    answer = server.post(f"a {SPOKEN}")
+    assert answer.status_code == 500
+    assert "ValueError" in answer.text
+    assert "cannot read" not in answer.text
+    monkeypatch.undo()
+    server.post(f"A {SPOKEN} effusion is possible.")
+    written = capfd.readouterr()
+    assert SPOKEN not in written.out + written.err + caplog.text
+
+
+def test_a_port_in_use_is_one_line_with_a_remedy(server: Server) -> None:
+    with pytest.raises(ConfigurationError, match=r"is in use, .* Choose another one with --port"):
+        serving.serving_socket(server.port)
