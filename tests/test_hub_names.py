@@ -21,13 +21,12 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("inside", ["", "model", "model/one.gguf"])
-def test_a_package_s_folder_is_found_without_importing_it(package: Path, inside: str) -> None:
-    assert named_path(f"package:invented_weights/{inside}") == package / inside
+def test_a_package_s_folder_is_found_without_importing_it(package: Path) -> None:
+    assert named_path("package:invented_weights/model/one.gguf") == package / "model/one.gguf"
     assert "invented_weights" not in sys.modules
 
 
-@pytest.mark.parametrize("module", ["not_installed_here", "", "a.b", "..", "json.decoder", "this"])
+@pytest.mark.parametrize("module", ["not_installed_here", "", "a.b", "this"])
 def test_what_is_no_installed_package_is_an_error_with_the_remedy(module: str) -> None:
     with pytest.raises(ConfigurationError, match=r"found no installed package .*make models"):
         named_path(f"package:{module}/model")

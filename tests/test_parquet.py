@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.parquet import read_columns, read_rows
+from lunguage_assets.parquet import read_rows
 
 ROWS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9)), max_size=12)
 
@@ -39,10 +39,6 @@ def test_rows_of_a_key_are_found_in_whatever_groups_they_lie(
     narrow = read_rows(stored(rows, group), "key", keys, ["value"])
     assert narrow.column_names == ["value"]
     assert narrow.column(0).to_pylist() == found.column("value").to_pylist()
-
-
-def test_a_column_that_the_file_lacks_is_left_out() -> None:
-    assert read_columns(stored([("a", 1)], 1), ["value", "other"]).column_names == ["value"]
 
 
 def test_reading_starts_no_thread_of_arrow(tmp_path: Path) -> None:

@@ -11,23 +11,19 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.settings import Settings, departures, load_settings
 
 
-def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text("[implicit]\nmerge_threshold = 3\n")
-    with pytest.raises(ConfigurationError, match=r"settings.toml, option implicit.merge_threshold"):
-        load_settings(file)
-    file.write_text("[implicit]\nmerge_treshold = 0.9\n")
-    with pytest.raises(ConfigurationError, match="merge_treshold"):
-        load_settings(file)
-
-
-@pytest.mark.parametrize("text", ['as_published = "yes"', "as_published = 1", "[as_published]\nmode = 1"])
-def test_whether_the_papers_options_count_is_true_or_false_and_nothing_alike(
-    tmp_path: Path, text: str
-) -> None:
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[implicit]\nmerge_threshold = 3\n", r"settings.toml, option implicit.merge_threshold"),
+        ('[implicit]\nencodr = "lexical"', r"'implicit\.encodr'\. Did you mean 'encoder'\?"),
+        ('as_published = "yes"', r"settings.toml, option as_published: .* valid boolean"),
+        ("as_published = 1", r"settings.toml, option as_published: .* valid boolean"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, named: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)
-    with pytest.raises(ConfigurationError, match=r"settings.toml, option as_published: .* valid boolean"):
+    with pytest.raises(ConfigurationError, match=named):
         load_settings(file)
 
 
@@ -53,11 +49,7 @@ def test_every_option_of_the_paper_is_an_option_and_they_stand_between_defaults_
     taken = load_settings(file)
     assert taken.as_published
     assert departures(taken) == {}
-    assert (taken.implicit.mode, taken.implicit.encoder, taken.explicit.position) == (
-        "paper",
-        "sentence",
-        "fixed",
-    )
+    assert (taken.implicit.mode, taken.implicit.encoder) == ("paper", "sentence")
     file.write_text(file.read_text() + '[implicit]\nencoder = "lexical"\n')
     own = load_settings(file)
     assert (own.implicit.mode, own.implicit.encoder) == ("paper", "lexical")

@@ -10,7 +10,6 @@ import pandas as pd
 
 import lunguage_assets
 from lunguage_assets.annotation import Annotation
-from lunguage_assets.cli.reading import DEFAULT_PORT
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.labels import LABELS
 
@@ -39,7 +38,3 @@ def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> Non
         stored = some or KNOWN[table].names if table in KNOWN else [table, *some]
         named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "number"}
         assert named == set(getattr(found, frame).columns), frame
-
-
-def test_the_page_names_the_address_of_the_server() -> None:
-    assert f"http://127.0.0.1:{DEFAULT_PORT}" in PAGE

@@ -10,12 +10,10 @@ from raw_deliveries import REPORTS
 from small_homes import SmallHome
 
 import lunguage_assets
-from lunguage_assets.annotation import Annotation
 from lunguage_assets.current.plan import plan
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration.runs import runner
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
-from lunguage_assets.tables.schema import Table
 
 TEXTS = pd.DataFrame(
     {"study_id": [f"s{one.study}" for one in REPORTS], "report": [one.text for one in REPORTS]}
@@ -40,22 +38,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(str(small.home.tables))
 
 
-@pytest.fixture(scope="module")
-def annotation() -> Annotation:
-    return lunguage_assets.annotate(TEXTS)
-
-
-def _stored(tables: Path, table: Table, *keys: str) -> pd.DataFrame:
-    return read_table(table, partition_path(tables, table.name, *keys))
-
-
 def _by_study(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values(["study_id", "idx"], kind="stable", ignore_index=True)
 
 
-def test_the_rows_and_their_numbers_are_those_of_the_run(run: Path, annotation: Annotation) -> None:
-    stored = _by_study(_stored(run, LUNGUAGE_PLUS_PLUS, "panel", "texts"))
-    found = _by_study(annotation.findings)
+def test_the_rows_and_their_numbers_are_those_of_the_run(run: Path) -> None:
+    path = partition_path(run, "lunguage_plus_plus", "panel", "texts")
+    stored = _by_study(read_table(LUNGUAGE_PLUS_PLUS, path))
+    found = _by_study(lunguage_assets.annotate(TEXTS).findings)
     assert len(found) > 3 * len(REPORTS)
     columns = [name for name in LUNGUAGE_PLUS_PLUS.names if name not in OWN]
     pd.testing.assert_frame_equal(found[columns], stored[columns])

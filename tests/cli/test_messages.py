@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import sys
 from pathlib import Path
 
@@ -43,11 +42,10 @@ def test_the_help_of_every_command_fits_on_its_line_and_begins_with_a_verb() -> 
             assert said.split()[0].istitle(), name
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("explan", "explain"), ("statu", "status")])
-def test_a_mistyped_command_is_guessed(typed: str, meant: str, tmp_path: Path) -> None:
-    done = lunguage(tmp_path, typed)
+def test_a_mistyped_command_is_guessed(tmp_path: Path) -> None:
+    done = lunguage(tmp_path, "explan")
     assert done.returncode == 2
-    assert f"Did you mean '{meant}'?" in done.stderr
+    assert "Did you mean 'explain'?" in done.stderr
 
 
 def test_a_wrong_preset_is_said_with_the_option_that_chose_it(tmp_path: Path, five: Path) -> None:
@@ -82,20 +80,8 @@ def test_a_place_for_the_release_that_cannot_be_used_is_said_before_anything_is_
     (tmp_path / "file").write_text("")
     done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "file" / "x")
     assert done.stderr.startswith("lunguage: Not a directory: ")
-    if os.geteuid():  # the administrator may write everywhere
-        (tmp_path / "closed").mkdir(mode=0o500)
-        done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "closed" / "x")
-        assert "fix its rights" in done.stderr
+    assert done.stderr.endswith("Name a folder.\n")
     assert not (tmp_path / "home").exists()
-
-
-def test_an_error_of_the_file_system_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(*_: object) -> None:
-        raise PermissionError(13, "Permission denied", "/somewhere")
-
-    monkeypatch.setattr("lunguage_assets.cli.options.chosen_home", refuses)
-    done = lunguage(tmp_path, "status")
-    assert done.stderr.startswith("lunguage: Permission denied: /somewhere. This account must be allowed")
 
 
 def test_the_same_files_under_another_key_are_known(

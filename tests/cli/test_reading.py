@@ -33,8 +33,9 @@ def test_a_report_is_shown_from_a_file_and_from_standard_input(report: Path) -> 
 def test_several_files_are_several_reports(report: Path, tmp_path: Path) -> None:
     other = tmp_path / "windows.txt"
     other.write_bytes("There is a 5\xb0 scoliosis. No pneumothorax.".encode("cp1252"))
-    document = json.loads(_read("--json", str(report), str(other)).output)
+    document = json.loads(_read("--json", "--views", "AP", str(report), str(other)).output)
     assert [one["study_id"] for one in document["reports"]] == [str(report), str(other)]
+    assert document["reports"][0]["view_information"] == "ap"
     assert "5°" in document["reports"][1]["report"]
 
 
@@ -44,11 +45,6 @@ def test_the_page_is_readable_by_its_owner_only(report: Path, tmp_path: Path) ->
     assert "may represent" in page.read_text()
     assert page.stat().st_mode & 0o777 == 0o600
     assert "may represent" not in said
-
-
-def test_views_can_be_given(report: Path) -> None:
-    document = json.loads(_read("--json", "--views", "AP", str(report)).output)
-    assert document["reports"][0]["view_information"] == "ap"
 
 
 @pytest.mark.parametrize(

