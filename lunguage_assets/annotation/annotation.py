@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import pandas as pd
 
 from lunguage_assets.annotation.frames import annotation_frames
-from lunguage_assets.annotation.given import Given, given_frame, given_report, given_views
+from lunguage_assets.annotation.given import Given, given_frame, given_report
 from lunguage_assets.annotation.method import bundled_method
 
 REPORTS_AT_ONCE = 1000
@@ -59,8 +59,7 @@ def read(text: str, *, views: str = "") -> Annotation:
     Raises:
         InputError: `text` is no text or too long, or `views` names no view.
     """
-    known = given_views(views, "read", column="views")
-    return annotated([given_report("report", text, known, "read", column="text")])
+    return annotated([given_report("report", text, views, "read", of=("text", "views"))])
 
 
 def annotate(

@@ -34,49 +34,39 @@ class Given:
 
     name: str
     text: str = field(repr=False)
-    notes: tuple[str, ...] = ()
-    views: str = ""
+    notes: tuple[str, ...]
+    views: str
 
 
-def given_report(name: str, content: Any, views: str, file: str, **place: Any) -> Given:
-    """A report from its text or bytes.
+def given_report(
+    name: str, content: Any, views: Any, file: str, row: int | None = None, of: tuple[str, str] = ("", "")
+) -> Given:
+    """A report from its text (`str` or `bytes`) and words for its views, such as "PA and lateral".
 
-    Args:
-        name: what the caller calls it.
-        content: `str` or `bytes`.
-        views: in the written form.
-        file: with `place` (`row`, `column`), where the text stands, for messages.
+    `file`, `row` and the columns `of` text and views say in messages where they stand.
 
     Raises:
-        InputError: neither text nor bytes, more than one report can be, or bytes that are no text.
+        InputError: neither text nor bytes, more than one report can be, bytes that are no text, or words that
+            name no view.
     """
+
+    def wrong(column: str, found: str, expected: str, remedy: str) -> InputError:
+        return InputError(file, found, expected, remedy, row=row, column=column or None)
+
+    words = "" if is_missing(views) else str(views).strip()
+    known = written(study_views(words)) if words else ""
+    if words and not known:
+        expected = f"views out of {', '.join(VIEWS)}"
+        raise wrong(of[1], "words that name no view", expected, "Correct them, or leave them out.")
     if not isinstance(content, str | bytes):
-        found = f"a {type(content).__name__}"
-        raise InputError(file, found, "the text of a report", "Give the text as str.", **place)
+        raise wrong(of[0], f"a {type(content).__name__}", _A_REPORT, "Give the text as str.")
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if len(data) > LARGEST:
-        found, remedy = "more than a million bytes", "Give each report by itself."
-        raise InputError(file, found, _A_REPORT, remedy, **place)
+        raise wrong(of[0], "more than a million bytes", _A_REPORT, "Give each report by itself.")
     text = decoded(data)
     if not text.is_text:
-        remedy = "Give the report as plain text."
-        raise InputError(file, "bytes that are no text", _A_REPORT, remedy, **place)
-    return Given(name, text.text, text.notes, views)
-
-
-def given_views(cell: Any, file: str, **place: Any) -> str:
-    """Views in the written form, of words such as "PA and lateral"; empty for none.
-
-    Raises:
-        InputError: words that name no view.
-    """
-    words = "" if is_missing(cell) else str(cell).strip()
-    found = written(study_views(words)) if words else ""
-    if words and not found:
-        expected = f"views out of {', '.join(VIEWS)}"
-        remedy = "Correct them, or leave them out."
-        raise InputError(file, "words that name no view", expected, remedy, **place)
-    return found
+        raise wrong(of[0], "bytes that are no text", _A_REPORT, "Give the report as plain text.")
+    return Given(name, text.text, text.notes, known)
 
 
 def given_frame(frame: pd.DataFrame, text: str, study_id: str, views: str) -> list[Given]:
@@ -87,19 +77,17 @@ def given_frame(frame: pd.DataFrame, text: str, study_id: str, views: str) -> li
             raise InputError("frame", found, "one report per row", remedy, column=column)
     rows: dict[str, int] = {}
     given = []
-    said = frame[views].tolist() if views else [""] * len(frame)
-    for row, (cell, content, view) in enumerate(
-        zip(frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
-    ):
-        name = "" if is_missing(cell) else str(cell).strip()
+    told = frame[views].tolist() if views else [""] * len(frame)
+    cells = zip(frame[study_id].tolist(), frame[text].tolist(), told, strict=True)
+    for row, (own, content, view) in enumerate(cells):
+        name = "" if is_missing(own) else str(own).strip()
         if not name or name in rows:
             found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
             raise InputError("frame", found, "every id once", remedy, row=row, column=study_id)
         rows[name] = row
-        known = given_views(view, "frame", row=row, column=views)
         content = "" if is_missing(content) else content
-        given.append(given_report(name, content, known, "frame", row=row, column=text))
+        given.append(given_report(name, content, view, "frame", row, (text, views)))
     return given
 
 
@@ -107,14 +95,12 @@ def given_files(paths: Sequence[str], views: str = "") -> list[Given]:
     """The reports of files, each once, in the given order; `-` is standard input.
 
     Raises:
-        InputError: no such file, a folder, nothing in it, no text, more than a report can be; or `views` name
-            no view.
+        InputError: no such file, a folder, nothing in it, or as of `given_report`.
     """
-    known = given_views(views, "--views")
     given = []
     for path in dict.fromkeys(paths):
         file = "standard input" if path == STDIN else path
-        report = given_report(path, _content(path), known, file)
+        report = given_report(path, _content(path), views, file, of=("", "--views"))
         if not report.text:
             remedy = "Give a file with a report in it, or - for standard input."
             raise InputError(file, "nothing", _A_REPORT, remedy)

@@ -77,22 +77,28 @@ class Method:
     def read(self, given: Mapping[str, Given]) -> Frames:
         """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
         terms = TERMS.frame()
-        texts = REPORT_TEXTS.frame([_row(study, one) for study, one in given.items()])
+        texts = REPORT_TEXTS.frame(
+            [
+                {
+                    "study_id": study,
+                    "subject_id": "p" + study[1:],
+                    "source_id": one.name,
+                    "file": "",
+                    "line": 1,
+                    "taken_at": "",
+                    "view_information": one.views,
+                    "view_source": "metadata" if one.views else "unknown",
+                    "report": one.text,
+                }
+                for study, one in given.items()
+            ]
+        )
         read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
         reports = list(sectioned_reports(read.report_texts, read.report_sentences))
         structured = structured_tables(reports, self._structurer.structure(reports))
         received = Received(read.report_texts, read.rejected_reports, read.reading_notes, terms)
         intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
-        return {
-            "report_texts": read.report_texts,
-            "report_sentences": read.report_sentences,
-            "reading_notes": read.reading_notes,
-            "structured_findings": structured.structured_findings,
-            "sentence_accounts": structured.sentence_accounts,
-            "reports": intake.reports,
-            "findings": intake.findings,
-            "rejected": intake.rejected,
-        }
+        return {**vars(read), **vars(structured), **vars(intake)}
 
     def conclude(self, read: Frames) -> Frames:
         """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`
@@ -140,17 +146,3 @@ class Method:
 
 bundled_method = lru_cache(maxsize=1)(Method)
 """The one of this process."""
-
-
-def _row(study: str, given: Given) -> dict[str, object]:
-    return {
-        "study_id": study,
-        "subject_id": "p" + study[1:],
-        "source_id": given.name,
-        "file": "",
-        "line": 1,
-        "taken_at": "",
-        "view_information": given.views,
-        "view_source": "metadata" if given.views else "unknown",
-        "report": given.text,
-    }

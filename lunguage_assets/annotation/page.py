@@ -17,7 +17,6 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lunguage_assets.annotation import shown
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import ShownReport, by_report
 from lunguage_assets.data_files import page_template
@@ -102,7 +101,7 @@ def print_report(report: ShownReport, console: Console) -> None:
 def _text(report: ShownReport) -> Text:
     text = Text()
     for piece in report.pieces:
-        tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == shown.FINDING else ""
+        tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
         text.append(_printable(piece.text), tone or _KINDS.get(piece.kind, ""))
     return text
 

@@ -27,28 +27,23 @@ NO_VIEWS = (
     "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
     'are, such as "PA and lateral".'
 )
-PRESENT, OPEN, ABSENT, PAST, OUT = "present", "open", "absent", "past", "out"
-"""How a row is coloured: certainly present, tentative either way, certainly absent, history, removed."""
-
-FINDING, HEDGE, DETAIL, PLAIN, SILENT = "finding", "hedge", "detail", "plain", "silent"
-"""What a piece is: words of a finding; of a hedging phrase; of a place or attribute; of a sentence with
-findings; of headings, and of sentences and sections that state none.
-"""
-
 _IN_DOUBT = 0.5
 """From this p on, nobody says that a label is denied ("no finding", beside a finding that is unlikely)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Characters of one kind; `rows`: ids of the rows read there, findings before hedges and details;
-    `account`: what became of the sentence, where none was.
+    """Some of the text.
+
+    Args:
+        kind: finding, hedge (its phrase), detail (place or attribute), plain (of a sentence with findings),
+            silent (of headings, and of what states no finding).
+        rows: ids of the rows that were read there, findings before hedges and details.
     """
 
     text: str = field(repr=False)
     kind: str
     rows: tuple[str, ...] = ()
-    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,7 @@ class ShownRow:
     Args:
         number: of a row among the findings, from 1; of a merged row that of the row that stands for it; 0 for
             rows that nothing stands for.
-        tone: how it is coloured.
+        tone: how it is coloured: present, open (tentative either way), absent, past, out (removed).
         lines: the reasons, in plain words.
         believed: `0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is
             1, or as `≤ 0.44` of what is denied; empty for a row that is left out.
@@ -148,14 +143,13 @@ def by_report(annotation: Annotation) -> Iterator[tuple[Record, dict[str, list[R
 def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> list[Piece]:
     """The whole text, in order: the pieces joined are the text.
 
-    A piece that several rows share is of the first kind of finding, hedge, detail. Linear in the spans: a
-    page may be asked for a long text.
+    A piece that several rows share is of the first kind of finding, hedge, detail.
     """
     ends = chain.from_iterable((one["begin"], one["end"]) for one in (*spans, *sentences))
     cuts = sorted({0, len(text), *ends})
     within: dict[int, list[Record]] = {cut: [] for cut in cuts}
     around: dict[int, Record] = {}
-    for span in sorted(spans, key=lambda span: (FINDING, HEDGE, DETAIL).index(_kind(span))):
+    for span in sorted(spans, key=lambda span: ("finding", "hedge", "detail").index(_kind(span))):
         for cut in cuts[bisect_left(cuts, span["begin"]) : bisect_left(cuts, span["end"])]:
             within[cut].append(span)
     for sentence in sentences:
@@ -167,15 +161,12 @@ def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> l
 def _piece(text: str, spans: Sequence[Record], sentence: Record | None) -> Piece:
     if spans:
         return Piece(text, _kind(spans[0]), tuple(dict.fromkeys(span["finding_id"] for span in spans)))
-    if sentence is None or not text.strip():
-        return Piece(text, SILENT)
-    states = sentence["account"] == "findings" and sentence["section"] != "other"
-    account = ": ".join(filter(None, (sentence["account"], sentence["reason"])))
-    return Piece(text, PLAIN if states else SILENT, account=account)
+    states = sentence is not None and sentence["account"] == "findings" and sentence["section"] != "other"
+    return Piece(text, "plain" if states else "silent")
 
 
 def _kind(span: Record) -> str:
-    return {"ent": FINDING, "phrase": HEDGE}.get(span["column"], DETAIL)
+    return {"ent": "finding", "phrase": "hedge"}.get(span["column"], "detail")
 
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
@@ -238,7 +229,7 @@ class _Rows:
         for row in self._out:
             if row["source"] == "original":
                 number = self._numbers.get(row["survivor_id"], 0)
-                tone = {"merged": tone_of(row["status"]), "excluded": PAST}.get(row["event"], OUT)
+                tone = {"merged": tone_of(row["status"]), "excluded": "past"}.get(row["event"], "out")
                 event = "not a finding" if row["event"] == "excluded" else row["event"]
                 fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
                 own, title = row["finding_id"], stated_as(row)
@@ -295,7 +286,7 @@ class _Rows:
 
 def tone_of(status: str) -> str:
     """Of a status code (dp, tp, tn, dn)."""
-    return OPEN if status[0] == "t" else PRESENT if status[1] == "p" else ABSENT
+    return "open" if status[0] == "t" else "present" if status[1] == "p" else "absent"
 
 
 def _where(row: Record) -> str:

@@ -160,37 +160,39 @@ def _measured(row: Mapping[Any, Any]) -> str:
 def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and value of every line of the printed summary."""
     p, rows, conflicts = summary["p"], summary["rows"], summary["conflicts"]
-    spread = "mean {mean:.3f}, sd {sd:.3f}, {min:.3f} to {max:.3f}"
-    published = f"the published phrases ({summary['ruler_reason']})"
-    ruler = "this corpus' own phrases" if summary["ruler"] == "own" else published
-    sources = ", ".join(f"{count} {name}" for name, count in summary["p_source"].items()) or "none"
-    found = [
-        ("reports", str(summary["reports"])),
-        ("findings", f"{summary['findings']} rows"),
-        ("tentative pairs", f"{summary['tentative_pairs']} ({sources})"),
-        ("matches", str(summary["matches"])),
-        (
-            "phrases ranked",
-            f"{summary['phrases_ranked']}, {ruler}; judges: {', '.join(summary['judges']) or 'none'}",
-        ),
-        ("p of tentative findings", spread.format(**p) if p["count"] else "no fitted pair"),
-        (
-            "expanded",
-            f"{summary['expanded']} stated diagnoses (and {summary['expanded_generated']} implied ones) into "
-            f"{rows['generated']} sub-findings; {rows['already_stated']} more were already stated",
-        ),
-        ("conflicts", str(sum(conflicts.values()))),
-    ]
+    words = {
+        "sources": ", ".join(f"{count} {name}" for name, count in summary["p_source"].items()) or "none",
+        "scale": "this corpus' own" if summary["ruler"] == "own" else "the published",
+        "because": f" ({summary['ruler_reason']})" if summary["ruler"] != "own" else "",
+        "asked": ", ".join(summary["judges"]) or "none",
+        "conflicting": sum(conflicts.values()),
+        "made": rows["generated"] - rows["discarded"],
+    }
+    given = {**summary, **words}
+    found = [(label, value.format(**given)) for label, value in _SUMMARY.items()]
     found += [(f"  {kind}", str(count)) for kind, count in conflicts.items()]
-    accounts = (
-        "{rows_in} in = {originals_out} out + {merged} merged + {removed} removed + {excluded} excluded "
-        "(history) + {rejected} rejected + {set_aside} set aside"
-    )
-    found.append(("rows accounted for", accounts.format(**rows)))
+    found.insert(5, ("p of tentative findings", _P.format(**p) if p["count"] else "no fitted pair"))
+    found.append(("rows accounted for", _ACCOUNTS.format(**rows)))
     for rule, studies in summary["studies_set_aside"].items():
         found.append(("  studies set aside", f"{studies} break the rule: {rule}"))
-    generated = f"{rows['generated'] - rows['discarded']} generated"
-    found.append(("rows out", f"{summary['rows_out']} = {rows['originals_out']} stated + {generated}"))
+    found.append(("rows out", "{rows_out} = {rows[originals_out]} stated + {made} generated".format(**given)))
     if summary["batches_not_included"]:
         found.append(("batches not included", ", ".join(summary["batches_not_included"])))
     return found
+
+
+_SUMMARY = {
+    "reports": "{reports}",
+    "findings": "{findings} rows",
+    "tentative pairs": "{tentative_pairs} ({sources})",
+    "matches": "{matches}",
+    "phrases ranked": "{phrases_ranked}, {scale} phrases{because}; judges: {asked}",
+    "expanded": "{expanded} stated diagnoses (and {expanded_generated} implied ones) into {rows[generated]} "
+    "sub-findings; {rows[already_stated]} more were already stated",
+    "conflicts": "{conflicting}",
+}
+_P = "mean {mean:.3f}, sd {sd:.3f}, {min:.3f} to {max:.3f}"
+_ACCOUNTS = (
+    "{rows_in} in = {originals_out} out + {merged} merged + {removed} removed + {excluded} excluded "
+    "(history) + {rejected} rejected + {set_aside} set aside"
+)

@@ -23,7 +23,6 @@ from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.orchestration.runs.runner import Runner
-from lunguage_assets.sample import write_sample
 
 HELD = """
 import time
@@ -36,19 +35,10 @@ main()
 
 
 @pytest.fixture(scope="module")
-def undeclared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A delivery that nobody has said to be synthetic, so that messages of unexpected errors are withheld."""
-    folder = tmp_path_factory.mktemp("undeclared") / "delivery"
-    write_sample(folder, reports=5, seed=7)
-    (folder / "corpus.toml").unlink()
-    return folder
-
-
-@pytest.fixture(scope="module")
-def runner(undeclared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+def runner(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     """One of a home with a batch that nobody has taken in."""
     home = Home(tmp_path_factory.mktemp("registered") / "home")
-    home.register(undeclared, "first")
+    home.register(five, "first")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("DAGSTER_HOME", raising=False)
         with dagster_instance(home) as instance:
@@ -96,11 +86,11 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 @pytest.mark.lengthy
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_is_stopped_by_either_signal_says_one_line_and_its_run_is_cancelled(
-    number: signal.Signals, tmp_path: Path, undeclared: Path
+    number: signal.Signals, tmp_path: Path, five: Path
 ) -> None:
     """Started by a script with `&`, which lets what it starts ignore SIGINT."""
     home = tmp_path / "home"
-    command = [sys.executable, "-c", HELD, "run", "--data", str(undeclared), "--batch", "first"]
+    command = [sys.executable, "-c", HELD, "run", "--data", str(five), "--batch", "first"]
     process = subprocess.Popen(
         ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
         env=environment(home),

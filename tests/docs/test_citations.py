@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CITING = ("lunguage_assets", "tests", "resources", "docs", "expectations", "benchmarks", "deploy")
+FOLDERS = ("lunguage_assets", "tests", "resources", "docs", "expectations", "benchmarks", "deploy")
 TEXT = frozenset({".py", ".yaml", ".yml", ".toml", ".csv", ".json", ".md", ".txt", ".j2"})
+FILES = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in TEXT}
 PAGES = [*sorted(ROOT.glob("*.md")), ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _CITATION = re.compile(
     r"\b(explicit|implicit)\.md(?:,? (?:sections? )?(\d+(?:(?:, | and | to |, and )\d+)*))?"
 )
-_PATH = re.compile(
-    r"(?<![\w/.-])((?:lunguage_assets|tests|resources|docs|expectations|benchmarks|deploy)/[\w./-]*\w)"
-)
+_PATH = re.compile(rf"(?<![\w/.-])((?:{'|'.join(FOLDERS)})/[\w./-]*\w)")
 _FILE = re.compile(r"`([a-z_][\w./]*\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
-
-
-def _texts() -> Iterator[tuple[Path, str]]:
-    """Every text file that may cite, a comment or docstring that goes over lines as one line."""
-    for folder in CITING:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in TEXT and path.is_file():
-                text = path.read_text(encoding="utf-8")
-                if "plicit.md" in text:
-                    yield path, re.sub(r"\s*\n[\s#]*", " ", text)
-
-
-def _sections(page: str) -> set[int]:
-    text = (ROOT / "docs" / "method" / f"{page}.md").read_text(encoding="utf-8")
-    return {int(number) for number in re.findall(r"^## (\d+)\. ", text, re.MULTILINE)}
 
 
 def _numbers(cited: str) -> set[int]:
@@ -51,43 +34,29 @@ def _anchors(path: Path) -> set[str]:
 
 
 def test_every_cited_section_of_the_method_exists() -> None:
-    sections = {page: _sections(page) for page in ("explicit", "implicit")}
-    cited = [
-        (path.relative_to(ROOT).as_posix(), page, number)
-        for path, text in _texts()
-        for page, numbers in _CITATION.findall(text)
-        for number in _numbers(numbers)
-    ]
+    method = {
+        page: (ROOT / "docs" / "method" / f"{page}.md").read_text() for page in ("explicit", "implicit")
+    }
+    cited = []
+    for path in FILES:
+        text = re.sub(r"\s*\n[\s#]*", " ", path.read_text(encoding="utf-8"))  # a comment goes over lines
+        for page, numbers in _CITATION.findall(text):
+            cited += [(path.name, page, number) for number in _numbers(numbers)]
     assert len(cited) > 50
-    assert [citation for citation in cited if citation[2] not in sections[citation[1]]] == []
+    assert [one for one in cited if f"\n## {one[2]}. " not in method[one[1]]] == []
 
 
-def test_every_path_that_a_page_names_exists() -> None:
-    named = [(page.name, path) for page in PAGES for path in _PATH.findall(page.read_text(encoding="utf-8"))]
-    assert named
-    assert [found for found in named if not (ROOT / found[1]).exists()] == []
-
-
-def test_every_python_file_that_a_page_or_a_docstring_names_exists() -> None:
+def test_every_path_that_a_page_or_a_docstring_names_exists() -> None:
+    named = {(page.name, path) for page in PAGES for path in _PATH.findall(page.read_text(encoding="utf-8"))}
+    assert [found for found in sorted(named) if not (ROOT / found[1]).exists()] == []
+    present = [f"/{path.relative_to(ROOT).as_posix()}" for path in (*FILES, *ROOT.glob("*.py"))]
     sources = [*PAGES, *sorted((ROOT / "lunguage_assets").rglob("*.py"))]
-    folders = (ROOT, *(ROOT / folder for folder in CITING))
-    present = {
-        path.relative_to(ROOT).as_posix()
-        for folder in folders
-        for path in folder.glob("*.py" if folder == ROOT else "**/*.py")
+    files = {
+        (page.name, name) for page in sources for name in _FILE.findall(page.read_text(encoding="utf-8"))
     }
-    named = {
-        (source.relative_to(ROOT).as_posix(), name)
-        for source in sources
-        for name in _FILE.findall(source.read_text(encoding="utf-8"))
-    }
-    assert len(named) > 20
-    assert [found for found in sorted(named) if not _is_a_file(found[1], present)] == []
-
-
-def _is_a_file(name: str, present: set[str]) -> bool:
-    """A file of that name anywhere, or a path from the repository, the package or one of its folders."""
-    return any(path == name or path.endswith(f"/{name}") for path in present)
+    assert len(files) > 20
+    missing = [found for found in files if not any(path.endswith(f"/{found[1]}") for path in present)]
+    assert missing == []
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
