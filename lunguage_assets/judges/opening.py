@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asker import Asker
@@ -22,7 +20,7 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
-from lunguage_assets.judges.policy import preflight, require
+from lunguage_assets.judges.policy import Problem, preflight, require
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers import provider_of
@@ -32,10 +30,13 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
 
-_RULE_JUDGES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
-    {"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled}
-)
-"""Provider -> how to make a rule-based judge of that provider under a key."""
+_RULE_JUDGES: Mapping[str, Callable[[str], Judge]] = {
+    "cues": CuesJudge.bundled,
+    "lexicon": LexiconJudge.bundled,
+}
+
+STRUCTURING_TOKENS = 3000
+"""Output tokens that an answer about a long report needs, about: 25 findings of 120 tokens."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,9 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
         require(preflight(key, slot, environ, surroundings.data_class, surroundings.today()))
         return provider_of(key, slot, environ)
 
-    provider = DeferredProvider(slot.binding, allowed_provider)
     return Asker(
         key,
-        provider,
+        _DeferredProvider(slot.binding, allowed_provider),
         surroundings.open_ledger(),
         slot.limits,
         budget=surroundings.budget,
@@ -116,16 +116,15 @@ def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
     slot = configuration.slot(key)
     if isinstance(slot, ModelSlot):
         raise ConfigurationError(
-            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based "
-            "judge answers without a ledger. "
-            "Give the run a ledger, or choose the preset 'offline'."
+            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based judge "
+            "answers without a ledger. Give the run a ledger, or choose the preset 'offline'."
         )
     return _RULE_JUDGES[slot.provider](key)
 
 
-class DeferredProvider:
+class _DeferredProvider:
     """A provider that is made at its first question: a run that finds every answer in the ledger needs
-    neither key nor SDK.
+    neither key nor SDK. What forbids to ask is raised then.
     """
 
     def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
@@ -133,13 +132,6 @@ class DeferredProvider:
         self._made: Provider | None = None
 
     async def answer(self, request: Request) -> Reply:
-        """One attempt, no retry.
-
-        Raises:
-            ProviderFailure: no reply.
-            ConfigurationError: a key, an endpoint or the SDK is missing; nothing was sent.
-            PolicyRefused: this text may not be sent there; nothing was sent.
-        """
         if self._made is None:
             self._made = self._make()
         return await self._made.answer(request)
@@ -149,61 +141,40 @@ class DeferredProvider:
             await self._made.close()
 
 
-STRUCTURING_TOKENS = 3000
-"""Output tokens that an answer about a long report needs, about: 25 findings of 120 tokens."""
-
-Message = tuple[Literal["ok", "warning", "refusal"], str]
-
-
 def examination(
     configuration: JudgesConfiguration,
     data_class: DataClass,
     today: date,
     environ: Mapping[str, str],
     only: Collection[str] | None = None,
-) -> list[Message]:
-    """Severity and message, judge by judge of the active preset.
+) -> list[Problem]:
+    """Severity and message, judge by judge of the active preset, or of `only` these.
 
     Looks at policy, retirement dates, prices, environment variables and installed SDKs; nothing is sent.
-    `only` names the judges to look at; None: all.
     """
-    lines: list[Message] = []
+    found: list[Problem] = []
     for key in configuration.active_judges:
+        slot = configuration.judges[key]
         if only is not None and key not in only:
             continue
-        slot = configuration.judges[key]
-        if isinstance(slot, ModelSlot):
-            lines += _of_model(key, slot, data_class, today, environ)
-            if key == configuration.structurer:
-                lines += _of_structurer(key, slot)
-        else:
-            lines.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
-    return lines
-
-
-def _of_structurer(key: str, slot: ModelSlot) -> list[Message]:
-    """Whether an answer about a whole report fits into what the model may say."""
-    room = output_limit(slot.binding)
-    if room is None or room >= STRUCTURING_TOKENS:
-        return []
-    short = (
-        f"judge {key!r} structures reports and may answer with {room} tokens; expected "
-        f"{STRUCTURING_TOKENS} or more: answers about longer reports will be cut off and unreadable"
-    )
-    return [("warning", short)]
-
-
-def _of_model(
-    key: str, slot: ModelSlot, data_class: DataClass, today: date, environ: Mapping[str, str]
-) -> list[Message]:
-    problems = preflight(key, slot, environ, data_class, today)
-    found: list[Message] = [(problem.severity, problem.message) for problem in problems]
-    try:
-        provider_of(key, slot, environ)
-    except ConfigurationError as error:
-        found.append(("refusal", str(error)))
-    if slot.price is None:
-        unpriced = f"judge {key!r} has no price: its cost is not known and no budget can be kept with it"
-        found.append(("warning", unpriced))
-    fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
-    return found or [("ok", fine)]
+        if not isinstance(slot, ModelSlot):
+            found.append(Problem("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
+            continue
+        own = preflight(key, slot, environ, data_class, today)
+        try:
+            provider_of(key, slot, environ)
+        except ConfigurationError as error:
+            own.append(Problem("refusal", str(error)))
+        if slot.price is None:
+            unknown = "its cost is not known and no budget can be kept with it"
+            own.append(Problem("warning", f"judge {key!r} has no price: {unknown}"))
+        fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
+        found += own or [Problem("ok", fine)]
+        room = output_limit(slot.binding)
+        if key == configuration.structurer and room is not None and room < STRUCTURING_TOKENS:
+            short = (
+                f"judge {key!r} structures reports and may answer with {room} tokens; expected "
+                f"{STRUCTURING_TOKENS} or more: answers about longer reports will be cut off and unreadable"
+            )
+            found.append(Problem("warning", short))
+    return found

@@ -1,16 +1,13 @@
 """What a judge may be sent, and whether it is still the model it claims to be: checked before the first call
-and at every reply.
-
-Fails closed.
+and at every reply. Fails closed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.requests import ModelBinding
@@ -19,7 +16,6 @@ from lunguage_assets.settings import DataClass
 
 WARN_DAYS = 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
-NO_NAME = "(not a model's name)"
 
 
 class PolicyRefused(LunguageError):
@@ -30,11 +26,10 @@ class WrongModel(LunguageError):
     """Another model answered than the requested one; its answers are recorded and not used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One finding of the preflight; a `refusal` stops the run, a `warning` is shown."""
+class Problem(NamedTuple):
+    """What was looked at: a `refusal` stops the run, a `warning` is shown."""
 
-    severity: Literal["refusal", "warning"]
+    severity: Literal["ok", "warning", "refusal"]
     message: str
 
 
@@ -43,15 +38,22 @@ def preflight(
 ) -> list[Problem]:
     """Everything that forbids, or soon will forbid, the use of a judge on a corpus of this class.
 
-    Only a server whose address, as written or as `environ` has it, is this machine's keeps text here.
+    Only a server whose address, as written or as `environ` has it, is this machine's keeps text here. On its
+    last day a model counts as retired: a long run would meet its end.
     """
-    problems = lifecycle_problems(judge, slot, today)
+    problems = []
     if (reason := _refusal(slot, environ, data_class, today)) is not None:
         message = (
             f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
             "judge or preset, or complete its entry in the judges file if that is true and permitted."
         )
-        problems.insert(0, Problem("refusal", message))
+        problems.append(Problem("refusal", message))
+    if (ends := slot.retires_on) is not None and (left := (ends - today).days) <= WARN_DAYS:
+        name = f"judge {judge!r}: model {slot.model!r}"
+        remedy = "Bind a new key to a model that is served, or replay from the ledger."
+        gone = Problem("refusal", f"{name} retired on {ends}. {remedy}")
+        soon = Problem("warning", f"{name} retires on {ends}, in {left} day{'s' if left > 1 else ''}.")
+        problems.append(gone if left <= 0 else soon)
     return problems
 
 
@@ -61,8 +63,7 @@ def require(problems: Sequence[Problem]) -> None:
     Raises:
         PolicyRefused: one line with every refusal.
     """
-    refusals = [problem.message for problem in problems if problem.severity == "refusal"]
-    if refusals:
+    if refusals := [problem.message for problem in problems if problem.severity == "refusal"]:
         raise PolicyRefused(" ".join(refusals))
 
 
@@ -70,42 +71,17 @@ def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass,
     """Text that stays on the machine is sent to nobody: it goes where nobody has written down otherwise.
     Every other receiver must be allowed and, for patients' text, attested.
     """
-    stays = not slot.leaves_machine(environ)
+    stays, attested = not slot.leaves_machine(environ), slot.zero_retention_attested_on
     if data_class not in slot.allowed_data and not (stays and "allowed_data" not in slot.model_fields_set):
         return f"allowed_data does not list {data_class!r}"
     if stays or data_class == "synthetic":
         return None
-    if slot.zero_retention_attested_on is None or not slot.zero_retention_attested_by.strip():
+    if attested is None or not slot.zero_retention_attested_by.strip():
         return (
             "nobody has attested that its service keeps nothing (zero_retention_attested_on and "
             "zero_retention_attested_by)"
         )
-    if slot.zero_retention_attested_on > today:
-        return (
-            f"its zero retention is attested for {slot.zero_retention_attested_on.isoformat()}, which "
-            "has not come"
-        )
-    return None
-
-
-def lifecycle_problems(judge: str, slot: ModelSlot, today: date) -> list[Problem]:
-    """Whether a model is gone or soon will be; on its last day it counts as gone: a long run would meet its
-    end.
-    """
-    if slot.retires_on is None:
-        return []
-    left = (slot.retires_on - today).days
-    name = f"judge {judge!r}: model {slot.model!r}"
-    if left <= 0:
-        message = (
-            f"{name} retired on {slot.retires_on.isoformat()}. Bind a new key to a model that is "
-            "served, or replay from the ledger."
-        )
-        return [Problem("refusal", message)]
-    if left <= WARN_DAYS:
-        message = f"{name} retires on {slot.retires_on.isoformat()}, in {left} day{'s' if left > 1 else ''}."
-        return [Problem("warning", message)]
-    return []
+    return f"its zero retention is attested for {attested}, which has not come" if attested > today else None
 
 
 def is_requested(binding: ModelBinding, returned_model: str) -> bool:
@@ -120,15 +96,13 @@ def told_name(binding: ModelBinding, returned_model: str) -> str:
     the prompt too.
     """
     plausible = not returned_model or is_requested(binding, returned_model) or _NAME.fullmatch(returned_model)
-    return returned_model if plausible else NO_NAME
+    return returned_model if plausible else "(not a model's name)"
 
 
 def wrong_model(judge: str, binding: ModelBinding, returned_model: str) -> WrongModel:
     """The error for a reply that `is_requested` denies."""
     return WrongModel(
-        f"judge {judge!r}: model {binding.model!r} was requested and "
-        f"{told_name(binding, returned_model)!r} answered; expected the requested one or a listed "
-        "alias."
-        " The judge was stopped and the answer is not used. If both are the same model, add the name"
-        " to the judge's aliases and run again."
+        f"judge {judge!r}: model {binding.model!r} was requested and {told_name(binding, returned_model)!r} "
+        "answered; expected the requested one or a listed alias. The judge was stopped and the answer is not "
+        "used. If both are the same model, add the name to the judge's aliases and run again."
     )

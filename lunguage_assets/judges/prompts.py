@@ -1,11 +1,9 @@
-"""Prompts: how the two questions of the method are put to a language model, from template files that a person
-may replace.
+"""How the two questions of the method are put to a language model, from template files that a person may
+replace.
 
 A folder of templates has `extraction/` and `comparison/`, each with `system.txt` and `user.txt`. Places for
 the question are `$finding` and `$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar sign
-is written `$$`. The content of all four files gives the version, which is part of every ledger key: a changed
-word asks anew. (The templates of structuring lie beside them and have a version of their own:
-`structuring/model/prompts.py`.)
+is written `$$`. The content of all four files gives the version, which is part of every ledger key.
 """
 
 from __future__ import annotations
@@ -95,30 +93,18 @@ def read_templates(
     digest, templates = hashlib.sha256(), {}
     for (task, role), places in places_of.items():
         file = root / task / f"{role}.txt"
-        text = _read(file)
-        templates[task, role] = _template(file, text, places)
+        try:
+            text = "\n".join(file.read_text(encoding="utf-8-sig").splitlines()).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            problem = f"cannot be read as UTF-8 text ({type(error).__name__}). Put a prompt template there."
+            raise ConfigurationError(f"{file}: {problem}") from None
+        template = templates[task, role] = string.Template(text)
+        found = set(template.get_identifiers())
+        if not text or not template.is_valid() or found != places:
+            expected, named = (", ".join(f"${name}" for name in sorted(names)) for names in (places, found))
+            raise ConfigurationError(
+                f"{file}: found {'places' if text else 'an empty file'} {named or '(none)'}; expected a "
+                f"prompt with {expected or 'no places to fill'}. Write a dollar sign as $$."
+            )
         digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
     return digest.hexdigest()[:12], templates
-
-
-def _read(file: Path) -> str:
-    try:
-        return "\n".join(file.read_text(encoding="utf-8-sig").splitlines()).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a prompt template there."
-        ) from None
-
-
-def _template(file: Path, text: str, places: frozenset[str]) -> string.Template:
-    template = string.Template(text)
-    found = set(template.get_identifiers())
-    expected = ", ".join(f"${name}" for name in sorted(places)) or "no places to fill"
-    if not text:
-        raise ConfigurationError(f"{file}: is empty. Write the prompt there.")
-    if not template.is_valid() or found != places:
-        named = ", ".join(f"${name}" for name in sorted(found)) or "none"
-        raise ConfigurationError(
-            f"{file}: found places {named}; expected {expected}. Write a dollar sign as $$."
-        )
-    return template

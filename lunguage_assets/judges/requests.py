@@ -12,19 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Task = Literal["extract", "compare", "structure"]
-"""The two questions of the method, and the question before them: what a report states. Ledgers, and what is
-read from them, say `stage`, as from the start.
-"""
+"""The two questions of the method, and the one before them: what a report states. Ledgers say `stage`."""
 
 Mode = Literal["text", "enum"]
 FailureKind = Literal[
     "rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication",
     "malformed",
 ]  # fmt: skip
-RETRYABLE: frozenset[FailureKind] = frozenset(
-    {"rate_limited", "overloaded", "timeout", "connection", "server", "malformed"}
-)
-
 
 MOST_TOKENS = 1_000_000_000
 """No request has as many; a ledger could not keep any number."""
@@ -45,8 +39,7 @@ class Request:
     text) of a structured answer; in mode `enum` the provider constrains to them.
 
     `replicate` separates draws that are wanted, and is in the ledger key. `attempt` counts the answers to
-    this very question that could not be
-    used, and is not: a model in this process, whose samples are a function of the question, draws anew by it.
+    this very question that could not be used, and is not: a model in this process draws anew by it.
     """
 
     task: Task
@@ -123,7 +116,7 @@ class ProviderFailure(Exception):
 
     @property
     def retryable(self) -> bool:
-        return self.kind in RETRYABLE
+        return self.kind not in ("rejected", "authentication")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,13 @@ Names and numbers only: no SDK, no key, nothing is read from the environment.
 from __future__ import annotations
 
 import ipaddress
-import math
+import json
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
@@ -32,27 +24,14 @@ ModelProvider = Literal[
     "anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"
 ]
 
-OFFLINE_PROVIDERS: tuple[str, ...] = get_args(OfflineProvider)
-MODEL_PROVIDERS: tuple[str, ...] = get_args(ModelProvider)
-
 _NOT_PARAMETERS = frozenset(
     {
         "model", "messages", "contents", "system", "system_instruction", "stream", "n", "candidate_count",
-        "tools", "response_format",
-        "response_mime_type", "response_schema", "response_json_schema", "structured_outputs",
-        "http_options", "extra_body", "extra_headers",
-        "api_key", "timeout",
+        "tools", "response_format", "response_mime_type", "response_schema", "response_json_schema",
+        "structured_outputs", "http_options", "extra_body", "extra_headers", "api_key", "timeout",
     }
 )  # fmt: skip
 """Fields of a request that the package sets itself, or that would bring several answers or none in text."""
-
-
-_IN_PROCESS = ("revision", "device", "dtype", "batch_size")
-_SERVED = (
-    "base_url", "base_url_env", "api_key_env", "api_version", "zero_retention_attested_on",
-    "zero_retention_attested_by",
-)  # fmt: skip
-"""Fields that only a model in this process has, and those that only a model at a service has."""
 
 
 class Part(BaseModel):
@@ -73,18 +52,14 @@ class Price(Part):
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
-_FREE: Mapping[str, Any] = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
-
-
 class Limits(Part):
     """What a judge's service and its user allow.
 
     Rates are per sliding minute (None: no limit); they and `in_flight` hold for all processes that share a
-    ledger. `timeout_s` bounds one answer,
-    `deadline_s` all answers that one partition, or one round of a fit, needs: after it nothing more is sent.
-    After a failure a request waits a random time up to `backoff_s`, doubled for every failure before it, at
-    most `longest_backoff_s`, or as long as Retry-After says; a service that asks for more than
-    `longest_wait_s` is not waited for. A request is given up after `failures_per_request` failures.
+    ledger. `timeout_s` bounds one answer, `deadline_s` all answers that one partition, or one round of a fit,
+    needs. After a failure a request waits a random time up to `backoff_s`, doubled for every failure before
+    it, at most `longest_backoff_s`, or as long as Retry-After says, at most `longest_wait_s`. A request is
+    given up after `failures_per_request` failures.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
@@ -140,21 +115,16 @@ def checked_base_url(base_url: str) -> str:
     """
     try:
         parts = urlsplit(base_url)
-        usable = (
-            base_url.isprintable()  # a tab or line end would be left out silently
-            and " " not in base_url
-            and parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
+        more = parts.username or parts.password or parts.query or parts.fragment
+        # a tab or line end would be left out silently
+        plain = base_url.isprintable() and " " not in base_url and parts.port != 0
+        usable = plain and not more and parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError("base_url is not usable; expected an address such as https://host/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(
-            "base_url holds more than an address; expected no user name, password or query: keys "
-            "come from the environment"
+            "base_url is not usable; expected an address such as https://host/v1 and no user name, password "
+            "or query: keys come from the environment"
         )
     if parts.scheme == "http" and not on_this_machine(base_url):
         raise ValueError(
@@ -165,23 +135,16 @@ def checked_base_url(base_url: str) -> str:
 
 
 def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    taken = sorted(_NOT_PARAMETERS & params.keys())
-    if taken:
-        raise ValueError(
-            f"{taken[0]!r} is not a parameter that a judge may set; expected only how the model "
-            "draws its answer"
-        )
-    if not _plain(params):
-        raise ValueError("expected text, finite numbers, true or false, lists and tables only")
+    if taken := sorted(_NOT_PARAMETERS & params.keys()):
+        raise ValueError(f"{taken[0]!r} is not a parameter; expected only how the model draws its answer")
+    try:
+        json.dumps(params, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("expected text, finite numbers, true or false, lists and tables only") from None
     return params
 
 
-def _plain(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _plain(item) for key, item in value.items())
-    if isinstance(value, list):
-        return all(map(_plain, value))
-    return isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
+_VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
 class ModelSlot(Part):
@@ -197,14 +160,14 @@ class ModelSlot(Part):
     """
 
     provider: ModelProvider
-    model: str = Field(min_length=1)
+    model: str = Field(pattern=r"^\S(.*\S)?$")
     description: str = ""
     params: Annotated[dict[str, Any], AfterValidator(_checked_parameters)] = Field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     mode: Mode = "text"
     base_url: str = ""
-    base_url_env: str = Field(default="", pattern=r"^([A-Z_][A-Z0-9_]*)?$")
-    api_key_env: str = Field(default="", pattern=r"^([A-Z_][A-Z0-9_]*)?$")
+    base_url_env: str = Field(default="", pattern=_VARIABLE)
+    api_key_env: str = Field(default="", pattern=_VARIABLE)
     api_version: str = ""
     price: Price | None = None
     limits: Limits = Limits()
@@ -245,23 +208,11 @@ class ModelSlot(Part):
     def _in_process(cls, values: Any) -> Any:
         if not isinstance(values, dict) or values.get("provider") != "transformers":
             return values
-        filled = {
-            "price": _FREE,
-            "limits": {},
-            "batch_size": cls.model_fields["batch_size"].default,
-            **values,
-        }
-        batch, limits = filled["batch_size"], filled["limits"]
-        if _positive(batch) and isinstance(limits, dict):
-            filled["limits"] = {"in_flight": 2 * batch, **limits}
-        return filled
-
-    @field_validator("model")
-    @classmethod
-    def _trimmed(cls, model: str) -> str:
-        if model != model.strip():
-            raise ValueError("the model's name begins or ends with white space")
-        return model
+        free = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
+        batch, limits = values.get("batch_size", 8), values.get("limits", {})
+        if isinstance(batch, int) and batch > 0 and isinstance(limits, dict):
+            limits = {"in_flight": 2 * batch, **limits}
+        return {"price": free, **values, "limits": limits}
 
     @model_validator(mode="after")
     def _reachable(self) -> ModelSlot:
@@ -270,38 +221,28 @@ class ModelSlot(Part):
         if self.base_url and self.base_url_env:
             raise ValueError("base_url and base_url_env are both given; expected one of them")
         if self.provider == "openai-compatible" and not (self.base_url or self.base_url_env):
-            raise ValueError(
-                "base_url is missing; expected the server's address, or base_url_env with the "
-                "variable that holds it"
-            )
-        if self.api_version and self.provider != "azure-openai":
-            raise ValueError("api_version is given; expected for azure-openai only")
-        if self.api_key_env and self.provider == "vertex":
-            raise ValueError("api_key_env is given; Vertex AI takes Google's application default credentials")
-        for name in _SERVED if self.provider == "transformers" else _IN_PROCESS:
-            if name in self.model_fields_set:
-                raise ValueError(f"{name} is given; provider {self.provider!r} has no use for it")
-        if self.provider == "transformers":
-            _checked_generation(self.params)
-        if self.provider == "anthropic" and not _positive(self.params.get("max_tokens")):
+            raise ValueError("base_url is missing; expected the server's address, or base_url_env")
+        if self.provider == "anthropic" and "max_tokens" not in self.params:
             raise ValueError("params.max_tokens is missing; anthropic expects a whole number of at least 1")
+        if self.provider == "transformers":
+            try:
+                Generation.model_validate(self.params)
+            except ValidationError as error:
+                problem = error.errors(include_url=False)[0]
+                raise ValueError(f"params.{problem['loc'][0]}: {problem['msg']}") from None
         return self
 
     @model_validator(mode="after")
     def _trusted(self) -> ModelSlot:
         if (self.zero_retention_attested_on is None) != (not self.zero_retention_attested_by.strip()):
-            raise ValueError(
-                "zero_retention_attested_on and zero_retention_attested_by belong together; one "
-                "of them is missing"
-            )
+            raise ValueError("zero_retention_attested_on and zero_retention_attested_by belong together")
         open_to_patients = "credentialed" in self.allowed_data and self.zero_retention_attested_on is None
         # the policy refuses it before the first call
         known_later = self.provider == "openai-compatible" and self.base_url_env
         if open_to_patients and not known_later and self.leaves_machine({}):
             raise ValueError(
                 "allowed_data names 'credentialed'; expected zero_retention_attested_on and "
-                "zero_retention_attested_by, "
-                "or an openai-compatible server whose base_url is on this machine"
+                "zero_retention_attested_by, or an openai-compatible server on this machine"
             )
         return self
 
@@ -322,18 +263,3 @@ def bound_to(slot: JudgeSlot) -> dict[str, Any]:
         "parameters": dict(slot.binding.parameters),
         "sha256": request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode)),
     }
-
-
-def _checked_generation(params: dict[str, Any]) -> None:
-    try:
-        Generation.model_validate(params)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        known = ", ".join(Generation.model_fields)
-        raise ValueError(
-            f"params.{problem['loc'][0]}: {problem['msg']}; a model in this process takes {known}"
-        ) from None
-
-
-def _positive(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -79,14 +79,14 @@ def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame |
             gold rows count in its comparison.
     """
     studies = {key: _studies(frame) for key, frame in read.items()}
-    pairs = [
-        (one, mine, other, theirs, {*mine, *theirs})
-        for (one, mine), (other, theirs) in combinations(studies.items(), 2)
-    ]
+    lines: list[dict[str, object]] = []
     if gold is not None and len(gold):
         coded = _studies(gold)
-        pairs = [*((GOLD, coded, key, own, {*coded}) for key, own in studies.items()), *pairs]
-    return STRUCTURING_AGREEMENT.frame(chain.from_iterable(_compared(*pair) for pair in pairs))
+        for key, own in studies.items():
+            lines += _compared(GOLD, coded, key, own, {*coded})
+    for (one, mine), (other, theirs) in combinations(studies.items(), 2):
+        lines += _compared(one, mine, other, theirs, {*mine, *theirs})
+    return STRUCTURING_AGREEMENT.frame(lines)
 
 
 def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
@@ -101,9 +101,6 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
     return gold
 
 
-# --- rows
-
-
 def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
     """Study -> section -> words of a sentence -> its rows, in the order of their numbers."""
     found: dict[str, _Study] = {}
@@ -116,21 +113,15 @@ def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[_Row]:
-    columns: dict[str, Iterable[frozenset[str]]] = {
-        **{name: (frozenset((code,)) for code in frame[name].str.lower().tolist()) for name in CODES},
-        **{name: map(frozenset, map(_words, frame[name].tolist())) for name in SETS},
-        **{name: map(frozenset, frame[name].tolist()) for name in REFERENCES},
-    }
-    named = zip(frame["section"].tolist(), frame["ent_idx"].tolist(), frame["ent"].tolist(), strict=True)
-    for (section, number, ent), *said in zip(named, *columns.values(), strict=True):
-        yield _Row(f"{section}:{number}", frozenset(_words(ent)), dict(zip(columns, said, strict=True)))
+    for row in frame.to_dict("records"):
+        said = {name: frozenset((row[name].lower(),)) for name in CODES}
+        said |= {name: frozenset(_words(row[name])) for name in SETS}
+        said |= {name: frozenset(row[name]) for name in REFERENCES}
+        yield _Row(f"{row['section']}:{row['ent_idx']}", frozenset(_words(row["ent"])), said)
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
-
-
-# --- matching
 
 
 def _compared(
@@ -138,18 +129,16 @@ def _compared(
 ) -> list[dict[str, object]]:
     """One line per column of two readings of these studies."""
     counts = {name: _Count() for name in ("finding", *CODES, *SETS, *REFERENCES)}
+    found = counts["finding"]
     for study in sorted(studies):
         mine, theirs = first.get(study, {}), second.get(study, {})
-        matched = [
-            pair
-            for section in sorted(mine.keys() & theirs.keys())
-            for pair in _matched(mine[section], theirs[section])
-        ]
-        found = counts["finding"]
-        found.first, found.second = found.first + _size(mine), found.second + _size(theirs)
+        common = sorted(mine.keys() & theirs.keys())
+        matched = [pair for section in common for pair in _matched(mine[section], theirs[section])]
+        found.first += _size(mine)
+        found.second += _size(theirs)
         found.agreed += len(matched)
         _count(counts, matched)
-    return [_line(one, other, name, count, counts["finding"]) for name, count in counts.items()]
+    return [_line(one, other, name, count, found) for name, count in counts.items()]
 
 
 def _size(study: _Study) -> int:
@@ -203,9 +192,6 @@ def _dice(mine: Sequence[str], theirs: Sequence[str]) -> float:
     return 2 * common / (len(mine) + len(theirs)) if common else 0.0
 
 
-# --- comparing
-
-
 def _count(counts: Mapping[str, _Count], matched: Sequence[tuple[_Row, _Row]]) -> None:
     """Add what matched rows of one study say; values of rows without a partner count in `finding` only."""
     partner = {other.key: row.key for row, other in matched}
@@ -246,7 +232,5 @@ def _kappa(pairs: Mapping[tuple[str, str], int]) -> float | None:
         mine[one] += count
         theirs[other] += count
     chance = sum(mine[code] * theirs[code] for code in mine) / total**2 if total else 1.0
-    if chance == 1.0:
-        return None
-    agreed = sum(count for (one, other), count in pairs.items() if one == other) / total
-    return (agreed - chance) / (1.0 - chance)
+    agreed = sum(count for (one, other), count in pairs.items() if one == other)
+    return None if chance == 1.0 else (agreed / total - chance) / (1.0 - chance)

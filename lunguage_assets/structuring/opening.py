@@ -16,7 +16,7 @@ from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.prompts import load_structuring_prompts
 from lunguage_assets.structuring.model.structurer import ModelStructurer
-from lunguage_assets.structuring.rules.building import content_hash
+from lunguage_assets.structuring.rules.lexicon import content_hash
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 

@@ -7,26 +7,20 @@ characters of every value in the report, so that nothing has to be found again i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.structuring.contract import (
-    Mention,
-    SectionedReport,
-    Sentence,
-    Span,
-    StructuredReport,
-    Value,
-)
+from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span, StructuredReport, Value
 from lunguage_assets.tables import (
     ATTRIBUTES,
     REFUSED_VALUES,
     SECTIONS,
     SENTENCE_ACCOUNTS,
     STRUCTURED_FINDINGS,
+    Table,
 )
 
 QUOTED = ("ent", "location", *ATTRIBUTES)
@@ -52,45 +46,47 @@ def structured_tables(
     Raises:
         InvalidTable: an answer does not belong to its report, or a value is not what stands at its span.
     """
-    rows, accounts, refused = (
-        {name: list[object]() for name in table.names}
-        for table in (STRUCTURED_FINDINGS, SENTENCE_ACCOUNTS, REFUSED_VALUES)
-    )
+    rows, accounts, refused = list[Sequence[object]](), list[Sequence[object]](), list[Sequence[object]]()
     for report, answer in zip(reports, answers, strict=True):
         study = report.study_id
         if study != answer.study_id or len(report.sentences) != len(answer.readings):
             raise InvalidTable(f"structured_findings, study {study}: the answer is not of this report")
-        _add_rows(rows, report, answer)
+        rows += _rows(report, answer)
         stated = Counter(position for position, _ in answer.mentions)
         for position, (one, read) in enumerate(zip(report.sentences, answer.readings, strict=True)):
             if one.section != "other":
                 account = (study, one.section, one.number, read.account, read.reason, stated[position])
-                _append(accounts, account)
+                accounts.append(account)
         for value in answer.refused:
             place = (value.section, max(value.sentence, 0), value.column)
-            shown = value.found[:_SHOWN]
-            _append(refused, (len(refused["number"]), study, *place, shown, value.reason))
+            refused.append((len(refused), study, *place, value.found[:_SHOWN], value.reason))
     return StructuredTables(
-        STRUCTURED_FINDINGS.frame(rows), SENTENCE_ACCOUNTS.frame(accounts), REFUSED_VALUES.frame(refused)
+        _frame(STRUCTURED_FINDINGS, rows),
+        _frame(SENTENCE_ACCOUNTS, accounts),
+        _frame(REFUSED_VALUES, refused),
     )
 
 
-def _add_rows(rows: Mapping[str, list[object]], report: SectionedReport, answer: StructuredReport) -> None:
-    counts = Counter[str]()
-    numbers = []
-    for position, _ in answer.mentions:
-        section = report.sentences[position].section
+def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in table.names)
+    return table.frame(dict(zip(table.names, columns, strict=True)))
+
+
+def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequence[object]]:
+    counts, numbers = Counter[str](), list[int]()
+    sections = [report.sentences[position].section for position, _ in answer.mentions]
+    for section in sections:
         counts[section] += 1
-        numbers.append((section, counts[section]))
-    names = [f"{section}:{number}" for section, number in numbers]
-    for (position, mention), (section, number) in zip(answer.mentions, numbers, strict=True):
+        numbers.append(counts[section])
+    names = [f"{section}:{number}" for section, number in zip(sections, numbers, strict=True)]
+    for (position, mention), section, number in zip(answer.mentions, sections, numbers, strict=True):
         sentence = report.sentences[position]
         if section not in SECTIONS:
             raise InvalidTable(
                 f"structured_findings, study {report.study_id}: a finding in section {section}"
             )
-        values = _values(mention)
-        _require_quotes(report, sentence, values)
+        given = {"ent": (mention.ent,), "location": mention.location, **mention.attributes}
+        values = {name: tuple(given.get(name, ())) for name in QUOTED}
         row = {
             "study_id": report.study_id,
             "section": section,
@@ -102,18 +98,13 @@ def _add_rows(rows: Mapping[str, list[object]], report: SectionedReport, answer:
             "status": mention.status,
             "evidence": [names[place] for place in mention.evidence],
             "associate": [names[place] for place in mention.associate],
-            "spans": _spans_written(values, sentence.span.begin),
-            **{column: cell(value.words for value in found) for column, found in values.items()},
+            "spans": _spans_written(report, sentence, values),
+            **{column: _cell(value.words for value in found) for column, found in values.items()},
         }
-        _append(rows, [row[column] for column in rows])
+        yield [row[column] for column in STRUCTURED_FINDINGS.names]
 
 
-def _append(columns: Mapping[str, list[object]], values: Iterable[object]) -> None:
-    for column, value in zip(columns.values(), values, strict=True):
-        column.append(value)
-
-
-def cell(words: Iterable[str]) -> str:
+def _cell(words: Iterable[str]) -> str:
     """Words of values as they stand in a cell."""
     return ", ".join(" ".join(part.split()) for part in words).lower()
 
@@ -127,28 +118,18 @@ def read_spans(written: str) -> dict[str, tuple[Span, ...]]:
     return found
 
 
-def _values(mention: Mention) -> dict[str, tuple[Value, ...]]:
-    given = {"ent": (mention.ent,), "location": mention.location, **mention.attributes}
-    return {name: tuple(given.get(name, ())) for name in QUOTED}
-
-
-def _require_quotes(
-    report: SectionedReport, sentence: Sentence, values: Mapping[str, Sequence[Value]]
-) -> None:
-    begin = sentence.span.begin
+def _spans_written(report: SectionedReport, sentence: Sentence, values: Mapping[str, Sequence[Value]]) -> str:
+    written = []
     for column, own in values.items():
-        spans = [(begin + value.span.begin, begin + value.span.end, value.words) for value in own]
-        if any(first < 0 or not words or report.text[first:last] != words for first, last, words in spans):
-            raise InvalidTable(
-                f"structured_findings, study {report.study_id}, sentence {sentence.section}:"
-                f"{sentence.number}, column {column}: a value is not what stands at its characters. "
-                "Report this structurer."
-            )
-
-
-def _spans_written(values: Mapping[str, Sequence[Value]], begin: int) -> str:
-    return "; ".join(
-        f"{column} " + " ".join(f"{begin + value.span.begin}-{begin + value.span.end}" for value in own)
-        for column, own in values.items()
-        if own
-    )
+        spans = []
+        for value in own:
+            begin, end = (sentence.span.begin + place for place in (value.span.begin, value.span.end))
+            if begin < 0 or not value.words or report.text[begin:end] != value.words:
+                raise InvalidTable(
+                    f"structured_findings, study {report.study_id}, sentence {sentence.section}:"
+                    f"{sentence.number}, column {column}: a value is not what stands at its characters. "
+                    "Report this structurer."
+                )
+            spans.append(f" {begin}-{end}")
+        written += [column + "".join(spans)] if spans else []
+    return "; ".join(written)

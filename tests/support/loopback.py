@@ -33,15 +33,14 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge
 
 Kind = Literal[
     "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset",
-    "garbage", "wrong_shape",
-    "empty", "no_choice", "refusal", "blocked", "cut_off", "wrong_model", "nonsense", "unauthorized",
-    "forbidden", "bad_request", "missing_model",
-    "content_filter", "no_quota", "trickle", "redirect", "no_usage", "many_tokens",
+    "garbage", "wrong_shape", "empty", "no_choice", "refusal", "blocked", "cut_off", "wrong_model",
+    "nonsense", "unauthorized", "forbidden", "bad_request", "missing_model", "content_filter", "no_quota",
+    "trickle", "redirect", "no_usage", "many_tokens",
 ]  # fmt: skip
 _STATUS: dict[str, int] = {
     "rate_limited": 429, "server_error": 500, "unavailable": 503, "overloaded": 529, "unauthorized": 401,
-    "forbidden": 403,
-    "bad_request": 400, "missing_model": 404, "content_filter": 400, "no_quota": 429, "redirect": 307,
+    "forbidden": 403, "bad_request": 400, "missing_model": 404, "content_filter": 400, "no_quota": 429,
+    "redirect": 307,
 }  # fmt: skip
 _CODES = {"content_filter": "content_filter", "no_quota": "insufficient_quota"}
 WRONG_MODEL = "another-model-2031"
@@ -51,16 +50,14 @@ WRONG_MODEL = "another-model-2031"
 class Act:
     """What the server does with one call.
 
-    kinds: `answer`; HTTP errors `rate_limited` (429, with `retry_after` as header when given), `server_error`
-        (500), `unavailable` (503), `overloaded` (529), `unauthorized` (401), `forbidden` (403), `bad_request`
-        (400), `missing_model` (404); `slow` (sleeps `delay` seconds, then answers); `dropped` (half a body,
-        then the connection closes); `reset` (closes without a byte); `garbage` (200, not JSON); `wrong_shape`
-        (200, JSON of another shape); `empty` (200, no text); `no_choice` (200, an empty list of answers);
-        `refusal` and `blocked` (safety: during, before the answer); `cut_off` (stopped at the token limit
-        with nothing said); `wrong_model`; `nonsense` (no label); `content_filter` (400 with that code, as
-        Azure refuses a prompt); `no_quota` (429 with the code of an empty account); `redirect` (307 to the
-        same place); `trickle` (a body in drops, one every `delay` seconds); `no_usage` (an answer without
-        token counts); `many_tokens` (an answer that says it took 10^30).
+    `slow` sleeps `delay` seconds, then answers; `dropped`: half a body, then the connection closes; `reset`:
+    it closes without a byte; `garbage`: 200, not JSON; `wrong_shape`: JSON of another shape; `empty`: no
+    text; `no_choice`: an empty list of answers; `refusal` and `blocked`: safety, during and before the
+    answer; `cut_off`: stopped at the token limit with nothing said; `nonsense`: no label; `content_filter`:
+    400 with that code, as Azure refuses a prompt; `no_quota`: 429 with the code of an empty account;
+    `redirect`: 307 to the same place; `trickle`: a body in drops, one every `delay` seconds; `no_usage`: no
+    token counts; `many_tokens`: 10^30 of them. The others are HTTP errors (`_STATUS`), with `retry_after` as
+    header when given.
     """
 
     kind: Kind = "answer"
@@ -82,8 +79,7 @@ TROUBLES: tuple[Act, ...] = (
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request as it arrived. `labels`: the allowed answers when the request constrains them, by
-    `constraint` json or bare;
-    `schema`: the request constrains the answer to an object of another schema.
+    `constraint` json or bare; `schema`: it constrains the answer to an object of another schema.
     """
 
     number: int
@@ -255,12 +251,9 @@ class LoopbackServer:
         if act.kind in _STATUS:
             headers = {"Retry-After": act.retry_after} if act.retry_after is not None else {}
             headers |= {"Location": call.path} if act.kind == "redirect" else {}
-            return await _send(
-                writer,
-                _STATUS[act.kind],
-                error_body(call.wire, _STATUS[act.kind], _CODES.get(act.kind), act.text),
-                headers,
-            )
+            status = _STATUS[act.kind]
+            error = error_body(call.wire, status, _CODES.get(act.kind), act.text)
+            return await _send(writer, status, error, headers)
         if act.kind == "garbage":
             return await _send(writer, 200, b'{"id": "x", "choices": [{"mess')
         if act.kind == "wrong_shape":
@@ -292,10 +285,8 @@ async def _arrival(reader: asyncio.StreamReader) -> Arrival | None:
     except asyncio.IncompleteReadError:
         return None
     method, path, _ = head[0].split(" ", 2)
-    headers = {
-        name.strip().lower(): value.strip()
-        for name, _, value in (line.partition(":") for line in head[1:] if line)
-    }
+    fields = (line.partition(":") for line in head[1:] if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in fields}
     if headers.get("transfer-encoding", "") == "chunked":
         data = await _chunks(reader)
     else:
@@ -313,10 +304,9 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 def _head(status: int, length: int, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} Status", "Content-Type: application/json", f"Content-Length: {length}"]
-    return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode(
-        "latin-1"
-    )
+    fields = {"Content-Type": "application/json", "Content-Length": str(length)} | headers
+    lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
 
 
 async def _send(

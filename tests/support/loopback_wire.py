@@ -17,12 +17,13 @@ _GEMINI = re.compile(r"/(v1[a-z0-9]*)/(.*/)?models/([^/:]+):generateContent(?:\?
 
 def read_call(path: str, data: bytes) -> dict[str, Any] | None:
     """The fields of a `Call`, or None when the path is no model's endpoint."""
-    for pattern, reader in (
-        (_AZURE, _read_openai),
-        (_OPENAI, _read_openai),
-        (_ANTHROPIC, _read_anthropic),
-        (_GEMINI, _read_gemini),
-    ):
+    readers = {
+        _AZURE: _read_openai,
+        _OPENAI: _read_openai,
+        _ANTHROPIC: _read_anthropic,
+        _GEMINI: _read_gemini,
+    }
+    for pattern, reader in readers.items():
         found = pattern.fullmatch(path)
         if found:
             return reader(found, json.loads(data))
@@ -30,50 +31,42 @@ def read_call(path: str, data: bytes) -> dict[str, Any] | None:
 
 
 def _read_openai(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
-    azure = found.re is _AZURE
     texts = {message["role"]: message["content"] for message in body["messages"]}
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     outputs = body.get("structured_outputs", {})
-    choice = outputs.get("choice")
-    labels = _labels(schema) if schema else tuple(choice or ())
-    return {
-        "wire": "azure" if azure else "openai",
-        "model": body["model"],
-        "system": texts.get("system") or texts.get("developer") or "",
-        "user": texts["user"],
-        "body": body,
-        "constraint": _constraint(schema or outputs.get("json"), labels),
-        "labels": labels,
-    }
+    labels = _labels(schema) if schema else tuple(outputs.get("choice") or ())
+    said = texts.get("system") or texts.get("developer") or "", texts["user"]
+    wire = "azure" if found.re is _AZURE else "openai"
+    return _call(wire, body["model"], said, body, schema or outputs.get("json"), labels)
 
 
 def _read_anthropic(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     schema = body.get("output_config", {}).get("format", {}).get("schema")
-    labels = _labels(schema) if schema else ()
-    return {
-        "wire": "anthropic",
-        "model": body["model"],
-        "system": _joined(body.get("system", "")),
-        "user": _joined(body["messages"][-1]["content"]),
-        "body": body,
-        "constraint": _constraint(schema, labels),
-        "labels": labels,
-    }
+    said = _joined(body.get("system", "")), _joined(body["messages"][-1]["content"])
+    return _call("anthropic", body["model"], said, body, schema, _labels(schema) if schema else ())
 
 
 def _read_gemini(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     config = body.get("generationConfig", {})
     constrained = config.get("responseMimeType") == "text/x.enum"
     labels = tuple(config["responseSchema"]["enum"]) if constrained else ()
-    return {
-        "wire": "vertex" if found.group(2) else "gemini",
-        "model": found.group(3),
-        "system": _joined(body.get("systemInstruction", {}).get("parts", [])),
-        "user": _joined(body["contents"][-1]["parts"]),
-        "body": body,
-        "constraint": _constraint(config.get("responseJsonSchema"), labels),
-        "labels": labels,
-    }
+    said = _joined(body.get("systemInstruction", {}).get("parts", [])), _joined(body["contents"][-1]["parts"])
+    wire = "vertex" if found.group(2) else "gemini"
+    return _call(wire, found.group(3), said, body, config.get("responseJsonSchema"), labels)
+
+
+def _call(
+    wire: str,
+    model: str,
+    said: tuple[str, str],
+    body: dict[str, Any],
+    schema: dict[str, Any] | None,
+    labels: tuple[str, ...],
+) -> dict[str, Any]:
+    """`constraint`: labels inside an object, labels alone, an object of another schema, or nothing."""
+    constraint = ("json" if schema else "bare") if labels else "schema" if schema else ""
+    named = {"wire": wire, "model": model, "system": said[0], "user": said[1], "body": body}
+    return named | {"constraint": constraint, "labels": labels}
 
 
 def _joined(content: Any) -> str:
@@ -82,11 +75,6 @@ def _joined(content: Any) -> str:
 
 def _labels(schema: dict[str, Any]) -> tuple[str, ...]:
     return tuple(schema["properties"].get("answer", {}).get("enum", ()))
-
-
-def _constraint(schema: dict[str, Any] | None, labels: tuple[str, ...]) -> str:
-    """Labels inside an object, labels alone, an object of another schema, or nothing."""
-    return ("json" if schema else "bare") if labels else "schema" if schema else ""
 
 
 def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) -> bytes:
@@ -108,19 +96,15 @@ def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) 
 
 def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
     finish = {"blocked": "content_filter", "cut_off": "length"}.get(kind, "stop")
-    message = {
-        "role": "assistant",
-        "content": text or None,
-        "refusal": "I cannot help with that." if kind == "refusal" else None,
-    }
+    refusal = "I cannot help with that." if kind == "refusal" else None
+    message = {"role": "assistant", "content": text or None, "refusal": refusal}
+    choice = {"index": 0, "finish_reason": finish, "logprobs": None, "message": message}
     return {
         "id": "chatcmpl-loopback",
         "object": "chat.completion",
         "created": 1,
         "model": model,
-        "choices": []
-        if kind == "no_choice"
-        else [{"index": 0, "finish_reason": finish, "logprobs": None, "message": message}],
+        "choices": [] if kind == "no_choice" else [choice],
         "usage": {
             "prompt_tokens": tokens[0],
             "completion_tokens": tokens[1],
@@ -131,10 +115,10 @@ def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning
 
 
 def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+    stops = {"refusal": "refusal", "blocked": "refusal", "cut_off": "max_tokens"}
     half = len(text) // 2  # in two blocks, behind a block that is not text
-    blocks: list[dict[str, Any]] = (
-        [{"type": "thinking", "thinking": "hm", "signature": "s"}] if reasoning else []
-    )
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    blocks: list[dict[str, Any]] = [thinking] if reasoning else []
     blocks += [{"type": "text", "text": part} for part in (text[:half], text[half:]) if part]
     return {
         "id": "msg_loopback",
@@ -142,9 +126,7 @@ def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reason
         "role": "assistant",
         "model": model,
         "content": [] if kind in {"no_choice", "refusal", "blocked"} else blocks,
-        "stop_reason": {"refusal": "refusal", "blocked": "refusal", "cut_off": "max_tokens"}.get(
-            kind, "end_turn"
-        ),
+        "stop_reason": stops.get(kind, "end_turn"),
         "stop_sequence": None,
         "usage": {
             "input_tokens": tokens[0] - 2,
@@ -179,22 +161,12 @@ def _gemini(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning
 
 def error_body(wire: str, status: int, code: str | None = None, delay: str | None = None) -> bytes:
     """The body of an HTTP error in the provider's own shape; it repeats nothing of the request."""
+    error: dict[str, Any] = {"message": f"loopback {status}"}
     if wire == "anthropic":
-        return json.dumps(
-            {"type": "error", "error": {"type": "api_error", "message": f"loopback {status}"}}
-        ).encode()
+        return json.dumps({"type": "error", "error": error | {"type": "api_error"}}).encode()
     if wire in {"gemini", "vertex"}:
         info = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}] if delay else []
-        return json.dumps(
-            {
-                "error": {
-                    "code": status,
-                    "message": f"loopback {status}",
-                    "status": "UNAVAILABLE",
-                    "details": info,
-                }
-            }
-        ).encode()
-    return json.dumps(
-        {"error": {"message": f"loopback {status}", "type": "server_error", "param": None, "code": code}}
-    ).encode()
+        error |= {"code": status, "status": "UNAVAILABLE", "details": info}
+    else:
+        error |= {"type": "server_error", "param": None, "code": code}
+    return json.dumps({"error": error}).encode()

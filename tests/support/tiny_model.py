@@ -41,11 +41,8 @@ DROPPING_SYSTEM = WITH_SYSTEM.replace("in messages", "in messages if m.role == '
 def missing() -> str | None:
     """Why no model can run here, or None. In CI nothing may be missing."""
     absent = [module for module in ("torch", "transformers") if find_spec(module) is None]
-    return (
-        f"needs {absent[0]}: pip install 'lunguage-assets[models]'"
-        if absent and not os.environ.get("CI")
-        else None
-    )
+    needed = f"needs {absent[0]}: pip install 'lunguage-assets[models]'" if absent else None
+    return None if os.environ.get("CI") else needed
 
 
 def save(
@@ -93,41 +90,22 @@ def _model(family: str, vocabulary: int, positions: int) -> Any:
     """Initialised so widely that what a model answers depends on what it was asked."""
     import transformers as tf
 
-    common = {
-        "vocab_size": vocabulary,
-        "initializer_range": 0.35,
-        "pad_token_id": 0,
-        "bos_token_id": 1,
-        "eos_token_id": 2,
-    }
-    layers = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-    }
+    common = {"vocab_size": vocabulary, "initializer_range": 0.35}
+    common |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
     if family == "gpt2":  # positions are counted from the first token, so that padding would move them
-        return tf.GPT2LMHeadModel(
-            tf.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=positions, **common)
-        )
-    if family == "gemma":  # MedGemma's kind: one layer sees a window of its neighbourhood only
-        window = {
-            "head_dim": 8,
-            "sliding_window": 16,
-            "layer_types": ["sliding_attention", "full_attention"],
-            "query_pre_attn_scalar": 8,
-        }
-        model = tf.Gemma3ForCausalLM(
-            tf.Gemma3TextConfig(
-                max_position_embeddings=positions, tie_word_embeddings=False, **layers, **window, **common
-            )
-        )
-        model.get_input_embeddings().weight.data *= (
-            0.1  # it is scaled up later, and the last word alone would decide
-        )
-        return model
-    return tf.LlamaForCausalLM(tf.LlamaConfig(max_position_embeddings=positions, **layers, **common))
+        size = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": positions}
+        return tf.GPT2LMHeadModel(tf.GPT2Config(**size, **common))
+    layers = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    layers |= {"num_key_value_heads": 2, "max_position_embeddings": positions}
+    if family != "gemma":
+        return tf.LlamaForCausalLM(tf.LlamaConfig(**layers, **common))
+    # MedGemma's kind: one layer sees a window of its neighbourhood only
+    kinds = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 16}
+    window = {"head_dim": 8, "query_pre_attn_scalar": 8, "tie_word_embeddings": False} | kinds
+    model = tf.Gemma3ForCausalLM(tf.Gemma3TextConfig(**layers, **window, **common))
+    # it is scaled up later, and the last word alone would decide
+    model.get_input_embeddings().weight.data *= 0.1
+    return model
 
 
 @cache
@@ -145,21 +123,14 @@ def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
     import torch
 
     with torch.no_grad():
-        return torch.log_softmax(
-            plain_model(folder)(torch.tensor([list(tokens)])).logits[0, -1].double(), dim=-1
-        )
+        logits = plain_model(folder)(torch.tensor([list(tokens)])).logits
+    return torch.log_softmax(logits[0, -1].double(), dim=-1)
 
 
 def slot(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> ModelSlot:
-    return ModelSlot.model_validate(
-        {
-            "provider": "transformers",
-            "model": str(folder),
-            "device": "cpu",
-            "params": {"max_new_tokens": 12, **(params or {})},
-            **fields,
-        }
-    )
+    given = {"max_new_tokens": 12, **(params or {})}
+    local = {"provider": "transformers", "model": str(folder), "device": "cpu", "params": given}
+    return ModelSlot.model_validate(local | fields)
 
 
 def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> Provider:
@@ -169,15 +140,8 @@ def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> P
 def question(number: int, mode: Any = "text", **fields: Any) -> Request:
     """Invented questions of very different lengths, so that a batch of them is padded."""
     user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
-    return Request(
-        **{
-            "task": "compare",
-            "prompt": Prompt("You judge.", user, "v1"),
-            "mode": mode,
-            "labels": LABELS,
-            **fields,
-        }
-    )
+    asked = {"prompt": Prompt("You judge.", user, "v1"), "mode": mode, "labels": LABELS}
+    return Request("compare", **(asked | fields))
 
 
 def answers(provider: Provider, *requests: Request) -> list[Reply]:

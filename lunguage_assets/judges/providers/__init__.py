@@ -1,9 +1,8 @@
 """Language models behind the providers' official SDKs, one module per SDK, or in this process; no SDK is
 imported until a provider is made.
 
-What a provider is asked and what it gives back is in `judges/requests.py`; what providers share, and where
-they are reached, in `base.py`; how SDK errors become a `ProviderFailure` in `failures.py`. Retries, limits,
-the ledger and the checks of what may be sent are not here.
+What providers share, and where they are reached, is in `base.py`; how SDK errors become a `ProviderFailure`
+in `failures.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
 """
 
 from __future__ import annotations

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.providers.base import SdkProvider, can_be, tokens, well_formed
-from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.requests import ProviderFailure, Reply, Request, bare_label
+from lunguage_assets.judges.providers.base import SdkProvider, can_be, tokens
+from lunguage_assets.judges.requests import Reply, Request, bare_label
+
+_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class AnthropicProvider(SdkProvider):
-    """Messages; the judge's parameters are fields of the request body, `max_tokens` among them being
-    obligatory.
-    """
+    """Messages; `max_tokens` among the judge's parameters is obligatory."""
 
     module = "anthropic"
 
-    async def answer(self, request: Request) -> Reply:
-        body, create = self.body(request), self.client.messages.create
+    async def _send(self, client: Any, request: Request, body: Any) -> Any:
         named = {name: body.pop(name) for name in ("model", "max_tokens", "system", "messages")}
-        response = await attempt(lambda: create(**named, extra_body=body or None), self._timeout_s)
-        return self.reply(response, request)
+        return await client.messages.create(**named, extra_body=body or None)
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """The whole body of a request."""
+    def _body(self, request: Request) -> Any:
         body = {
             "model": self.binding.model,
             "system": request.prompt.system,
@@ -35,13 +31,21 @@ class AnthropicProvider(SdkProvider):
         output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": schema}}
         return body | {"output_config": output}
 
-    def reply(self, response: Any, request: Request) -> Reply:
-        """What a message says.
-
-        Raises:
-            ProviderFailure: malformed.
-        """
-        return well_formed(lambda: _reply(response, unpack=request.is_choice))
+    def _reply(self, response: Any, request: Request) -> Reply:
+        usage = response.usage
+        text = "".join(block.text or "" for block in response.content if block.type == "text")
+        asked = sum(tokens(usage, name) or 0 for name in _COUNTS)
+        answered = tokens(usage, "output_tokens")
+        details = getattr(usage, "output_tokens_details", None)
+        return Reply(
+            text=bare_label(text) if request.is_choice else text,
+            returned_model=response.model,
+            input_tokens=asked,
+            output_tokens=answered or 0,
+            reasoning_tokens=tokens(details, "thinking_tokens") or 0,
+            refused=response.stop_reason == "refusal",
+            metered=asked > 0 and answered is not None and can_be(usage, *_COUNTS),
+        )
 
     def _client(self) -> Any:
         return self._module.AsyncAnthropic(
@@ -52,22 +56,3 @@ class AnthropicProvider(SdkProvider):
             http_client=self._http(),
             open_telemetry=False,  # its traces can be told to hold prompts
         )
-
-
-def _reply(message: Any, *, unpack: bool) -> Reply:
-    model, blocks, usage = (getattr(message, name, None) for name in ("model", "content", "usage"))
-    if not isinstance(model, str) or not isinstance(blocks, list):
-        raise ProviderFailure("malformed")
-    text = "".join(block.text or "" for block in blocks if block.type == "text")
-    counts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    asked = sum(tokens(usage, name) or 0 for name in counts)
-    answered = tokens(usage, "output_tokens")
-    return Reply(
-        text=bare_label(text) if unpack else text,
-        returned_model=model,
-        input_tokens=asked,
-        output_tokens=answered or 0,
-        reasoning_tokens=tokens(getattr(usage, "output_tokens_details", None), "thinking_tokens") or 0,
-        refused=getattr(message, "stop_reason", None) == "refusal",
-        metered=asked > 0 and answered is not None and can_be(usage, *counts),
-    )

@@ -1,5 +1,5 @@
 """What the providers with an SDK share: where a model is reached and with which key; clients, one per event
-loop, and silent; the message for an SDK that is not installed; reading what a service says it billed.
+loop, and silent; reading what a service says it billed.
 
 The judges file names places, the environment holds the secrets. Every address is written out, because the
 SDKs read variables of their own (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL) that could send
@@ -13,32 +13,31 @@ import importlib
 import logging
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, ClassVar
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.requests import MOST_TOKENS, ProviderFailure, Reply
+from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.requests import MOST_TOKENS, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelProvider, ModelSlot, checked_base_url
 
-INSTALL = "pip install 'lunguage-assets[llm]'"
 _TALKATIVE = (
     "openai", "anthropic", "google_genai", "google.auth", "httpx", "httpx2", "httpcore", "httpcore2",
 )  # fmt: skip
 
-KEY_VARIABLES: Mapping[ModelProvider, str] = {
+_KEYS: Mapping[ModelProvider, str] = {
     "openai": "OPENAI_API_KEY",
     "azure-openai": "AZURE_OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
     "gemini": "GEMINI_API_KEY",
 }
 """Variable that holds the key, unless the slot names another by `api_key_env`. An OpenAI-compatible server
-needs none unless the slot
-names one; Vertex AI takes Google's application default credentials (GOOGLE_APPLICATION_CREDENTIALS)."""
+needs none; Vertex AI takes Google's application default credentials (GOOGLE_APPLICATION_CREDENTIALS)."""
 
-AZURE_ENDPOINT, AZURE_VERSION = "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"
-VERTEX_PROJECT, VERTEX_LOCATION = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"
+_AZURE_ENDPOINT, _AZURE_VERSION = "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"
+_VERTEX_PROJECT, _VERTEX_LOCATION = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"
 
 _OFFICIAL: Mapping[ModelProvider, str] = {
     "openai": "https://api.openai.com/v1",
@@ -60,16 +59,19 @@ class Endpoint:
 
 def required_variables(slot: ModelSlot) -> tuple[str, ...]:
     """Environment variables without which a slot cannot answer, in the order in which they are read."""
-    names = [slot.api_key_env or KEY_VARIABLES.get(slot.provider, "")]
-    if slot.base_url_env:
-        names.append(slot.base_url_env)
-    elif slot.provider == "azure-openai" and not slot.base_url:
-        names.append(AZURE_ENDPOINT)
-    if slot.provider == "azure-openai" and not slot.api_version:
-        names.append(AZURE_VERSION)
-    if slot.provider == "vertex":
-        names += [VERTEX_PROJECT, VERTEX_LOCATION]
-    return tuple(name for name in names if name)
+    azure, vertex = slot.provider == "azure-openai", slot.provider == "vertex"
+    names = (
+        slot.api_key_env or _KEYS.get(slot.provider, ""),
+        _address_variable(slot),
+        _AZURE_VERSION if azure and not slot.api_version else "",
+        *((_VERTEX_PROJECT, _VERTEX_LOCATION) if vertex else ()),
+    )
+    return tuple(filter(None, names))
+
+
+def _address_variable(slot: ModelSlot) -> str:
+    azure = slot.provider == "azure-openai" and not slot.base_url
+    return slot.base_url_env or (_AZURE_ENDPOINT if azure else "")
 
 
 def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Endpoint:
@@ -78,29 +80,25 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
     Raises:
         ConfigurationError: names the variable that is not set, or whose address is not usable.
     """
-    for name in required_variables(slot):
-        if not environ.get(name, "").strip():
+    values = {name: environ.get(name, "").strip() for name in required_variables(slot)}
+    for name, value in values.items():
+        if not value:
             raise ConfigurationError(
                 f"judge {key!r}: environment variable {name} is not set. Set it, or choose another preset."
             )
-
-    def read(variable: str) -> str:
-        return environ.get(variable, "").strip()
-
-    is_azure, is_vertex = slot.provider == "azure-openai", slot.provider == "vertex"
-    variable = slot.base_url_env or (AZURE_ENDPOINT if is_azure and not slot.base_url else "")
-    try:
-        base_url = checked_base_url(read(variable)) if variable else slot.base_url
-    except ValueError as error:
-        raise ConfigurationError(f"judge {key!r}: environment variable {variable}: {error}.") from None
-    location = read(VERTEX_LOCATION) if is_vertex else ""
-    official = _vertex_url(location) if is_vertex else _OFFICIAL.get(slot.provider, "")
+    base_url, variable = slot.base_url, _address_variable(slot)
+    if variable:
+        try:
+            base_url = checked_base_url(values[variable])
+        except ValueError as error:
+            raise ConfigurationError(f"judge {key!r}: environment variable {variable}: {error}.") from None
+    location = values.get(_VERTEX_LOCATION, "")
     return Endpoint(
-        base_url=base_url or official,
-        api_key=read(slot.api_key_env or KEY_VARIABLES.get(slot.provider, "")),
-        api_version=slot.api_version or read(AZURE_VERSION) if is_azure else "",
-        project=read(VERTEX_PROJECT) if is_vertex else "",
-        location=location,
+        base_url or (_vertex_url(location) if location else _OFFICIAL.get(slot.provider, "")),
+        values.get(slot.api_key_env or _KEYS.get(slot.provider, ""), ""),
+        slot.api_version or values.get(_AZURE_VERSION, ""),
+        values.get(_VERTEX_PROJECT, ""),
+        location,
     )
 
 
@@ -124,7 +122,8 @@ def sdk(key: str, module: str) -> ModuleType:
         found = importlib.import_module(module)
     except ImportError:
         raise ConfigurationError(
-            f"judge {key!r} needs the package of module {module}, which is not installed. Run: {INSTALL}"
+            f"judge {key!r} needs the package of module {module}, which is not installed. "
+            "Run: pip install 'lunguage-assets[llm]'"
         ) from None
     _silence()
     return found
@@ -158,14 +157,28 @@ class SdkProvider(ABC):
         self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
 
-    @property
-    def client(self) -> Any:
-        """The SDK's client of the running event loop, made at first use."""
+    async def answer(self, request: Request) -> Reply:
+        """One attempt, no retry.
+
+        The SDKs build their objects from any JSON without checking it: a text may turn out a number, a
+        message a list. The cause, which may quote the response, is not kept.
+
+        Raises:
+            ProviderFailure: no reply, or one that is malformed.
+        """
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._clients[loop] = self._client()
             _silence()  # the first client loads the modules of the connections
-        return self._clients[loop]
+        client, body = self._clients[loop], self._body(request)
+        response = await attempt(lambda: self._send(client, request, body), self._timeout_s)
+        try:
+            reply = self._reply(response, request)
+            if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
+                return reply
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            pass
+        raise ProviderFailure("malformed")
 
     async def close(self) -> None:
         """Close the running loop's client; those of other loops ended with them."""
@@ -176,6 +189,18 @@ class SdkProvider(ABC):
     @abstractmethod
     def _client(self) -> Any:
         """A new client of the SDK."""
+
+    @abstractmethod
+    def _body(self, request: Request) -> Any:
+        """The request in the SDK's form; the judge's parameters are fields of it."""
+
+    @abstractmethod
+    async def _send(self, client: Any, request: Request, body: Any) -> Any:
+        """The SDK's response."""
+
+    @abstractmethod
+    def _reply(self, response: Any, request: Request) -> Reply:
+        """What a response says; None where the service refused the prompt by an error."""
 
     def _http(self) -> Any:
         from lunguage_assets.judges.providers.wire import http_client
@@ -193,21 +218,3 @@ def tokens(usage: Any, name: str) -> int | None:
 def can_be(usage: Any, *names: str) -> bool:
     """Whether each of these counts is one, or is not given."""
     return all(getattr(usage, name, None) is None or tokens(usage, name) is not None for name in names)
-
-
-def well_formed(read: Callable[[], Reply]) -> Reply:
-    """The reply that `read` takes from a response.
-
-    The SDKs build their objects from any JSON without checking it: a text may turn out a number, a message a
-    list.
-
-    Raises:
-        ProviderFailure: malformed; its cause, which may quote the response, is not kept.
-    """
-    try:
-        reply = read()
-        if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
-            return reply
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        pass
-    raise ProviderFailure("malformed")

@@ -8,18 +8,15 @@ Text stays on this machine, and a call costs nothing. How a loaded model answers
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Protocol
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path
+from lunguage_assets.judges.providers import local_model
 from lunguage_assets.judges.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
-INSTALL = "pip install 'lunguage-assets[models]'"
 GGUF = ".gguf"
 """Ends the name of a model in one file, quantised; its numbers are read as `dtype` says."""
 
@@ -28,19 +25,8 @@ LINGER_S = 0.01
 
 _MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 
-
-class BatchModel(Protocol):
-    """A loaded model."""
-
-    def answer(self, requests: Sequence[Request]) -> list[Reply | ProviderFailure]:
-        """One result per request, in their order; all are of one mode, with the same labels. May raise for
-        want of memory.
-        """
-        ...
-
-    def release_memory(self) -> None:
-        """Give back what the last batch took, as far as it is not in use."""
-        ...
+_Asked = tuple[Request, asyncio.Future[Reply]]
+"""A request that somebody waits for."""
 
 
 def local_provider(key: str, slot: ModelSlot) -> Provider:
@@ -56,44 +42,29 @@ def local_provider(key: str, slot: ModelSlot) -> Provider:
         if find_spec(module) is None:
             raise ConfigurationError(
                 f"judge {key!r} runs its model in this process and needs {module}, which is not "
-                f"installed. Run: {INSTALL}"
+                "installed. Run: pip install 'lunguage-assets[models]'"
             )
     place = named_path(slot.model)
-    if place is not None and not (place.is_file() if slot.model.endswith(GGUF) else place.is_dir()):
+    if place is not None and not (place.is_file() if gguf else place.is_dir()):
         raise ConfigurationError(
             f"judge {key!r}: found no folder {slot.model}; expected one with the model's files, "
             f"a {GGUF} file, or a name on the hub."
         )
-
-    def load() -> BatchModel:
-        from lunguage_assets.judges.providers.local_model import load_model
-
-        return load_model(key, slot.binding, slot.device)
-
-    return LocalProvider(slot.binding, load, slot.batch_size)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request that somebody waits for."""
-
-    request: Request
-    reply: asyncio.Future[Reply]
-
-    @property
-    def kind(self) -> tuple[str, ...]:
-        """What must agree within a batch: the labels that are scored, none for free text."""
-        return self.request.labels if self.request.is_choice else ()
+    return LocalProvider(
+        slot.binding, lambda: local_model.load_model(key, slot.binding, slot.device), slot.batch_size
+    )
 
 
 class LocalProvider:
     """Gathers the questions asked at the same time into batches; used in one event loop at a time."""
 
-    def __init__(self, binding: ModelBinding, load: Callable[[], BatchModel], batch_size: int) -> None:
+    def __init__(
+        self, binding: ModelBinding, load: Callable[[], local_model.LocalModel], batch_size: int
+    ) -> None:
         self.binding, self._load, self._batch_size = binding, load, batch_size
         self._waiting: list[_Asked] = []
         self._serving: asyncio.Task[None] | None = None
-        self._model: BatchModel | None = None
+        self._model: local_model.LocalModel | None = None
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.
@@ -104,11 +75,12 @@ class LocalProvider:
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
         loop = asyncio.get_running_loop()
-        asked = _Asked(request, loop.create_future())
-        self._waiting.append(asked)
+        reply = loop.create_future()
+        self._waiting.append((request, reply))
         if self._serving is None or self._serving.done():
             self._serving = loop.create_task(self._serve())
-        return await asked.reply
+        answer: Reply = await reply
+        return answer
 
     async def close(self) -> None:
         """Let the model go."""
@@ -121,57 +93,55 @@ class LocalProvider:
                 await asyncio.sleep(LINGER_S)
             if not (batch := self._gathered()):
                 continue
-            results = await asyncio.to_thread(self._answers, [one.request for one in batch])
-            for one, result in zip(batch, results, strict=True):
-                if one.reply.done():
+            results = await asyncio.to_thread(self._answers, [request for request, _ in batch])
+            for (_, reply), result in zip(batch, results, strict=True):
+                if reply.done():
                     continue
                 if isinstance(result, Exception):
-                    one.reply.set_exception(result)
+                    reply.set_exception(result)
                 else:
-                    one.reply.set_result(result)
+                    reply.set_result(result)
 
     def _gathered(self) -> list[_Asked]:
-        """The next batch: of one kind, in the order of asking, without those that nobody waits for."""
-        waiting = [one for one in self._waiting if not one.reply.done()]
-        alike = [one for one in waiting if one.kind == waiting[0].kind][: self._batch_size]
+        """The next batch, in the order of asking, without those that nobody waits for; of one kind: the
+        labels that are scored, or free text.
+        """
+        waiting = [one for one in self._waiting if not one[1].done()]
+        alike = [one for one in waiting if _kind(one) == _kind(waiting[0])][: self._batch_size]
         self._waiting = [one for one in waiting if one not in alike]
         return alike
 
-    def _answers(self, requests: Sequence[Request]) -> list[Reply | Exception]:
+    def _answers(self, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
         """A result per request, in halves when memory runs out; later batches are then smaller."""
         try:
             if self._model is None:
                 self._model = self._load()
-            model = self._model
         except Exception as error:
             return [error] * len(requests)
-        parts, results = deque([requests]), list[Reply | Exception]()
-        while parts:
-            part = parts.popleft()
-            found = _attempted(model, part)
-            if found is None:
-                model.release_memory()
-                half = (len(part) + 1) // 2
-                self._batch_size = min(self._batch_size, half)
-                if len(part) > 1:
-                    parts.extendleft((part[half:], part[:half]))
-                    continue
-                found = [ProviderFailure("overloaded")]
-            results += found
-        return results
+        found = _attempted(self._model, requests)
+        if found is not None:
+            return found
+        self._model.release_memory()
+        half = (len(requests) + 1) // 2
+        self._batch_size = min(self._batch_size, half)
+        if len(requests) == 1:
+            return [ProviderFailure("overloaded")]
+        return [*self._answers(requests[:half]), *self._answers(requests[half:])]
 
 
-def _attempted(model: BatchModel, requests: Sequence[Request]) -> Sequence[Reply | Exception] | None:
+def _kind(asked: _Asked) -> tuple[str, ...]:
+    return asked[0].labels if asked[0].is_choice else ()
+
+
+def _attempted(
+    model: local_model.LocalModel, requests: Sequence[Request]
+) -> Sequence[Reply | Exception] | None:
     """Results, None for want of memory. The error itself is let go at once: its frames hold the tensors that
     fill the memory.
     """
     try:
         return model.answer(requests)
     except Exception as error:
-        return None if _out_of_memory(error) else [error] * len(requests)
-
-
-def _out_of_memory(error: Exception) -> bool:
-    if isinstance(error, MemoryError) or "OutOfMemoryError" in {cls.__name__ for cls in type(error).__mro__}:
-        return True
-    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _MEMORY)
+        names = {cls.__name__ for cls in type(error).__mro__}
+        lacking = isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _MEMORY)
+        return None if lacking or names & {"MemoryError", "OutOfMemoryError"} else [error] * len(requests)

@@ -31,22 +31,6 @@ _NOT_READ = ("*/*", "consolidated*")
 """Copies of the weights in their authors' own layout, which would be fetched for nothing."""
 
 
-def load_model(key: str, binding: ModelBinding, device: str) -> LocalModel:
-    """The model of a binding, whose weights are shared with every other judge of this process that has the
-    same ones loaded.
-
-    Raises:
-        ConfigurationError: the model cannot be loaded, or is not made for conversations.
-    """
-    settings = dict(binding.parameters)
-    place = (binding.model, str(settings["revision"]), str(settings["dtype"]), device)
-    with _LOADING:
-        weights = _LOADED.get(place)
-        if weights is None:
-            weights = _LOADED[place] = _load(key, *place)
-    return LocalModel(key, binding, weights)
-
-
 @dataclass(eq=False)
 class Weights:
     """A loaded model with its tokenizer. `ends`: tokens that end an answer. One batch at a time goes through
@@ -63,6 +47,22 @@ class Weights:
 
 _LOADING = threading.Lock()
 _LOADED: weakref.WeakValueDictionary[tuple[str, str, str, str], Weights] = weakref.WeakValueDictionary()
+
+
+def load_model(key: str, binding: ModelBinding, device: str) -> LocalModel:
+    """The model of a binding, whose weights are shared with every other judge of this process that has the
+    same ones loaded.
+
+    Raises:
+        ConfigurationError: the model cannot be loaded, or is not made for conversations.
+    """
+    settings = dict(binding.parameters)
+    place = (binding.model, str(settings["revision"]), str(settings["dtype"]), device)
+    with _LOADING:
+        weights = _LOADED.get(place)
+        if weights is None:
+            weights = _LOADED[place] = _load(key, *place)
+    return LocalModel(key, binding, weights)
 
 
 def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weights:
@@ -88,29 +88,24 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
         problem = type(error).__name__
     if problem:
         raise ConfigurationError(
-            f"judge {key!r}: model {name!r}, revision {revision!r}, cannot be loaded on device "
-            f"{where!r} ({problem}). Expected a folder with"
-            " safetensors, a .gguf file, or a name on the hub that this machine can reach, or has in its "
-            "cache; a gated model needs its licence accepted and HF_TOKEN."
+            f"judge {key!r}: model {name!r}, revision {revision!r}, cannot be loaded on device {where!r} "
+            f"({problem}). Expected a folder with safetensors, a .gguf file, or a name on the hub that this "
+            "machine can reach, or has in its cache; a gated model needs its licence accepted and HF_TOKEN."
         )
     if not tokenizer.chat_template:
         raise ConfigurationError(
             f"judge {key!r}: model {name!r} has no chat template; expected a model tuned for instructions."
         )
-    ends = _ends(model, tokenizer)
+    configured = getattr(model.generation_config, "eos_token_id", None)
+    configured = tokenizer.eos_token_id if configured is None else configured
+    ends = [
+        token for token in (configured if isinstance(configured, list) else [configured]) if token is not None
+    ]
     # its authors' sampling habits would silently complete a judge's parameters
     model.generation_config = transformers.GenerationConfig()
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else next(iter(ends), 0)
-    return Weights(
-        tokenizer, model, ends, pad, getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    )
-
-
-def _ends(model: Any, tokenizer: Any) -> Tokens:
-    configured = getattr(model.generation_config, "eos_token_id", None)
-    configured = tokenizer.eos_token_id if configured is None else configured
-    listed = configured if isinstance(configured, list) else [configured]
-    return [token for token in listed if token is not None]
+    longest = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return Weights(tokenizer, model, ends, pad, longest)
 
 
 class LocalModel:
@@ -122,27 +117,34 @@ class LocalModel:
         self._parameters = Generation.model_validate(
             {name: value for name, value in given.items() if name in Generation.model_fields}
         )
-        self._system_role = self._has_system_role()
+        self._system_role = True
+        try:  # some templates refuse a system role, some leave it out without a word
+            self._system_role = "spoken by the system" in self._rendered(
+                Prompt("spoken by the system", "user")
+            )
+        except Exception:
+            self._system_role = False
 
     def answer(self, requests: Sequence[Request]) -> list[Reply | ProviderFailure]:
-        """One result per request, in their order; all are of one mode, with the same labels.
+        """One result per request, in their order; all are of one mode, with the same labels. May raise for
+        want of memory.
 
         Raises:
             ConfigurationError: the labels cannot be told apart by their tokens.
         """
         scored = requests[0].is_choice
-        prefix, first, second = self._labels(requests[0].labels) if scored else ([], [], [])
+        common, decisive = self._labels(requests[0].labels) if scored else ([], [])
         new = 1 if scored else self._parameters.max_new_tokens
-        prompts = self._tokens([self.rendered(request.prompt) for request in requests])
+        prompts = self._tokens([self._rendered(request.prompt) for request in requests])
         longest = self._weights.longest
-        room = math.inf if longest is None else longest - len(prefix) - new
+        room = math.inf if longest is None else longest - len(common) - new
         fitting = [n for n, tokens in enumerate(prompts) if len(tokens) <= room]
         replies: list[Reply | ProviderFailure] = [ProviderFailure("rejected") for _ in requests]
         if fitting:
             asked, shown = [requests[n] for n in fitting], [prompts[n] for n in fitting]
             with self._weights.lock:
                 if scored:
-                    found = self._scored(asked, shown, prefix, (first, second))
+                    found = self._scored(asked, shown, common, decisive)
                 else:
                     found = self._generated(asked, shown)
             for n, (text, answered) in zip(fitting, found, strict=True):
@@ -150,12 +152,13 @@ class LocalModel:
         return replies
 
     def release_memory(self) -> None:
+        """Give back what the last batch took, as far as it is not in use."""
         import torch
 
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def rendered(self, prompt: Prompt) -> str:
+    def _rendered(self, prompt: Prompt) -> str:
         """The conversation up to where the model's answer begins; a template without a system role gets both
         texts as the user's.
         """
@@ -169,57 +172,40 @@ class LocalModel:
         )
         return shown
 
-    def _has_system_role(self) -> bool:
-        """Some templates refuse a system role, some leave it out without a word."""
-        self._system_role = True
-        try:
-            shown = self.rendered(Prompt("spoken by the system", "spoken by the user"))
-            return "spoken by the system" in shown
-        except Exception:
-            return False
-
     def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
         encoded = self._weights.tokenizer(list(texts), add_special_tokens=False)  # the template has them
         tokens: list[Tokens] = encoded["input_ids"]
         return tokens
 
-    def _labels(self, labels: tuple[str, ...]) -> tuple[Tokens, Tokens, Tokens]:
+    def _labels(self, labels: tuple[str, ...]) -> tuple[Tokens, list[Tokens]]:
         """What two labels have in common, and the tokens that then decide for each: one, or the ends of an
         answer where a label ends there.
-        """
-        if len(labels) != 2:
-            raise ConfigurationError(
-                f"judge {self._key!r}: found {len(labels)} labels; mode enum of a model in this process "
-                "expects two."
-            )
-        return self._split(*self._following(self.rendered(Prompt("", "text")), labels))
 
-    def _following(self, before: str, labels: Sequence[str]) -> list[Tokens]:
-        """Tokens of each label as the beginning of an answer, where some tokenizers cut a word otherwise than
-        when it stands alone.
+        Labels are tokenized as the beginning of an answer: some tokenizers cut a word otherwise when it
+        stands alone.
         """
+        before = self._rendered(Prompt("", "text"))
         start, *whole = self._tokens([before, *(before + label for label in labels)])
-        alone = self._tokens(labels)
-        joined = [tokens[len(start) :] if tokens[: len(start)] == start else None for tokens in whole]
-        return [one if one is not None else other for one, other in zip(joined, alone, strict=True)]
-
-    def _split(self, first: Tokens, second: Tokens) -> tuple[Tokens, Tokens, Tokens]:
-        common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))))
-        decisive = [label[common : common + 1] or self._weights.ends for label in (first, second)]
-        if first == second or not all(decisive):
+        behind = [
+            tokens[len(start) :] if tokens[: len(start)] == start else alone
+            for tokens, alone in zip(whole, self._tokens(labels), strict=True)
+        ]
+        pairs = zip(behind[0], behind[-1], strict=False)
+        common = [token for token, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+        decisive = [label[len(common) : len(common) + 1] or self._weights.ends for label in behind]
+        if len(behind) != 2 or behind[0] == behind[1] or not all(decisive):
             raise ConfigurationError(
-                f"judge {self._key!r}: model {self._binding.model!r} does not tell the two labels "
-                "apart: their tokens are the same,"
-                " or one begins the other and no token ends an answer. Use mode text."
+                f"judge {self._key!r}: model {self._binding.model!r} does not tell the labels apart; "
+                "expected two of different tokens, or a token that ends an answer. Use mode text."
             )
-        return first[:common], decisive[0], decisive[1]
+        return common, decisive
 
     def _scored(
         self,
         requests: Sequence[Request],
         prompts: Sequence[Tokens],
-        prefix: Tokens,
-        decisive: tuple[Tokens, Tokens],
+        common: Tokens,
+        decisive: Sequence[Tokens],
     ) -> list[tuple[str, int]]:
         """The likelier label of each prompt after one forward pass. Scores of half precision are often equal:
         then a coin decides.
@@ -227,20 +213,25 @@ class LocalModel:
         import torch
 
         options = {"use_cache": False, "output_logits": True, "return_dict_in_generate": True}
-        result = self._generate([prompt + prefix for prompt in prompts], 1, None, **options)
+        result = self._generate([prompt + common for prompt in prompts], 1, None, **options)
         scores = torch.log_softmax(result.logits[0].double(), dim=-1)
         first, second = (torch.logsumexp(scores[:, tokens], dim=-1).tolist() for tokens in decisive)
         answers = []
         for request, a, b in zip(requests, first, second, strict=True):
             coin = int(a == b and fraction(request_key(self._binding, request), "tie") < 0.5)
-            answers.append((request.labels[coin or int(b > a)], len(prefix) + 1))
+            answers.append((request.labels[coin or int(b > a)], len(common) + 1))
         return answers
 
     def _generated(self, requests: Sequence[Request], prompts: Sequence[Tokens]) -> list[tuple[str, int]]:
-        """Text and its number of tokens, the ending one included, for each prompt."""
+        """Text and its number of tokens, the ending one included, for each prompt.
+
+        A sample is a function of the question and of how often it was asked before: a question that is asked
+        again because its answer was unusable is a new draw.
+        """
         chooser, start = None, max(map(len, prompts))
         if self._parameters.do_sample:
-            chooser = Chooser(self._parameters, self._seeds(requests), start)
+            seeds = [f"{request_key(self._binding, request)}/{request.attempt}" for request in requests]
+            chooser = Chooser(self._parameters, seeds, start)
         sequences = self._generate(prompts, self._parameters.max_new_tokens, chooser)[:, start:].tolist()
         answers = []
         for tokens in sequences:
@@ -249,20 +240,14 @@ class LocalModel:
             answers.append((text, end))
         return answers
 
-    def _seeds(self, requests: Sequence[Request]) -> list[str]:
-        """The question, and how often it was asked before: a question that is asked again because its answer
-        was unusable is a new draw.
-        """
-        return [f"{request_key(self._binding, request)}/{request.attempt}" for request in requests]
-
     def _generate(
         self, prompts: Sequence[Tokens], new_tokens: int, chooser: Chooser | None, **options: Any
     ) -> Any:
         """`generate` of the prompts, padded on the left."""
         import torch
 
-        length = max(map(len, prompts))
-        padded = [[self._weights.pad] * (length - len(tokens)) + tokens for tokens in prompts]
+        length, pad = max(map(len, prompts)), self._weights.pad
+        padded = [[pad] * (length - len(tokens)) + tokens for tokens in prompts]
         masks = [[0] * (length - len(tokens)) + [1] * len(tokens) for tokens in prompts]
         model = self._weights.model
         with torch.inference_mode():
@@ -273,7 +258,7 @@ class LocalModel:
                 do_sample=False,
                 logits_processor=[chooser] if chooser is not None else [],
                 eos_token_id=self._weights.ends or None,
-                pad_token_id=self._weights.pad,
+                pad_token_id=pad,
                 **options,
             )
 
@@ -288,8 +273,16 @@ class Chooser:
     """
 
     def __init__(self, parameters: Generation, seeds: Sequence[str], start: int) -> None:
+        import transformers as tf
+
         self._seeds, self._start = seeds, start
-        self._shapers = _shapers(parameters)
+        shapers = (  # the library's own, in its order
+            parameters.temperature != 1 and tf.TemperatureLogitsWarper(float(parameters.temperature)),
+            parameters.top_k and tf.TopKLogitsWarper(parameters.top_k),
+            parameters.top_p < 1 and tf.TopPLogitsWarper(parameters.top_p),
+            parameters.min_p and tf.MinPLogitsWarper(parameters.min_p),
+        )
+        self._shapers: list[Any] = [shape for shape in shapers if shape]
 
     def __call__(self, tokens: Any, scores: Any) -> Any:
         """Scores of shape (rows, vocabulary): 0 for the drawn token of each row, minus infinity elsewhere."""
@@ -303,22 +296,6 @@ class Chooser:
         sought = torch.tensor(numbers, dtype=torch.float64, device=scores.device) * heaps[:, -1:]
         drawn = torch.searchsorted(heaps, sought, right=True)
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
-
-
-def _shapers(parameters: Generation) -> list[Any]:
-    """The library's own processors for a judge's parameters, in its order."""
-    import transformers
-
-    shapers: list[Any] = []
-    if parameters.temperature != 1:
-        shapers.append(transformers.TemperatureLogitsWarper(float(parameters.temperature)))
-    if parameters.top_k:
-        shapers.append(transformers.TopKLogitsWarper(parameters.top_k))
-    if parameters.top_p < 1:
-        shapers.append(transformers.TopPLogitsWarper(parameters.top_p))
-    if parameters.min_p:
-        shapers.append(transformers.MinPLogitsWarper(parameters.min_p))
-    return shapers
 
 
 def fraction(*parts: object) -> float:

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.providers.base import SdkProvider, tokens, well_formed
-from lunguage_assets.judges.providers.failures import attempt, code_of
-from lunguage_assets.judges.requests import ProviderFailure, Reply, Request, bare_label
-
-_NO_KEY = "none"  # the client insists on a key; a server without one ignores it
+from lunguage_assets.judges.providers.base import SdkProvider, tokens
+from lunguage_assets.judges.requests import Reply, Request, bare_label
 
 
 class OpenAIProvider(SdkProvider):
-    """Chat completions; the judge's parameters are fields of the request body.
+    """Chat completions.
 
     An Azure `model` is a deployment's name; the model that answers under it must be listed among the aliases.
     """
 
     module = "openai"
 
-    async def answer(self, request: Request) -> Reply:
-        create, body = self.client.chat.completions.create, self.body(request)
+    async def _send(self, client: Any, request: Request, body: Any) -> Any:
         named = {name: body.pop(name) for name in ("model", "messages")}
-        response = await attempt(
-            lambda: create(**named, extra_body=body),
-            self._timeout_s,
-            lambda error: code_of(error) == "content_filter",  # Azure refuses a prompt by HTTP 400
-        )
-        if response is None:  # Azure may bill a prompt that it filters
-            return Reply("", self.binding.model, 0, 0, refused=True, metered=False)
-        return self.reply(response, request)
+        return await client.chat.completions.create(**named, extra_body=body)
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """The whole body of a request."""
-        prompt = request.prompt
+    def _body(self, request: Request) -> Any:
+        said = {"system": request.prompt.system, "user": request.prompt.user}
         body: dict[str, Any] = {
             "model": self.binding.model,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ],
+            "messages": [{"role": role, "content": text} for role, text in said.items()],
         }
         if self.binding.provider == "openai":
             body["store"] = False
@@ -52,18 +37,28 @@ class OpenAIProvider(SdkProvider):
         named = {"name": "answer", "strict": True, "schema": schema}
         return body | {"response_format": {"type": "json_schema", "json_schema": named}}
 
-    def reply(self, response: Any, request: Request) -> Reply:
-        """What a completion says.
-
-        Raises:
-            ProviderFailure: malformed.
-        """
+    def _reply(self, response: Any, request: Request) -> Reply:
+        if response is None:  # Azure may bill a prompt that it filters
+            return Reply("", self.binding.model, 0, 0, refused=True, metered=False)
+        choices, usage = response.choices, response.usage
+        message, finish = (choices[0].message, choices[0].finish_reason) if choices != [] else (None, None)
+        text = getattr(message, "content", None) or ""
+        asked, answered = tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
+        details = getattr(usage, "completion_tokens_details", None)
         unpack = request.is_choice and self.binding.provider != "openai-compatible"
-        return well_formed(lambda: _reply(response, unpack=unpack))
+        return Reply(
+            text=bare_label(text) if unpack else text,
+            returned_model=response.model,
+            input_tokens=asked or 0,
+            output_tokens=answered or 0,
+            reasoning_tokens=tokens(details, "reasoning_tokens") or 0,
+            refused=bool(getattr(message, "refusal", None)) or finish == "content_filter",
+            metered=bool(asked) and answered is not None,  # no prompt has no tokens
+        )
 
     def _client(self) -> Any:
         shared = {
-            "api_key": self._endpoint.api_key or _NO_KEY,
+            "api_key": self._endpoint.api_key or "none",  # the client insists on one, a server may ignore it
             "timeout": self._timeout_s,
             "max_retries": 0,
             "http_client": self._http(),
@@ -75,21 +70,3 @@ class OpenAIProvider(SdkProvider):
         # Said again as a header: OPENAI_CUSTOM_HEADERS may hold another key, which would go before this one.
         own = {"Authorization": f"Bearer {shared['api_key']}"}
         return self._module.AsyncOpenAI(base_url=self._endpoint.base_url, default_headers=own, **shared)
-
-
-def _reply(response: Any, *, unpack: bool) -> Reply:
-    model, choices, usage = (getattr(response, name, None) for name in ("model", "choices", "usage"))
-    if not isinstance(model, str) or not isinstance(choices, list):
-        raise ProviderFailure("malformed")
-    message, finish = (choices[0].message, choices[0].finish_reason) if choices else (None, None)
-    text = getattr(message, "content", None) or ""
-    asked, answered = tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
-    return Reply(
-        text=bare_label(text) if unpack else text,
-        returned_model=model,
-        input_tokens=asked or 0,
-        output_tokens=answered or 0,
-        reasoning_tokens=tokens(getattr(usage, "completion_tokens_details", None), "reasoning_tokens") or 0,
-        refused=bool(getattr(message, "refusal", None)) or finish == "content_filter",
-        metered=bool(asked) and answered is not None,  # no prompt has no tokens
-    )

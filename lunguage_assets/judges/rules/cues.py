@@ -3,21 +3,22 @@ resources/cues.yaml.
 
 It knows neither phrases nor the published ranking. Each cue word speaks for or against presence with a weight
 of the author's choosing, in logits, that fades with its distance from the finding and is reduced on the side
-where such a word rarely belongs to it; a sentence's score is the sum. So its order of phrases is its own, and
-it can disagree with the `lexicon` judge for reasons: it averages where that one picks. A sentence without a
-cue word in the finding's clause is answered as invalid.
+where such a word rarely belongs to it; a sentence's score is the sum. It averages where the `lexicon` judge
+picks. A sentence without a cue word in the finding's clause is answered as invalid.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import exp
-from typing import Any, Self
+from typing import Self
 
+from pydantic import BaseModel
+
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 from lunguage_assets.judges.rules.reading import (
@@ -28,7 +29,7 @@ from lunguage_assets.judges.rules.reading import (
     is_denied,
     is_predicate,
 )
-from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
+from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
 VERSION = "3"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
@@ -72,34 +73,28 @@ _EXTRACTED_WITHIN = 6
 _BREAKS = frozenset({MASK, ",", ";", ":", ".", "and", "or", "but"})
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(BaseModel):
     """Word -> evidence for presence in logits, next to the finding: of words of belief, of negations, and of
     words about size, change and the picture.
     """
 
-    cues: Mapping[str, float]
-    negations: Mapping[str, float]
-    context: Mapping[str, float]
+    cues: dict[str, float]
+    negations: dict[str, float]
+    context: dict[str, float]
 
 
 @lru_cache(maxsize=1)
 def bundled_words() -> Words:
-    """The words of resources/cues.yaml.
+    """The words of resources/cues.yaml, those of belief in every inflection.
 
     Raises:
         ConfigurationError: the file cannot be read.
     """
     remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
-    return read_words("cues.yaml", "cues", remedy, _words)
-
-
-def _words(content: Mapping[str, Any]) -> Words:
-    tables = (content[table] for table in ("cues", "negations", "context"))
-    cues, *others = ({str(word): float(weight) for word, weight in table.items()} for table in tables)
+    words = read_as(resource("cues.yaml"), Words, remedy)
     forms = bundled_lexicon().inflections
-    inflected = {form: weight for word, weight in cues.items() for form in forms.get(word, (word,))}
-    return Words(inflected, *others)
+    inflected = {form: weight for word, weight in words.cues.items() for form in forms.get(word, (word,))}
+    return words.model_copy(update={"cues": inflected})
 
 
 class CuesJudge(RuleJudge):
@@ -137,7 +132,8 @@ class CuesJudge(RuleJudge):
             first = 0 if contrast[0].first_preferred or not contrast[1] else contrast[0].end
         runs = _runs(reading)
         stronger = self._stronger(reading, runs)
-        behind = {place for run in runs if _stands_behind(reading, run) for place in range(*run)}
+        told = (run for run in runs if reading.word(run[0] - 1) == MASK and is_predicate(reading, *run))
+        behind = {place for run in told for place in range(*run)}  # "<finding> less likely"
         for place, token in enumerate(reading.tokens[first:], start=first):
             belief = 0.0 if place in stronger else self._words.cues.get(token, 0.0)
             context = 0.0 if place and _doubts(reading, place - 1) else self._words.context.get(token, 0.0)
@@ -185,11 +181,6 @@ def _negation(words: Words, reading: Reading, place: int) -> float:
     """
     weight = words.negations.get(reading.tokens[place], 0.0)
     return 0.0 if weight and any(reading.word(place + step) in _EXCLUSION for step in (1, 2, 3)) else weight
-
-
-def _stands_behind(reading: Reading, run: tuple[int, int]) -> bool:
-    """Whether a hedge is said of the finding directly before it: "<finding> less likely"."""
-    return reading.word(run[0] - 1) == MASK and is_predicate(reading, *run)
 
 
 def _nearness(reading: Reading, place: int, token: str, behind: bool) -> float:

@@ -1,15 +1,10 @@
 """The `lexicon` judge: finds the hedge that governs the finding and knows that hedge's place on the published
-ranking.
+scale. The phrases are in resources/hedges.yaml.
 
-It reads no meaning beyond that: it is the offline stand-in for a language model and a baseline, not a
-replacement. Because it uses the published places, a ranking made with it alone agrees with the published one
-by construction; see `cues.py` for a judge that does not. Distances and clauses are in `reading.py`, the
-phrases in resources/hedges.yaml.
-
-Only the 42 places are published. The places of other phrases, the shifts by context, and the weights of
-distance and of alternatives are the author's own estimates. A sentence in which it finds no hedge that it
-knows is answered as invalid: comparisons are about tentative findings, so there is a hedge, and it is
-unknown.
+It is the offline stand-in for a language model and a baseline. Because it uses the published places, a
+ranking made with it alone agrees with the published one by construction. Only the 42 places are published:
+those of other phrases, the shifts by context, and the weights of distance and of alternatives are the
+author's own estimates. A sentence in which it finds no hedge that it knows is answered as invalid.
 """
 
 from __future__ import annotations
@@ -18,8 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
-from typing import Any, Self
+from typing import Literal, Self, get_args
 
+from pydantic import BaseModel
+
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.judges.rules.reading import (
@@ -31,12 +29,12 @@ from lunguage_assets.judges.rules.reading import (
     is_denied,
     is_predicate,
 )
-from lunguage_assets.judges.rules.rule_judge import RuleJudge, read_words
+from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
 VERSION = "3"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
-_SIDES = ("right", "left", "both", "list")
+Side = Literal["right", "left", "both", "list"]
 _WRONG_SIDE = 12
 _LIST_REACH = {"left": 5, "right": 4}
 _EXCLUSION = frozenset({"exclude", "excluded", "rule", "ruled"})
@@ -59,7 +57,7 @@ class Hedge:
     phrase: str
     words: tuple[str, ...]
     place: float
-    side: str
+    side: Side
     structured: bool = True
 
 
@@ -87,30 +85,37 @@ class Lexicon:
     inflections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+class _Entry(BaseModel):
+    phrase: str
+    place: float
+    side: Side
+
+
+class _File(BaseModel):
+    """The content of resources/hedges.yaml."""
+
+    published: dict[Side, list[str]]
+    inflections: list[tuple[str, ...]]
+    rarer: list[_Entry]
+    judged: list[_Entry]
+    shifts: dict[str, float]
+
+
 @lru_cache(maxsize=1)
 def bundled_lexicon() -> Lexicon:
     """Published, rarer and judged phrases, and shifts, of resources/hedges.yaml.
 
     Raises:
-        ConfigurationError: a published phrase without a side, or an entry that cannot be read.
+        ConfigurationError: the file cannot be read.
     """
-    remedy = f"Give every phrase a place and a side, one of {list(_SIDES)}, and every shift a number."
-    return read_words("hedges.yaml", "a lexicon", remedy, _lexicon)
-
-
-def _lexicon(content: Mapping[str, Any]) -> Lexicon:
-    side_of = {str(phrase): side for side in _SIDES for phrase in content["published"][side]}
+    remedy = f"Give every phrase a place and a side, one of {get_args(Side)}, and every shift a number."
+    file = read_as(resource("hedges.yaml"), _File, remedy)
+    side_of = {phrase: side for side, phrases in file.published.items() for phrase in phrases}
     hedges = [Hedge(e.phrase, tuple(e.phrase.split()), e.mu, side_of[e.phrase]) for e in published_ranking()]
-    for table in ("rarer", "judged"):
-        for entry in content[table]:
-            if entry["side"] not in _SIDES:
-                raise ValueError(f"{entry['phrase']!r} has side {entry['side']!r}")
-            phrase, place = str(entry["phrase"]), float(entry["place"])
-            hedges.append(Hedge(phrase, tuple(phrase.split()), place, entry["side"], table == "rarer"))
-    groups = [tuple(map(str, group)) for group in content["inflections"]]
-    forms = {word: group for group in groups for word in group}
-    shifts = {str(word): float(shift) for word, shift in content["shifts"].items()}
-    return Lexicon(tuple(_inflected(hedges, forms)), shifts, forms)
+    for entries, structured in ((file.rarer, True), (file.judged, False)):
+        hedges += [Hedge(e.phrase, tuple(e.phrase.split()), e.place, e.side, structured) for e in entries]
+    forms = {word: group for group in file.inflections for word in group}
+    return Lexicon(tuple(_inflected(hedges, forms)), file.shifts, forms)
 
 
 def _inflected(hedges: Sequence[Hedge], forms: Mapping[str, tuple[str, ...]]) -> list[Hedge]:

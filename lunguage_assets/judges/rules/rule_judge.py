@@ -1,17 +1,12 @@
-"""What the rule-based judges share: word files, the identity of what they say, and comparing by scores."""
+"""What the rule-based judges share: the identity of what they say, and comparing by scores."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
 
-import yaml
-
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,
@@ -19,7 +14,6 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
 )
 
-T = TypeVar("T")
 _ANSWERS = {
     True: ComparisonAnswer("sentence_1"),
     False: ComparisonAnswer("sentence_2"),
@@ -83,22 +77,3 @@ class RuleJudge(ABC):
 def _coin(*parts: str) -> bool:
     text = "\x1f".join(parts).encode("utf-8", "surrogatepass")
     return bool(hashlib.blake2b(text, digest_size=1).digest()[0] & 1)
-
-
-def read_words(name: str, kind: str, remedy: str, made_of: Callable[[dict[str, Any]], T]) -> T:
-    """What `made_of` makes of the file `name` under `resources/`.
-
-    Raises:
-        ConfigurationError: the file cannot be read as `kind`; with the remedy.
-    """
-    file = resource(name)
-    try:
-        return made_of(yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigurationError(f"{file}: not readable as {kind} ({_problem(error)}). {remedy}") from None
-
-
-def _problem(error: Exception) -> str:
-    """A key or value of the file is no patient's; an error of the disk or of YAML is long."""
-    name = type(error).__name__
-    return name if isinstance(error, OSError | yaml.YAMLError) else f"{name}: {error}"

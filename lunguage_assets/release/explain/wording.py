@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.structuring.rules.building import PlaceFile, read_words, word_file
-from lunguage_assets.structuring.rules.lexicon import alternatives
+from lunguage_assets.structuring.rules.lexicon import alternatives, word_file
 from lunguage_assets.tables import ATTRIBUTES, TERMS
 from lunguage_assets.tables import STATUSES as STATUS_CODES
 from lunguage_assets.tables.columns import MEANINGS
@@ -28,7 +27,7 @@ def _forms() -> Vocabulary:
 @cache
 def _structures() -> frozenset[str]:
     """Parts of the body, as findings are named."""
-    anatomy = read_words(word_file("places"), PlaceFile).anatomy
+    anatomy = {name: others for (group, name), others in word_file("places").items() if group == "anatomy"}
     spellings = (spelling for name, others in anatomy.items() for spelling in (name, *others))
     return frozenset(_forms().finding(one) for spelling in spellings for one in alternatives(spelling))
 

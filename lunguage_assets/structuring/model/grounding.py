@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,13 +28,7 @@ from lunguage_assets.structuring.contract import (
     Value,
 )
 from lunguage_assets.structuring.model.prompts import sentence_id
-from lunguage_assets.structuring.model.schema import (
-    ACCOUNTS,
-    Answer,
-    AttributeClaim,
-    FindingClaim,
-    SentenceClaim,
-)
+from lunguage_assets.structuring.model.schema import ACCOUNTS, Answer, FindingClaim, SentenceClaim
 from lunguage_assets.tables.columns import ATTRIBUTES
 
 VERSION = 2
@@ -68,33 +62,25 @@ _REFERENCES = ("evidence", "associate")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A refused claim, and the number of the finding that made it; 0: none."""
-
-    finding: int
-    refused: RefusedValue
-
-
-@dataclass(frozen=True, slots=True)
 class Grounded:
-    """What is kept of the answer `line`. `claims`: everything that it claimed or should have, refused or
-    not.
+    """What is kept of the answer `line`. `claims`: how many there were, refused or not, and sentences that it
+    forgot; `finders`: number of the finding that made each refused claim, 0: none.
     """
 
     report: StructuredReport = field(repr=False)
     line: str = field(repr=False)
     claims: int
-    faults: tuple[Fault, ...] = field(repr=False)
+    finders: tuple[int, ...]
 
     @property
     def refused_share(self) -> float:
         """Refused claims among all claims."""
-        return len(self.faults) / max(1, self.claims)
+        return len(self.report.refused) / max(1, self.claims)
 
     @property
     def points(self) -> list[str]:
         """What is wrong, for the second question: number and column, never the claim itself."""
-        said = list(dict.fromkeys(_point(fault) for fault in self.faults))
+        said = list(dict.fromkeys(map(_point, self.finders, self.report.refused)))
         left = len(said) - _POINTS
         return said if left <= 0 else [*said[:_POINTS], f"and {left} more of the kind"]
 
@@ -106,9 +92,8 @@ def grounded(report: SectionedReport, answer: Answer) -> Grounded:
         grounding.take(claim, place)
     grounding.refer()
     accounts = grounding.accounts(answer.sentences)
-    refused = tuple(fault.refused for fault in grounding.faults)
-    kept = assembled(report, grounding.kept, accounts, refused)
-    return Grounded(kept, answer.line, grounding.claims, tuple(grounding.faults))
+    kept = replace(assembled(report, grounding.kept, accounts), refused=tuple(grounding.refused))
+    return Grounded(kept, answer.line, grounding.claims, tuple(grounding.finders))
 
 
 @dataclass(eq=False, slots=True)
@@ -118,7 +103,6 @@ class _Kept:
     `references`: the findings that the numbers of its claim turned out to be.
     """
 
-    number: int
     claim: FindingClaim
     position: int
     ent: Value
@@ -132,7 +116,8 @@ class _Grounding:
     def __init__(self, report: SectionedReport) -> None:
         self.report = report
         self.positions = {sentence_id(s): n for n, s in enumerate(report.sentences) if s.section != "other"}
-        self.claims, self.faults, self.kept = 0, list[Fault](), list[_Kept]()
+        self.claims, self.kept = 0, list[_Kept]()
+        self.refused, self.finders = list[RefusedValue](), list[int]()
         self._known: set[tuple[int, Span, frozenset[Span]]] = set()
         self._used: Counter[tuple[int, Span]] = Counter()
         self._touched: set[int] = set()
@@ -164,27 +149,28 @@ class _Grounding:
         self._used[position, span] += 1
         ent = span.value(sentence.text)
         name = self._name(claim, ent, sentence)
-        attributes = self._attributes(claim.number, claim.attributes, span, sentence)
-        self.kept.append(_Kept(claim.number, claim, position, ent, name, location, attributes))
+        attributes = self._attributes(claim, span, sentence)
+        self.kept.append(_Kept(claim, position, ent, name, location, attributes))
 
     def refer(self) -> None:
         """Turn numbers into findings, once all are known."""
-        known = {one.number: one for one in reversed(self.kept)}
+        known = {one.claim.number: one for one in reversed(self.kept)}
         for one in self.kept:
-            for column in _REFERENCES:
+            for column, goals in one.references.items():
                 for number in getattr(one.claim, column):
                     self.claims += 1
                     goal = known.get(number)
-                    if goal is not None and goal is not one and goal not in one.references[column]:
-                        one.references[column].append(goal)
-                        continue
-                    reason = "duplicate" if goal in one.references[column] else "no-such-finding"
-                    self._refuse(one.number, column, number, reason, self.report.sentences[one.position])
+                    if goal is None or goal is one or goal in goals:
+                        reason = "duplicate" if goal in goals else "no-such-finding"
+                        sentence = self.report.sentences[one.position]
+                        self._refuse(one.claim.number, column, number, reason, sentence)
+                    else:
+                        goals.append(goal)
 
-    def accounts(self, raw: Sequence[Any]) -> dict[int, tuple[Account, str]]:
+    def accounts(self, raw: Sequence[Any]) -> dict[int, SentenceReading]:
         """Account and reason of every sentence that has no findings, by its position."""
         stated = {one.position for one in self.kept}
-        accounts: dict[int, tuple[Account, str]] = {}
+        accounts: dict[int, SentenceReading] = {}
         for entry in raw:
             self.claims += 1
             try:
@@ -201,14 +187,14 @@ class _Grounding:
             else:
                 silent = claim.account == ACCOUNTS[0]
                 account: Account = "nothing stated" if silent else "not about the patient now"
-                accounts[position] = account, claim.reason
+                accounts[position] = SentenceReading(account, claim.reason)
         for position in self.positions.values():
-            if position in stated or position in accounts:
-                continue
-            accounts[position] = "unreadable", "refused" if position in self._touched else "left out"
-            if position not in self._touched:
-                self.claims += 1
-                self._refuse(0, "account", "", "left-out", self.report.sentences[position])
+            if position not in stated and position not in accounts:
+                refused = position in self._touched
+                accounts[position] = SentenceReading("unreadable", "refused" if refused else "left out")
+                if not refused:
+                    self.claims += 1
+                    self._refuse(0, "account", "", "left-out", self.report.sentences[position])
         return accounts
 
     def _position(self, name: str) -> int | None:
@@ -220,10 +206,10 @@ class _Grounding:
         """
         text = self.report.sentences[position].text
         words = [*claim.places, *(attribute.words for attribute in claim.attributes)]
-        said = [occurrences(part, text) for cell in words for part in parts(cell)]
+        said = [occurrences(part, text) for cell in words for part in _parts(cell)]
 
         def cost(span: Span) -> tuple[int, int, int]:
-            away = sum(distance(nearest(places, span), span) for places in said if places)
+            away = sum(_distance(_nearest(places, span), span) for places in said if places)
             return away, self._used[position, span], span.begin
 
         return min(occurrences(claim.words, text), key=cost, default=None)
@@ -238,17 +224,17 @@ class _Grounding:
         return " ".join(ent.words.split()).lower()
 
     def _attributes(
-        self, number: int, claims: Sequence[AttributeClaim], near: Span, sentence: Sentence
+        self, finding: FindingClaim, near: Span, sentence: Sentence
     ) -> dict[str, tuple[Value, ...]]:
         words: dict[str, list[str]] = {column: [] for column in ATTRIBUTES}
-        for claim in claims:
+        for claim in finding.attributes:
             column = _COLUMNS.get(" ".join(claim.column.split()).lower())
             if column is None:
                 self.claims += 1
-                self._refuse(number, "", claim.column, "no-such-column", sentence)
+                self._refuse(finding.number, "", claim.column, "no-such-column", sentence)
             else:
                 words[column].append(claim.words)
-        found = {c: self._values(number, c, those, near, sentence) for c, those in words.items()}
+        found = {c: self._values(finding.number, c, those, near, sentence) for c, those in words.items()}
         return {column: values for column, values in found.items() if values}
 
     def _values(
@@ -256,14 +242,14 @@ class _Grounding:
     ) -> tuple[Value, ...]:
         """The claimed words, cut at commas, at their places nearest to the finding, in the order claimed."""
         spans: list[Span] = []
-        for words in (part for cell in claims for part in parts(cell)):
+        for words in (part for cell in claims for part in _parts(cell)):
             self.claims += 1
             found = occurrences(words, sentence.text)
-            if not found or nearest(found, near) in spans:
+            if not found or _nearest(found, near) in spans:
                 reason = "duplicate" if found else "not-in-sentence"
                 self._refuse(number, column, words, reason, sentence)
             else:
-                spans.append(nearest(found, near))
+                spans.append(_nearest(found, near))
         return tuple(span.value(sentence.text) for span in spans)
 
     def _refuse(
@@ -271,22 +257,19 @@ class _Grounding:
     ) -> None:
         section, number = (sentence.section, sentence.number) if sentence is not None else ("", 0)
         shown = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:SHOWN]
-        self.faults.append(Fault(finding, RefusedValue(section, number, column, shown, reason)))
+        self.refused.append(RefusedValue(section, number, column, shown, reason))
+        self.finders.append(finding)
 
 
-def _point(fault: Fault) -> str:
-    value = fault.refused
-    place = f"finding {fault.finding}" if fault.finding else f"sentence {value.section}:{value.sentence}"
-    if not fault.finding and not value.section:
+def _point(finding: int, value: RefusedValue) -> str:
+    place = f"finding {finding}" if finding else f"sentence {value.section}:{value.sentence}"
+    if not finding and not value.section:
         place = "an entry of the sentences"
     return f"{place}{', ' + value.column if value.column else ''}: {_REASON_TEXTS[value.reason]}"
 
 
 def assembled(
-    report: SectionedReport,
-    kept: Sequence[_Kept],
-    accounts: Mapping[int, tuple[Account, str]],
-    refused: tuple[RefusedValue, ...] = (),
+    report: SectionedReport, kept: Sequence[_Kept], accounts: Mapping[int, SentenceReading]
 ) -> StructuredReport:
     """The answer about a report: findings in the order of the text, references by position, accounts.
 
@@ -299,41 +282,23 @@ def assembled(
     for number, supports in enumerate(evidence):
         for support in supports:
             associate[support].add(number)
-    mentions = tuple(
-        (
-            one.position,
-            Mention(
-                one.ent,
-                one.name,
-                one.claim.category,
-                one.claim.certainty[0] + one.claim.polarity[0],
-                one.location,
-                one.attributes,
-                tuple(evidence[number]),
-                tuple(sorted(associate[number])),
-            ),
-        )
-        for number, one in enumerate(ordered)
-    )
-    stated = {one.position for one in ordered}
-    readings = tuple(
-        SentenceReading("findings")
-        if position in stated
-        else SentenceReading(*accounts.get(position, ("nothing stated", "section")))
-        for position in range(len(report.sentences))
-    )
-    return StructuredReport(report.study_id, readings, mentions, refused)
+    mentions = []
+    for one, supports, others in zip(ordered, evidence, associate, strict=True):
+        claim, links = one.claim, (tuple(supports), tuple(sorted(others)))
+        status = claim.certainty[0] + claim.polarity[0]
+        found = Mention(one.ent, one.name, claim.category, status, one.location, one.attributes, *links)
+        mentions.append((one.position, found))
+    silent = dict.fromkeys(range(len(report.sentences)), SentenceReading("nothing stated", "section"))
+    stated = dict.fromkeys((position for position, _ in mentions), SentenceReading("findings"))
+    readings = silent | dict(accounts) | stated
+    return StructuredReport(report.study_id, tuple(readings.values()), tuple(mentions))
 
 
 def unreadable(report: SectionedReport, reason: str) -> StructuredReport:
     """The answer about a report of which no answer can be read."""
-    readings = tuple(
-        SentenceReading("nothing stated", "section")
-        if sentence.section == "other"
-        else SentenceReading("unreadable", reason)
-        for sentence in report.sentences
-    )
-    return StructuredReport(report.study_id, readings, (), valid=False)
+    asked = (n for n, sentence in enumerate(report.sentences) if sentence.section != "other")
+    accounts = dict.fromkeys(asked, SentenceReading("unreadable", reason))
+    return replace(assembled(report, (), accounts), valid=False)
 
 
 # --- places of words in a sentence: letter case, runs of white space and kinds of hyphen do not matter, word
@@ -360,27 +325,27 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     return [Span(*found.span()) for found in re.finditer(pattern, sentence, re.IGNORECASE)]
 
 
-def nearest(found: Sequence[Span], anchor: Span) -> Span:
+def _token(token: str) -> str:
+    return "".join(f"[{_APOSTROPHES}]" if one in _APOSTROPHES else re.escape(one) for one in token)
+
+
+def _nearest(found: Sequence[Span], anchor: Span) -> Span:
     """Of several places the one nearest to `anchor`, one that does not overlap it before one that does, the
     first of equals.
     """
 
     def rank(span: Span) -> tuple[bool, int, int]:
         overlaps = span.begin < anchor.end and anchor.begin < span.end
-        return overlaps, distance(span, anchor), span.begin
+        return overlaps, _distance(span, anchor), span.begin
 
     return min(found, key=rank)
 
 
-def distance(one: Span, other: Span) -> int:
+def _distance(one: Span, other: Span) -> int:
     """Characters between two places; 0 where they touch or overlap."""
     return max(0, one.begin - other.end, other.begin - one.end)
 
 
-def parts(words: str) -> list[str]:
+def _parts(words: str) -> list[str]:
     """The words between commas, because a cell joins its values by commas; "2,5 cm" is one."""
     return [part for piece in _PARTS.split(words) if (part := piece.strip(_EDGES))]
-
-
-def _token(token: str) -> str:
-    return "".join(f"[{_APOSTROPHES}]" if one in _APOSTROPHES else re.escape(one) for one in token)

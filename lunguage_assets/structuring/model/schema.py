@@ -1,8 +1,8 @@
-"""The form of a language model's answer about one report: the only place where it is written down, derived
-from the codes of the tables; and its reading, strictly: JSON of the right outline, or nothing.
+"""The form of a language model's answer about one report, derived from the codes of the tables; and its
+reading, strictly: JSON of the right outline, or nothing.
 
-Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so. Entries are
-validated one by one, and whether the report bears them out is judged in `grounding.py`.
+Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so. Whether the
+report bears an entry out is judged in `grounding.py`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,8 @@ ACCOUNTS = ("nothing stated", "not about the patient now")
 """What a sentence without findings may be said to be."""
 
 REASONS = (
-    "recommendation",
-    "condition",
-    "earlier film",
-    "other person",
-    "technique",
-    "administration",
-    "other",
-)
+    "recommendation", "condition", "earlier film", "other person", "technique", "administration", "other",
+)  # fmt: skip
 """Why. Reason codes are shown where report text is not, so that a model must choose from a list."""
 
 

@@ -13,14 +13,13 @@ from lunguage_assets.structuring.contract import SectionCode, SectionedReport, S
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules import reading
 from lunguage_assets.structuring.rules.back import SentenceRead, connected, taken_back
-from lunguage_assets.structuring.rules.building import build_lexicon
-from lunguage_assets.structuring.rules.lexicon import VERSION
+from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
 
 _REMEMBERED = 1 << 16
 
 
 def identity_of(content: str) -> str:
-    """Identity of the offline structurer with words of this hash (`building.content_hash`)."""
+    """Identity of the offline structurer with words of this hash (`lexicon.content_hash`)."""
     return f"{RULES}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
 
 

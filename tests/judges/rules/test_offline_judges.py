@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.draws import text_hash
-from lunguage_assets.judges.protocol import (
-    ComparisonQuestion,
-    ExtractionQuestion,
-    Judge,
-)
+from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
@@ -30,9 +26,8 @@ SENTENCES = [
 
 
 def phrases(judge: Judge, sentence: str, finding: str) -> tuple[str, ...]:
-    return judge.extract([ExtractionQuestion(finding, sentence, sentence.replace(finding, "<finding>"))])[
-        0
-    ].phrases
+    question = ExtractionQuestion(finding, sentence, sentence.replace(finding, "<finding>"))
+    return judge.extract([question])[0].phrases
 
 
 @both
@@ -42,6 +37,7 @@ def test_every_published_phrase_is_extracted_and_no_part_of_it(
 ) -> None:
     found = judge.extract([ExtractionQuestion("x", sentence, sentence)])[0].phrases
     assert found == (("either", "or") if phrase == "either" else (phrase,))
+    assert judge.compare([ComparisonQuestion(sentence, "Likely <finding>.")])[0].valid
 
 
 @both
@@ -68,37 +64,23 @@ def test_each_finding_of_a_sentence_gets_its_own_hedge(
 
 
 @both
-def test_a_list_shares_its_governing_hedge(judge: Judge) -> None:
-    sentence = "Opacity may represent atelectasis or pneumonia."
-    assert (
-        phrases(judge, sentence, "atelectasis")
-        == phrases(judge, sentence, "pneumonia")
-        == ("may represent", "or")
-    )
-
-
-@both
-def test_the_or_of_a_denied_list_is_no_hedge(judge: Judge) -> None:
-    assert phrases(judge, "No effusion or pneumothorax.", "pneumothorax") == ()
-
-
-@both
-def test_neighbouring_hedges_of_one_finding_are_all_extracted(judge: Judge) -> None:
-    assert phrases(judge, "Opacity could possibly represent pneumonia.", "pneumonia") == ("could", "possibly")
-
-
-@both
-def test_a_statement_without_hedges_gives_the_valid_empty_list(judge: Judge) -> None:
-    answer = judge.extract([ExtractionQuestion("pneumonia", "There is pneumonia.", "There is <finding>.")])[0]
-    assert (answer.phrases, answer.valid) == ((), True)
+@pytest.mark.parametrize(("sentence", "finding", "expected"), [
+    ("Opacity may represent atelectasis or pneumonia.", "atelectasis", ("may represent", "or")),
+    ("Opacity may represent atelectasis or pneumonia.", "pneumonia", ("may represent", "or")),
+    ("No effusion or pneumothorax.", "pneumothorax", ()),
+    ("Opacity could possibly represent pneumonia.", "pneumonia", ("could", "possibly")),
+    ("There is pneumonia.", "pneumonia", ()),
+])  # fmt: skip
+def test_lists_and_chains_are_read_and_denied_lists_hedge_nothing(
+    judge: Judge, sentence: str, finding: str, expected: tuple[str, ...]
+) -> None:
+    assert phrases(judge, sentence, finding) == expected
 
 
 @both
 def test_without_a_known_place_all_hedges_of_the_sentence_are_given(judge: Judge) -> None:
-    answer = judge.extract(
-        [ExtractionQuestion("infiltrate", "Likely edema. Pneumonia cannot be excluded.", None)]
-    )[0]
-    assert answer.phrases == ("likely", "cannot be excluded")
+    question = ExtractionQuestion("infiltrate", "Likely edema. Pneumonia cannot be excluded.", None)
+    assert judge.extract([question])[0].phrases == ("likely", "cannot be excluded")
 
 
 @both
@@ -157,20 +139,6 @@ def test_answers_do_not_depend_on_the_hash_seed() -> None:
     assert here == elsewhere
 
 
-@both
-@pytest.mark.parametrize(("stronger", "weaker"), [
-    ("Most likely <finding>.", "Possible <finding>."),
-    ("Findings are consistent with <finding>.", "Opacity may represent <finding>."),
-    ("Probable <finding>.", "<finding> cannot be excluded."),
-    ("Possible <finding>.", "Less likely <finding>."),
-    ("Opacity may represent <finding>.", "The differential includes <finding>."),
-    ("Likely <finding>.", "Likely atelectasis; <finding> is unlikely."),
-    ("This is likely <finding>.", "This is likely <finding> or edema."),
-])  # fmt: skip
-def test_comparisons_follow_sense(judge: Judge, stronger: str, weaker: str) -> None:
-    assert judge.compare([ComparisonQuestion(stronger, weaker)])[0].answer == "sentence_1"
-
-
 CERTAIN = ["Most likely <finding>.", "Likely <finding> rather than pneumonia.", "Probable <finding>."]
 FAVORED = [
     "Suspicious for <finding>.", "Worrisome for <finding>.", "Suspect <finding>.", "Presumed <finding>.",
@@ -193,10 +161,22 @@ DISMISSED = [
     "Atelectasis is favored over <finding>.", "Less likely <finding> than pneumonia.",
     "Likely atelectasis and not <finding>.", "Likely not <finding>.", "Atelectasis instead of <finding>.",
 ]  # fmt: skip
+DENIED = [
+    "Probably not <finding>.", "<finding> is probably not present.", "<finding> is not favored.",
+    "<finding> is not likely.", "Not felt to represent <finding>.", "There is likely no <finding>.",
+]  # fmt: skip
 
 
 @both
-@pytest.mark.parametrize(("stronger", "weaker"), [(CERTAIN, OPEN), (FAVORED, OPEN), (OPEN, DISMISSED)])
+@pytest.mark.parametrize(("stronger", "weaker"), [
+    (CERTAIN, OPEN), (FAVORED, OPEN), (OPEN, DISMISSED),
+    (["Possible <finding>."], DENIED),
+    (["Findings are consistent with <finding>."], ["Opacity may represent <finding>."]),
+    (["Opacity may represent <finding>."], ["The differential includes <finding>."]),
+    (["Likely <finding>."], ["Likely atelectasis; <finding> is unlikely."]),
+    (["This is likely <finding>."], ["This is likely <finding> or edema."]),
+    (["Possible <finding>."], ["Scarring is most likely, <finding> less likely."]),
+])  # fmt: skip
 def test_what_reports_say_comes_out_on_the_right_side(
     judge: Judge, stronger: list[str], weaker: list[str]
 ) -> None:
@@ -204,15 +184,6 @@ def test_what_reports_say_comes_out_on_the_right_side(
     answers = judge.compare(questions)
     wrong = [q for q, answer in zip(questions, answers, strict=True) if answer.answer != "sentence_1"]
     assert wrong == []
-
-
-@pytest.mark.parametrize("sentence", [
-    "Probably not <finding>.", "<finding> is probably not present.", "<finding> is not favored.",
-    "<finding> is not likely.", "Not felt to represent <finding>.",
-])  # fmt: skip
-@both
-def test_a_denied_hedge_is_weaker_than_possible(judge: Judge, sentence: str) -> None:
-    assert judge.compare([ComparisonQuestion("Possible <finding>.", sentence)])[0].answer == "sentence_1"
 
 
 @both
@@ -233,12 +204,6 @@ def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page
     assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.925, abs=0.005)
 
 
-@both
-def test_every_sentence_of_the_published_ruler_has_a_known_hedge(judge: Judge) -> None:
-    questions = [ComparisonQuestion(sentence, "Likely <finding>.") for _, sentence in SENTENCES]
-    assert all(answer.valid for answer in judge.compare(questions))
-
-
 def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None:
     by_phrase = ruler_sentences()
     questions = [
@@ -253,7 +218,7 @@ def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None
     assert 0.75 < sum(same) / len(same) < 0.92
 
 
-@pytest.mark.parametrize("judge", [LEXICON, CUES], ids=["lexicon", "cues"])
+@both
 @pytest.mark.parametrize(("one", "other"), [
     ("Opacities suggest <finding>.", "Opacities suggests <finding>."),
     ("Opacity suggesting <finding>.", "Opacity suggests <finding>."),
@@ -264,7 +229,7 @@ def test_inflection_says_nothing_about_the_finding(judge, one, other):
     assert judge.score(one) == judge.score(other) is not None
 
 
-@pytest.mark.parametrize("judge", [LEXICON, CUES], ids=["lexicon", "cues"])
+@both
 def test_the_weaker_of_two_chained_hedges_wins(judge):
     chained = judge.score("Changes could be consistent with <finding>.")
     assert chained < judge.score("Changes suggestive of <finding>.")
@@ -275,11 +240,3 @@ def test_an_exclusion_is_known_with_any_adverb_inside():
     known = LEXICON.score("<finding> cannot be excluded.")
     assert LEXICON.score("<finding> cannot be confidently excluded.") == known
     assert phrases(LEXICON, "Edema is difficult to wholly exclude.", "Edema") == ("difficult to exclude",)
-
-
-@both
-def test_a_doubt_behind_the_finding_is_about_it(judge):
-    doubted = "Scarring is most likely, <finding> less likely."
-    assert judge.compare([ComparisonQuestion("Possible <finding>.", doubted)])[0].answer == "sentence_1"
-    absent = "There is likely no <finding>."
-    assert judge.compare([ComparisonQuestion("Possible <finding>.", absent)])[0].answer == "sentence_1"

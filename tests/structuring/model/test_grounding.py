@@ -82,13 +82,9 @@ _WORDS = st.sampled_from(
     ["opacity", "OPACITY", "ground glass", "left base", "right", "effusion", "heart's size", "small", "no",
      "tumour", "", " ", "opacity in the", "left, right", ",", "-", "apex.", "pneumonia", "ity", "\u2028"]
 )  # fmt: skip
+_PLAIN = st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6) | _WORDS
 _ANY = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 12)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=6)
-    | _WORDS,
+    st.none() | st.booleans() | st.integers(-3, 12) | _PLAIN,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
@@ -135,7 +131,7 @@ def test_whatever_json_comes_back_every_kept_value_quotes_its_sentence(
 ) -> None:
     found = read(findings, sentences)
     assert_sound(REPORT, found.report)
-    assert len(found.faults) == len(found.report.refused) <= found.claims
+    assert len(found.finders) == len(found.report.refused) <= found.claims
     assert 0 <= found.refused_share <= 1
     assert len(found.points) <= 41
     assert all(point.isprintable() for point in found.points)
@@ -156,12 +152,6 @@ def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
     assert first.attributes["morphology"][0].words == "ground-\nglass"
     assert (second.ent.words, second.status) == ("heart\u2019s size", "dn")
     assert refusals(found) == [("account", "has-findings")]
-
-
-def test_only_whole_words_are_found() -> None:
-    found = read([finding(1, "find:2", "fusion"), finding(2, "find:2", "effusions")])
-    assert found.report.mentions == ()
-    assert refusals(found)[:2] == [("ent", "not-in-sentence")] * 2
 
 
 def test_of_several_places_the_one_nearest_to_what_is_said_of_it_is_taken() -> None:
@@ -193,6 +183,8 @@ def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
         ({"sentence": "find:9"}, ("", "no-such-sentence")),
         ({"sentence": "other:1"}, ("", "no-such-sentence")),
         ({"words": "granuloma"}, ("ent", "not-in-sentence")),
+        ({"words": "paci"}, ("ent", "not-in-sentence")),
+        ({"words": "opacitys"}, ("ent", "not-in-sentence")),
         ({"words": ["opacity"]}, ("", "not-an-entry")),
         ({"category": "XX"}, ("", "not-an-entry")),
         ({"polarity": None}, ("", "not-an-entry")),
@@ -277,13 +269,10 @@ def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
         "```json\n{\"findings\": []\n```", '{"findings": [1' + "0" * 5000 + '], "sentences": []}',
     ],
 )  # fmt: skip
-def test_what_is_not_exactly_an_answer_is_unreadable(text: str) -> None:
+def test_what_is_not_exactly_an_answer_is_unreadable_but_one_fence_is_tolerated(text: str) -> None:
     assert parse_answer(text) is None
-
-
-def test_one_fence_around_the_answer_is_tolerated() -> None:
     plain = answer_text([finding(1, "find:1", "opacity")])
-    assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain)
+    assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain) is not None
 
 
 def test_the_schema_names_every_code_once_and_requires_everything() -> None:
@@ -292,11 +281,5 @@ def test_the_schema_names_every_code_once_and_requires_everything() -> None:
     assert all(text.count(f'"{code}"') == 1 for code in CATEGORIES)
     columns = schema["properties"]["findings"]["items"]["properties"]["attributes"]["items"]["properties"]
     assert columns["column"]["enum"] == list(ATTRIBUTES)
-
-    def objects(part: Any) -> list[dict[str, Any]]:
-        inner = [one for value in (part.values() if isinstance(part, dict) else []) for one in objects(value)]
-        return ([part] if isinstance(part, dict) and part.get("type") == "object" else []) + inner
-
-    assert len(objects(schema)) == 4
-    assert all(one["required"] == list(one["properties"]) for one in objects(schema))
-    assert not any(one["additionalProperties"] for one in objects(schema))
+    assert text.count('"type": "object"') == text.count('"additionalProperties": false') == 4
+    assert text.count('"required": ["') == 4

@@ -9,7 +9,7 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
-from lunguage_assets.structuring.rules.building import ScopeFile, read_words
+from lunguage_assets.structuring.rules import lexicon
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, STATUSES, TERMS
@@ -168,13 +168,24 @@ def test_spellings_stand_for_their_alternatives():
 
 
 @pytest.mark.parametrize(
-    ("content", "place"),
-    [("denied: 3", "denied"), ("- a", "the file"), ("breaks: [a]", "denied"), ("a: [", "YAML")],
+    ("name", "old", "new", "place"),
+    [
+        ("scope", "denied:", "denied: 3\nleft:", "field denied"),
+        ("scope", "breaks:", "brakes:", "'brakes' is no code"),
+        ("scope", "denied:", "a: [\ndenied:", "YAML"),
+        ("attributes", "severity:", "colour:", "'colour' is no code"),
+        ("findings", "PF:", "XX:", "'XX' is no code"),
+    ],
 )
-def test_a_wrong_word_file_is_named_with_its_field(tmp_path, content, place):
-    file = tmp_path / "scope.yaml"
-    file.write_text(content, encoding="utf-8")
+def test_a_wrong_word_file_is_named_with_its_field(tmp_path, monkeypatch, name, old, new, place):
+    for file in lexicon.resource("structuring").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    wrong = tmp_path / f"{name}.yaml"
+    assert old in wrong.read_text(encoding="utf-8")
+    wrong.write_text(wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(lexicon, "_path", lambda one: tmp_path / f"{one}.yaml")
     with pytest.raises(ConfigurationError) as error:
-        read_words(file, ScopeFile)
-    assert str(file) in str(error.value)
+        RuleStructurer(TERMS.frame({"category": ["PF"], "subcategory": [""], "target_term": ["a"],
+                                    "normed_term": ["a"]}))  # fmt: skip
+    assert str(wrong) in str(error.value)
     assert place in str(error.value)

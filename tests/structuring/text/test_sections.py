@@ -45,7 +45,7 @@ def test_a_report_with_all_headings_is_cut_at_each_of_them() -> None:
         ("other", "Dr. ___ was told."),
     ]
     report = sectioned("1", FULL)
-    assert report.notes == ()
+    assert report.notes == sectioned("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes == ()
     assert [sentence.heading for sentence in report.sentences][-2:] == ["IMPRESSION", "NOTIFICATION"]
 
 
@@ -146,10 +146,6 @@ def test_another_part_of_the_body_is_not_read() -> None:
         "other"
     }
     assert sectioned("1", "INDICATION: Hip fracture.\nFINDINGS: Clear.").notes == ()
-
-
-def test_an_addendum_makes_no_second_report() -> None:
-    assert sectioned("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes == ()
 
 
 @pytest.mark.parametrize(
