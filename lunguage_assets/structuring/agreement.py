@@ -20,17 +20,13 @@ from lunguage_assets.tables.columns import ATTRIBUTES
 from lunguage_assets.tables.text import STRUCTURING_AGREEMENT
 
 GOLD = "gold"
-"""Name of the gold rows among the structurers; they come first, so that recall is the share of them that was
-found.
-"""
+"""Name of the gold rows among the structurers; they come first, and recall is the share of them found."""
 
-CODES = ("normed_ent", "cat", "status")
-"""Columns with one value for each row."""
-
-SETS = ("location", *ATTRIBUTES)
+_CODES = ("normed_ent", "cat", "status")
+_SETS = ("location", *ATTRIBUTES)
 """Columns that are compared word by word: "left lower lobe" and "lobe, lower" have two words in common."""
 
-REFERENCES = ("evidence", "associate")
+_REFERENCES = ("evidence", "associate")
 _KAPPA = ("cat", "status")
 _WORD = re.compile(r"\w+")
 
@@ -67,7 +63,7 @@ class _Count:
     first: int = 0
     second: int = 0
     agreed: int = 0
-    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
 
 
 def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -96,7 +92,7 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
     numbers = findings["section"].astype(str) + ":" + findings["ent_idx"].astype(str)
     key_of = dict(zip(findings["finding_id"].tolist(), numbers.tolist(), strict=True))
     gold = findings.rename(columns={"name": "normed_ent"})
-    for column in REFERENCES:
+    for column in _REFERENCES:
         gold[column] = [[key_of[one] for one in cell if one in key_of] for cell in findings[column].tolist()]
     return gold
 
@@ -105,19 +101,14 @@ def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
     """Study -> section -> words of a sentence -> its rows, in the order of their numbers."""
     found: dict[str, _Study] = {}
     ordered = frame.sort_values(["study_id", "section", "ent_idx"], kind="stable")
-    columns = {name: ordered[name].tolist() for name in ("study_id", "section", "sent")}
-    for study, section, sentence, row in zip(*columns.values(), _rows(ordered), strict=True):
-        sentences = found.setdefault(study, {}).setdefault(section, {})
-        sentences.setdefault(_words(sentence), []).append(row)
+    for row in ordered.to_dict("records"):
+        said = {name: frozenset((row[name].lower(),)) for name in _CODES}
+        said |= {name: frozenset(_words(row[name])) for name in _SETS}
+        said |= {name: frozenset(row[name]) for name in _REFERENCES}
+        one = _Row(f"{row['section']}:{row['ent_idx']}", frozenset(_words(row["ent"])), said)
+        sentences = found.setdefault(row["study_id"], {}).setdefault(row["section"], {})
+        sentences.setdefault(_words(row["sent"]), []).append(one)
     return found
-
-
-def _rows(frame: pd.DataFrame) -> Iterator[_Row]:
-    for row in frame.to_dict("records"):
-        said = {name: frozenset((row[name].lower(),)) for name in CODES}
-        said |= {name: frozenset(_words(row[name])) for name in SETS}
-        said |= {name: frozenset(row[name]) for name in REFERENCES}
-        yield _Row(f"{row['section']}:{row['ent_idx']}", frozenset(_words(row["ent"])), said)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -128,7 +119,7 @@ def _compared(
     one: str, first: Mapping[str, _Study], other: str, second: Mapping[str, _Study], studies: set[str]
 ) -> list[dict[str, object]]:
     """One line per column of two readings of these studies."""
-    counts = {name: _Count() for name in ("finding", *CODES, *SETS, *REFERENCES)}
+    counts = {name: _Count() for name in ("finding", *_CODES, *_SETS, *_REFERENCES)}
     found = counts["finding"]
     for study in sorted(studies):
         mine, theirs = first.get(study, {}), second.get(study, {})
@@ -161,18 +152,16 @@ def _same_sentences(
     mine: Sequence[tuple[str, ...]], theirs: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The same wording first; of the others those with the most words in common, each used once."""
-    same = sorted(set(mine) & set(theirs))
-    yield from ((sentence, sentence) for sentence in same)
-    known = set(same)
-    left, right = [s for s in mine if s not in known], [s for s in theirs if s not in known]
+    same = set(mine) & set(theirs)
+    yield from ((sentence, sentence) for sentence in sorted(same))
+    left, right = ([s for s in sentences if s not in same] for sentences in (mine, theirs))
     shares = [
-        (-share, place, partner)
+        (-_dice(sentence, other), place, partner)
         for place, sentence in enumerate(left)
         for partner, other in enumerate(right)
-        if (share := _dice(sentence, other)) >= _SAME_SENTENCE
     ]
-    for _, place, partner in sorted(shares):
-        if left[place] and right[partner]:
+    for share, place, partner in sorted(shares):
+        if -share >= _SAME_SENTENCE and left[place] and right[partner]:
             yield left[place], right[partner]
             left[place] = right[partner] = ()
 
@@ -188,7 +177,7 @@ def _likeness(row: _Row, other: _Row) -> float:
 
 def _dice(mine: Sequence[str], theirs: Sequence[str]) -> float:
     """Share of words in common, counted as often as they stand there."""
-    common = sum((Counter(mine) & Counter(theirs)).values())
+    common = (Counter(mine) & Counter(theirs)).total()
     return 2 * common / (len(mine) + len(theirs)) if common else 0.0
 
 
@@ -198,17 +187,17 @@ def _count(counts: Mapping[str, _Count], matched: Sequence[tuple[_Row, _Row]]) -
     for row, other in matched:
         for name, mine in row.said.items():
             count, theirs = counts[name], other.said[name]
-            if name in REFERENCES:
+            if name in _REFERENCES:
                 theirs = frozenset(partner.get(key, f"{key} without a partner") for key in theirs)
-            count.first, count.second = count.first + len(mine), count.second + len(theirs)
+            count.first += len(mine)
+            count.second += len(theirs)
             count.agreed += len(mine & theirs)
-            if name in _KAPPA:
-                count.pairs.update(product(mine, theirs))
+            count.pairs += product(mine, theirs) if name in _KAPPA else ()
 
 
 def _line(one: str, other: str, name: str, count: _Count, found: _Count) -> dict[str, object]:
     """Codes are judged against all rows of either side: a finding with its right status, say."""
-    first, second = (found.first, found.second) if name in CODES else (count.first, count.second)
+    first, second = (found.first, found.second) if name in _CODES else (count.first, count.second)
     return {
         "structurer_1": one,
         "structurer_2": other,
@@ -224,13 +213,9 @@ def _line(one: str, other: str, name: str, count: _Count, found: _Count) -> dict
     }
 
 
-def _kappa(pairs: Mapping[tuple[str, str], int]) -> float | None:
+def _kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     """Cohen's kappa; None without pairs, or where both always say the same one code."""
-    total = sum(pairs.values())
-    mine, theirs = Counter[str](), Counter[str]()
-    for (one, other), count in pairs.items():
-        mine[one] += count
-        theirs[other] += count
-    chance = sum(mine[code] * theirs[code] for code in mine) / total**2 if total else 1.0
-    agreed = sum(count for (one, other), count in pairs.items() if one == other)
-    return None if chance == 1.0 else (agreed / total - chance) / (1.0 - chance)
+    mine, theirs = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    chance = sum(mine[code] * theirs[code] for code in mine) / len(pairs) ** 2 if pairs else 1.0
+    agreed = sum(one == other for one, other in pairs)
+    return None if chance == 1.0 else (agreed / len(pairs) - chance) / (1.0 - chance)

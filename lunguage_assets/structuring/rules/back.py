@@ -17,7 +17,7 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.structuring.rules.drafts import EVERYWHERE
 from lunguage_assets.structuring.rules.lexicon import Kind, Sense
-from lunguage_assets.structuring.rules.reach import SIGNS
+from lunguage_assets.structuring.rules.scope import SIGNS
 from lunguage_assets.structuring.rules.tagging import Unit
 from lunguage_assets.tables import ATTRIBUTES
 

@@ -6,25 +6,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
-import traceback
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_reports import answer_text, asked_sentences, finding, model_like, read_off, report_of, reports
+from asked_reports import answer_text, asked_sentences, finding, model_like, report_of, reports
 from loopback import Act, Call, LoopbackServer
 from model_structurers import PROVIDERS, configured, opened, plain
 
-from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.asker import MANY, NothingReadable
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import examination, judge_identity
 from lunguage_assets.judges.policy import PolicyRefused
-from lunguage_assets.judges.providers import local, local_model
-from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.schema import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import LONGEST_REPORT, ModelStructurer
@@ -55,13 +50,6 @@ def asking(
         opened(configured(provider, server.url), ledger, **around) as structurer,
     ):
         yield server, structurer
-
-
-def statistics(ledger: Path) -> dict[str, Any]:
-    found = LedgerReader.at(ledger)
-    assert found is not None
-    (row,) = found.statistics().to_dict("records")
-    return {str(name): value for name, value in row.items()}
 
 
 def repairs(server: LoopbackServer) -> list[Call]:
@@ -189,15 +177,11 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(ledger: Pa
         accounts = [(reading.account, reading.reason) for reading in answer.readings]
         assert accounts.count(("unreadable", "no answer")) == 5
         assert accounts[1] == ("nothing stated", "section")
-    assert (statistics(ledger)["attempts"], statistics(ledger)["invalid"]) == (4, 4)
-
-
-def test_a_structurer_of_whose_many_answers_none_can_be_read_is_an_error_that_names_it(ledger: Path) -> None:
-    with (
-        asking(ledger, lambda call: "I cannot say.") as (_, structurer),
-        pytest.raises(NothingReadable, match=f"judge '{structurer.key}'"),
-    ):
-        structurer.structure(reports(MANY))
+    found = LedgerReader.at(ledger)
+    assert found is not None
+    (row,) = found.statistics().to_dict("records")
+    assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 4, 4)
+    assert row["cost_usd"] > 0
 
 
 def invented(call: Call) -> str:
@@ -242,17 +226,6 @@ def test_the_first_answer_stands_when_the_second_is_no_better(ledger: Path) -> N
 # --- ledger, budget, faults
 
 
-def test_the_ledger_gives_the_same_answers_without_network_key_or_second_payment(ledger: Path) -> None:
-    with asking(ledger, says(invented)) as (server, structurer):
-        first = structurer.structure(reports(3))
-    assert len(server.calls) == 6
-    with opened(configured("openai", "http://127.0.0.1:1"), ledger, environ={}) as structurer:
-        assert plain(structurer.structure(reports(3))) == plain(first)
-    before = statistics(ledger)
-    assert (before["stage"], before["attempts"], before["valid"]) == ("structure", 6, 6)
-    assert before["cost_usd"] > 0
-
-
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
     with asking(ledger, data_class="credentialed") as (server, structurer):
         with pytest.raises(PolicyRefused, match="allowed_data does not list 'credentialed'"):
@@ -260,29 +233,6 @@ def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
         assert server.calls == []
     with asking(ledger, provider="openai-compatible", data_class="credentialed") as (server, structurer):
         assert len(structurer.structure(reports(1))[0].mentions) == 5
-
-
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
-def test_words_of_a_report_are_in_no_log_error_or_repr_and_in_the_ledger_only_as_answers(
-    provider: str, ledger: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("OPENAI_LOG", "ANTHROPIC_LOG"):
-        monkeypatch.setenv(name, "debug")
-    caplog.set_level(logging.DEBUG)
-    planted = report_of("s00000005", find=[f"Opacity {MARKER}.", "No effusion."])
-    acts = [Act("bad_request"), Act("unauthorized"), Act("wrong_model")]
-    shown = ""
-    for act in acts:
-        with asking(ledger, model_like, provider, act) as (_, structurer):
-            with pytest.raises(LunguageError) as error:
-                structurer.structure([planted])
-            shown += "".join(traceback.format_exception(error.value)) + repr(structurer)
-    with asking(ledger, says(lambda call: f"I saw {MARKER}."), provider) as (_, structurer):
-        (answer,) = structurer.structure([planted])
-        shown += repr(answer)
-    assert len(answer.mentions) == 2
-    assert MARKER not in shown
-    assert "zanzibar" not in "\n".join(record.getMessage() for record in caplog.records)
 
 
 # --- identity
@@ -335,34 +285,3 @@ def test_own_templates_of_the_judges_alone_leave_the_bundled_ones_of_structuring
     (tmp_path / "structuring").mkdir()
     with pytest.raises(ConfigurationError, match=r"structuring/system\.txt"):
         structurer_identity("one", plain_, tmp_path)
-
-
-# --- a model in this process
-
-
-class Loaded:
-    """A model in memory that answers in this way and nothing else."""
-
-    def __init__(self, answer: Callable[[str], str]) -> None:
-        self.answered = answer
-
-    def answer(self, requests: list[Request]) -> list[Reply]:
-        return [Reply(self.answered(request.prompt.user), "an/invention", 1, 1) for request in requests]
-
-    def release_memory(self) -> None:
-        """Nothing is held."""
-
-
-@pytest.mark.parametrize(("answer", "valid", "asked"), [(read_off, True, 1), (str.upper, False, 2)])
-def test_a_model_in_this_process_is_read_as_strictly_as_any_other(
-    answer: Callable[[str], str], valid: bool, asked: int, ledger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local, "find_spec", lambda module: module)
-    monkeypatch.setattr(local_model, "load_model", lambda *_: Loaded(answer))
-    configuration = configured(
-        "transformers", "", model="an/invention", mode="text", device="cpu", params={"max_new_tokens": 6}
-    )
-    with opened(configuration, ledger, data_class="credentialed") as structurer:
-        (found,) = structurer.structure(reports(1))
-    assert (found.valid, len(found.mentions)) == (valid, 5 if valid else 0)
-    assert statistics(ledger)["attempts"] == asked
