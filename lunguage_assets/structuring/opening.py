@@ -44,8 +44,7 @@ def open_structurer(
 
 def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:
     """The language model of a slot as a structurer; errors as in `open_structurer`."""
-    slot = _model_slot(key, configuration)
-    prompts = load_structuring_prompts(surroundings.prompts)
+    slot, prompts = _model_slot(key, configuration), load_structuring_prompts(surroundings.prompts)
     return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
 
 
@@ -65,7 +64,7 @@ def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
     slot = configuration.slot(key)
     if not isinstance(slot, ModelSlot):
         raise ConfigurationError(
-            f"judge {key!r} is rule-based ({slot.provider}) and reads hedges, not reports; expected a "
-            "language model as structurer. Name one, or the offline structurer."
+            f"judge {key!r} is rule-based and reads hedges, not reports; expected a language model as "
+            "structurer. Name one, or the offline structurer."
         )
     return slot

@@ -26,11 +26,9 @@ class PublishedPhrase:
 @lru_cache(maxsize=1)
 def published_ranking() -> tuple[PublishedPhrase, ...]:
     """The published ranking, most certain first."""
-    with resource("published_ranking.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
     return tuple(
         PublishedPhrase(int(row["rank"]), row["phrase"], float(row["mu"]), float(row["sigma"]))
-        for row in rows
+        for row in _rows("published_ranking.csv")
     )
 
 
@@ -39,19 +37,19 @@ def ruler_sentences() -> dict[str, tuple[str, ...]]:
     """Masked, invented example sentences of every published phrase.
 
     Raises:
-        ConfigurationError: a sentence without `<finding>`, or a published phrase without sentences.
+        ConfigurationError: a sentence without `<finding>`, or not of a published phrase.
     """
-    file = resource("ruler_sentences.csv")
-    with file.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    name = "ruler_sentences.csv"
     sentences: dict[str, list[str]] = {entry.phrase: [] for entry in published_ranking()}
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(_rows(name), start=1):
         if row["phrase"] not in sentences or MASK not in row["sentence"]:
             raise ConfigurationError(
-                f"{file}, row {number}: expected a published phrase and a sentence with {MASK}. Fix the row."
+                f"{name}, row {number}: expected a published phrase and a sentence with {MASK}. Fix the row."
             )
         sentences[row["phrase"]].append(row["sentence"])
-    empty = [phrase for phrase, found in sentences.items() if not found]
-    if empty:
-        raise ConfigurationError(f"{file}: no sentences for {', '.join(empty)}. Add some.")
     return {phrase: tuple(found) for phrase, found in sentences.items()}
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with resource(name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -46,18 +46,13 @@ def answer_schema() -> dict[str, Any]:
         associate=numbers,
     )
     sentence = _object(sentence=text, account=_one_of(ACCOUNTS), reason=_one_of(REASONS))
-    return _object(
-        findings={"type": "array", "items": finding}, sentences={"type": "array", "items": sentence}
-    )
+    lists = {"findings": finding, "sentences": sentence}
+    return _object(**{name: {"type": "array", "items": item} for name, item in lists.items()})
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    form = {"type": "object", "properties": properties, "required": list(properties)}
+    return form | {"additionalProperties": False}
 
 
 def _one_of(codes: tuple[str, ...]) -> dict[str, Any]:
@@ -137,18 +132,12 @@ def parse_answer(text: str) -> Answer | None:
     body = text.strip()
     fenced = _FENCE.match(body)
     try:
-        value = json.loads(fenced.group(1) if fenced else body, parse_constant=_refuse)
-        line = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+        value = json.loads(fenced.group(1) if fenced else body)
+        line = json.dumps(value, ensure_ascii=False, allow_nan=False)
         line.encode()  # half a surrogate pair is valid JSON and cannot be stored
-    except (ValueError, RecursionError):
+        findings, sentences = value["findings"], value["sentences"]
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
-        return None
-    findings, sentences = value.get("findings"), value.get("sentences")
     if not isinstance(findings, list) or not isinstance(sentences, list):
         return None
     return Answer(tuple(findings), tuple(sentences), line)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError("NaN and infinities are no JSON")

@@ -44,11 +44,8 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
                 ledger.
         """
         answers = {place: _without_asking(report) for place, report in enumerate(reports)}
-        questions = {
-            place: self._prompts.question(sentences_asked(reports[place]))
-            for place, answer in answers.items()
-            if answer is None
-        }
+        unasked = (place for place, answer in answers.items() if answer is None)
+        questions = {place: self._prompts.question(sentences_asked(reports[place])) for place in unasked}
         kept = self._kept(reports, questions)
         repairs = {
             place: self._prompts.repair(
