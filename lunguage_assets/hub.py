@@ -42,9 +42,8 @@ def named_path(name: str) -> Path | None:
 def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
     """The folder of a model's files, named by its commit; fetched unless they are on this machine.
 
-    Only safetensors and text are fetched, and a commit that is here already is not asked for. A model is
-    loaded from this folder, never by its name: for a name without safetensors transformers would ask a
-    service on the hub to convert its other formats.
+    Only safetensors and text are fetched. A model is loaded from this folder, never by its name: for a name
+    without safetensors transformers would ask a service on the hub to convert its other formats.
 
     Raises:
         Exception: whatever the library, its transport and the disk raise; the text of some is a page long.
@@ -52,10 +51,8 @@ def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
     from huggingface_hub import snapshot_download
 
     quiet_hub()
-    found = snapshot_download(
-        name, revision=revision, allow_patterns=list(_READ), ignore_patterns=list(left_out)
-    )
-    return Path(found)
+    patterns = {"allow_patterns": list(_READ), "ignore_patterns": list(left_out)}
+    return Path(snapshot_download(name, revision=revision, **patterns))
 
 
 def quiet_hub() -> None:

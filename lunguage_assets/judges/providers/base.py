@@ -203,9 +203,9 @@ class SdkProvider(ABC):
         """What a response says; None where the service refused the prompt by an error."""
 
     def _http(self) -> Any:
-        from lunguage_assets.judges.providers.wire import http_client
+        from lunguage_assets.judges.providers.wire import Client
 
-        return http_client(self._timeout_s, self._in_flight, self._endpoint.base_url)
+        return Client(self._timeout_s, self._in_flight, self._endpoint.base_url)
 
 
 def tokens(usage: Any, name: str) -> int | None:

@@ -34,30 +34,21 @@ def withheld_headers(base_url: str, environ: Mapping[str, str]) -> frozenset[tup
     return frozenset(found)
 
 
-def http_client(timeout_s: float, in_flight: int, base_url: str) -> Client:
-    """A client that waits for no free connection, follows no redirect, and uses no proxy to reach this
-    machine.
-
-    A redirect would carry the prompt to a server that the judges file does not name.
-    """
-    connections = max(100, in_flight)
-    return Client(
-        base_url,
-        timeout=timeout_s,
-        follow_redirects=False,
-        trust_env=not on_this_machine(base_url),
-        limits=httpx2.Limits(max_connections=2 * connections, max_keepalive_connections=connections),
-    )
-
-
 class Client(httpx2.AsyncClient):
     """Sends no headers that the environment holds for another server than this one, and in clear to this
-    machine only.
+    machine only; waits for no free connection, uses no proxy to reach this machine, and follows no redirect:
+    it would carry the prompt to a server that the judges file does not name.
     """
 
-    def __init__(self, for_url: str, **options: Any) -> None:
-        super().__init__(**options)
-        self._withheld = withheld_headers(for_url, os.environ)  # where the SDKs read
+    def __init__(self, timeout_s: float, in_flight: int, base_url: str) -> None:
+        kept = max(100, in_flight)
+        super().__init__(
+            timeout=timeout_s,
+            follow_redirects=False,
+            trust_env=not on_this_machine(base_url),
+            limits=httpx2.Limits(max_connections=2 * kept, max_keepalive_connections=kept),
+        )
+        self._withheld = withheld_headers(base_url, os.environ)  # where the SDKs read
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """As in `AsyncClient`.

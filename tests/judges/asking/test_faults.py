@@ -37,7 +37,7 @@ NO_REPLY = (
     Act("slow", delay=4.0), Act("trickle", delay=0.1),
 )  # fmt: skip
 httpx2 = pytest.importorskip("httpx2")
-http_client = importlib.import_module("lunguage_assets.judges.providers.wire").http_client
+http_client = importlib.import_module("lunguage_assets.judges.providers.wire").Client
 UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
 """Replies that are paid and cannot be used."""
 
