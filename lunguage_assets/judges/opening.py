@@ -20,7 +20,7 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
-from lunguage_assets.judges.policy import Problem, preflight, require
+from lunguage_assets.judges.policy import Problem, Severity, preflight, require
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers import provider_of
@@ -147,18 +147,18 @@ def examination(
     today: date,
     environ: Mapping[str, str],
     only: Collection[str] | None = None,
-) -> list[Problem]:
+) -> list[tuple[Severity, str]]:
     """Severity and message, judge by judge of the active preset, or of `only` these.
 
     Looks at policy, retirement dates, prices, environment variables and installed SDKs; nothing is sent.
     """
-    found: list[Problem] = []
+    found: list[tuple[Severity, str]] = []
     for key in configuration.active_judges:
         slot = configuration.judges[key]
         if only is not None and key not in only:
             continue
         if not isinstance(slot, ModelSlot):
-            found.append(Problem("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
+            found.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
             continue
         own = preflight(key, slot, environ, data_class, today)
         try:
@@ -169,12 +169,12 @@ def examination(
             unknown = "its cost is not known and no budget can be kept with it"
             own.append(Problem("warning", f"judge {key!r} has no price: {unknown}"))
         fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
-        found += own or [Problem("ok", fine)]
+        found += own or [("ok", fine)]
         room = output_limit(slot.binding)
         if key == configuration.structurer and room is not None and room < STRUCTURING_TOKENS:
             short = (
                 f"judge {key!r} structures reports and may answer with {room} tokens; expected "
                 f"{STRUCTURING_TOKENS} or more: answers about longer reports will be cut off and unreadable"
             )
-            found.append(Problem("warning", short))
+            found.append(("warning", short))
     return found

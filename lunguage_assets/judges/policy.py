@@ -14,6 +14,8 @@ from lunguage_assets.judges.requests import ModelBinding
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
 
+Severity = Literal["ok", "warning", "refusal"]
+
 WARN_DAYS = 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 
@@ -29,7 +31,7 @@ class WrongModel(LunguageError):
 class Problem(NamedTuple):
     """What was looked at: a `refusal` stops the run, a `warning` is shown."""
 
-    severity: Literal["ok", "warning", "refusal"]
+    severity: Severity
     message: str
 
 
