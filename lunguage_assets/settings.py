@@ -175,23 +175,6 @@ def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def of_the_paper(settings: Settings) -> list[str]:
-    """What to tell of the options that are the paper's; nothing where the home does not ask for them."""
-    if not settings.as_published:
-        return []
-    other = departures(settings)
-    told = ", ".join(
-        f"{name} = {value}"
-        for group, options in published_options().items()
-        for name, value in options.items()
-        if f"{group}.{name}" not in other
-    )
-    return [
-        f"as published (settings.toml): {told}; not options: the judges, and this package's own prompts",
-        *(f"not as published: {key} = {used} (published: {was})" for key, (was, used) in other.items()),
-    ]
-
-
 def _override(values: dict[str, Any], own: dict[str, Any]) -> None:
     for group, options in own.items():
         if isinstance(options, dict) and isinstance(values.setdefault(group, {}), dict):

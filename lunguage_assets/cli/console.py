@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import pandas as pd
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress import Progress as ProgressBar
-from rich.text import Text
 
 from lunguage_assets.judges.asking.progress import JudgeTotal, Meter, Progress, listening
 from lunguage_assets.release.bundle.versions import current_version, report_of
@@ -26,40 +22,31 @@ if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
-_console = Console(highlight=False)
-
 LINE_EVERY_S = 60.0
-"""Without a terminal, judges that are being asked get a line so often."""
+"""Judges that are being asked get a line so often."""
 
 
 class RunDisplay:
-    """Stages, and what each language model has answered and cost; live on a terminal, else in lines."""
+    """A line per stage, and while language models are asked what each has answered and cost."""
 
     def __init__(self) -> None:
         self.total, self._stage = Meter(), Meter()
-        self._progress = ProgressBar(console=_console)
-        self._task = self._progress.add_task("starting", total=None)
         self._told = time.monotonic()
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
         self._stage, self._told = Meter(), time.monotonic()
-        self._progress.update(self._task, description=stage.announced, completed=done, total=total)
-        if not _console.is_terminal:
-            click.echo(f"[{done + 1}/{total}] {stage.announced}")
+        click.echo(f"[{done + 1}/{total}] {stage.announced}")
 
     def note(self, progress: Progress) -> None:
         """A judge has got on; called from the judges' threads."""
         self.total.note(progress)
         self._stage.note(progress)
-        if not _console.is_terminal and time.monotonic() - self._told >= LINE_EVERY_S:
+        if time.monotonic() - self._told >= LINE_EVERY_S:
             self._told = time.monotonic()
             with suppress(OSError):  # a reader who has gone (`| head`) stops no judge
                 for judge in self._stage.totals():
                     click.echo(f"    {judge.line()}")
-
-    def __rich__(self) -> Group:
-        return Group(self._progress, *(Text(judge.line()) for judge in self._stage.totals()))
 
 
 @contextmanager
@@ -67,11 +54,7 @@ def run_display() -> Iterator[RunDisplay]:
     """The display of a run; it hears what judges report from anywhere in this process."""
     display = RunDisplay()
     with listening(display.note):
-        if _console.is_terminal:
-            with Live(display, console=_console, transient=True, refresh_per_second=4):
-                yield display
-        else:
-            yield display
+        yield display
 
 
 def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:

@@ -74,15 +74,17 @@ def run(
     """
     from lunguage_assets.cli.console import checks_lines, print_release, run_display, spending_lines
     from lunguage_assets.current.plan import Wanted, plan
-    from lunguage_assets.settings import of_the_paper
+    from lunguage_assets.settings import departures
 
     place, judges = chosen.home, chosen.judges(ranker)
     if delivery is None:
         existing_home(place.root)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
-    for line in of_the_paper(chosen.settings):
-        click.echo(line)
+    if (settings := chosen.settings).as_published:
+        click.echo("as published (settings.toml); not options: the judges, and this package's own prompts")
+        for option, (was, used) in departures(settings).items():
+            click.echo(f"not as published: {option} = {used} (published: {was})")
     if delivery is not None:
         delivery.register(place)
     folder = (out or place.root).resolve() / "release" / ranker

@@ -170,7 +170,7 @@ def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, 
     begun = [line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")]
     assert [line.split(", ")[0] for line in begun][-2:] == ["refit (panel x first)", "release (panel)"]
     assert all(" settings changed" in line for line in begun)
-    assert "mode = paper" in done.stdout
+    assert "as published (settings.toml)" in done.stdout
     assert "not as published: implicit.encoder = lexical (published: sentence)" in done.stdout
     assert "this package's own prompts" in done.stdout
     assert set(pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]) == {"paper"}
