@@ -68,12 +68,9 @@ class Request:
         """Schema of a constrained answer, `{"answer": LABEL}` or a structure; None: the answer is free."""
         if not self.is_choice:
             return self.structure
-        return {
-            "type": "object",
-            "properties": {"answer": {"type": "string", "enum": list(self.labels)}},
-            "required": ["answer"],
-            "additionalProperties": False,
-        }
+        label = {"type": "string", "enum": list(self.labels)}
+        form = {"type": "object", "properties": {"answer": label}, "required": ["answer"]}
+        return form | {"additionalProperties": False}
 
 
 def bare_label(text: str) -> str:

@@ -1,8 +1,8 @@
 """What a structurer is given and what it answers; nothing here knows how an answer comes about.
 
-A structurer gets reports that are already cut into sentences, the same for every structurer, so that two of
-them can be compared sentence by sentence. It answers every report. Words are taken from the text as written:
-each value is one piece of its sentence, with its place. (Structure: docs/method.md.)
+A structurer gets reports that are already cut into sentences, the same for every structurer, and answers
+every report. Words are taken from the text as written: each value is one piece of its sentence, with its
+place. (Structure: docs/method.md.)
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class SentenceReading:
 
 @dataclass(frozen=True, slots=True)
 class RefusedValue:
-    """Something that a structurer claimed and that was not believed, with the reason code."""
+    """What a structurer claimed and was not believed, with the reason code."""
 
     section: str
     sentence: int

@@ -5,7 +5,7 @@ advice, conditions, somebody else (method.md section 6).
 from __future__ import annotations
 
 from lunguage_assets.structuring.rules.lexicon import Kind, ReportLexicon, Sense
-from lunguage_assets.structuring.rules.tagging import Unit
+from lunguage_assets.structuring.rules.tagging import Unit, first_kind
 
 _ENDS: frozenset[Kind] = frozenset({"break", "comma", "copula", "with", "and"})
 _FAVORED = ("favor", "favored", "favors", "favoring")
@@ -96,12 +96,8 @@ def _favored_over(units: list[Unit], at: int) -> None:
     """ "Favors edema over pneumonia": what follows is less likely; "over the left base" is a place."""
     if not any(unit.kind == "open" and unit.form in _FAVORED for unit in units[:at]):
         return
-    for unit in units[at + 1 :]:
-        if unit.kind in _ENDS:
-            return
-        if unit.kind == "finding":
-            units[at].become(_DOUBTED)
-            return
+    if first_kind(units[at + 1 :], {*_ENDS, "finding"}) == "finding":
+        units[at].become(_DOUBTED)
 
 
 def _concerning_for(units: list[Unit], at: int) -> None:
@@ -231,25 +227,18 @@ def _begin_of_advice(units: list[Unit], at: int) -> int:
 
 def _begin_of_aim(units: list[Unit], at: int) -> int:
     """Where "... a CT to exclude" begins: at the examination, when it stands before the aim."""
-    for place in range(at - 1, max(-1, at - 4), -1):
-        if units[place].kind in ("exam", "source"):
-            return place
-    return at
+    near = range(at - 1, max(-1, at - 4), -1)
+    return next((place for place in near if units[place].kind in ("exam", "source")), at)
 
 
 def _end(units: list[Unit], at: int) -> int:
     """The unit behind the clause."""
-    for place in range(at + 1, len(units)):
-        if units[place].kind == "break" and units[place].form != "that":
-            return place
-    return len(units)
+    ends = (n for n in range(at + 1, len(units)) if units[n].kind == "break" and units[n].form != "that")
+    return next(ends, len(units))
 
 
 def _end_of_condition(units: list[Unit], at: int) -> int:
     """A condition that opens the sentence ends at its comma, any other one with the clause."""
     end = _end(units, at)
-    if at == 0 or units[at - 1].kind == "break":
-        for place in range(at + 1, end):
-            if units[place].kind == "comma":
-                return place
-    return end
+    opens = at == 0 or units[at - 1].kind == "break"
+    return next((place for place in range(at + 1, end) if opens and units[place].kind == "comma"), end)

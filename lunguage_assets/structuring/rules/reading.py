@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
 
 from lunguage_assets.structuring.contract import Account, Mention, SectionCode, Span, Value
 from lunguage_assets.structuring.rules.back import POINTERS, Back, SentenceRead, named_again, point_back
@@ -12,7 +11,7 @@ from lunguage_assets.structuring.rules.drafts import Draft
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
-from lunguage_assets.structuring.rules.tagging import Unit, tagged
+from lunguage_assets.structuring.rules.tagging import Unit, first_kind, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
 ANATOMY_CATEGORY = "PF"
@@ -66,9 +65,8 @@ def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> Se
     mark_asides(units)
     mark_scopes(units)
     found = Phrases(units).drafts
-    drafts = [
-        draft for draft in found if draft.unit.sense not in POINTERS and not _said_otherwise(draft, found)
-    ]
+    named = (draft for draft in found if draft.unit.sense not in POINTERS)
+    drafts = [draft for draft in named if not _said_otherwise(draft, found)]
     pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
     if not drafts and (pointer is None or not pointer.words):
         drafts = _conclusion(units, section) or _limits(units)
@@ -89,14 +87,12 @@ def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: s
     said = None
     if pointer is not None:
         meant = next((draft.unit.begin for draft in drafts if pointer in draft.links), 0)
-        meaning = max(
-            (u.begin for u in units if u.begin < meant and u.kind in ("open", "link")), default=len(text)
-        )
+        hedges = (u.begin for u in units if u.begin < meant and u.kind in ("open", "link"))
+        meaning = max(hedges, default=len(text))
         pointer.words = [word for word in pointer.words if word.begin < meaning]
-        places = [
-            unit for group in (pointer.places, *pointer.groups) for unit in group if unit.begin < meaning
-        ]
-        if any(unit.kind in ("exam", "source", "open", "link") for unit in units):
+        places = [unit for group in (pointer.places, *pointer.groups) for unit in group]
+        places = [unit for unit in places if unit.begin < meaning]
+        if first_kind(units, ("exam", "source", "open", "link")):
             places = []
         said = _mention(pointer, places, text, (), ())
     return Back(
@@ -152,20 +148,13 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
         for other in draft.links:
             if id(other) in first and not other.unit.denied and not draft.unit.denied:
                 supports.setdefault(first[id(other)], []).append(first[id(draft)])
-    return tuple(
-        _mention(
-            draft,
-            places,
-            text,
-            tuple(first[id(o)] for o in draft.links if id(o) in first and not _either_denied(draft, o)),
-            tuple(supports.get(number, ())) if first[id(draft)] == number else (),
-        )
-        for number, (draft, places) in enumerate(rows)
-    )
-
-
-def _either_denied(one: Draft, other: Draft) -> bool:
-    return bool(one.unit.denied or other.unit.denied)
+    mentions = []
+    for number, (draft, places) in enumerate(rows):
+        stated = (o for o in draft.links if id(o) in first and not (draft.unit.denied or o.unit.denied))
+        evidence = tuple(first[id(other)] for other in stated)
+        associate = tuple(supports.get(number, ())) if first[id(draft)] == number else ()
+        mentions.append(_mention(draft, places, text, evidence, associate))
+    return tuple(mentions)
 
 
 def _mention(
@@ -180,16 +169,9 @@ def _mention(
         column = _column_of(unit.past, unit.code)
         attributes.setdefault(column, []).append(unit.past.value(text))
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
-    return Mention(
-        unit.value(text),
-        _name(unit, places),
-        unit.code if draft.is_finding else ANATOMY_CATEGORY,
-        _status(draft),
-        _joined(places, text),
-        MappingProxyType(ordered),
-        evidence,
-        associate,
-    )
+    category = unit.code if draft.is_finding else ANATOMY_CATEGORY
+    coded = (_name(unit, places), category, _status(draft))
+    return Mention(unit.value(text), *coded, _joined(places, text), ordered, evidence, associate)
 
 
 def _name(unit: Unit, places: list[Unit]) -> str:

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind, Sense
-from lunguage_assets.structuring.rules.tagging import THEN, Unit
+from lunguage_assets.structuring.rules.tagging import THEN, Unit, first_kind
 
 _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
 _ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
@@ -152,12 +154,9 @@ def _is_copula(units: list[Unit], at: int) -> bool:
 
 def _is_known(units: list[Unit], at: int) -> bool:
     """Whether a finding is called known, which no hedge leaves open: "consistent with known emphysema"."""
-    for unit in reversed(units[:at]):
-        if unit.kind not in ("word", "place", "anatomy", "abnormal", "other"):
-            return False
-        if unit.form == "known":
-            return True
-    return False
+    own = ("word", "place", "anatomy", "abnormal", "other")
+    before = takewhile(lambda unit: unit.kind in own, reversed(units[:at]))
+    return any(unit.form == "known" for unit in before)
 
 
 def _dismisses(units: list[Unit], at: int) -> bool:
@@ -318,12 +317,9 @@ def _past(units: list[Unit], at: int) -> None:
 
 def finding_behind(units: list[Unit], at: int) -> list[int]:
     """The finding that follows with nothing but its own words between ("minimal, if any, edema")."""
-    for place in range(at + 1, len(units)):
-        if units[place].kind == "finding":
-            return [place]
-        if units[place].kind not in ("word", "place", "anatomy", "abnormal", "other", "comma"):
-            break
-    return []
+    own = ("word", "place", "anatomy", "abnormal", "other", "comma")
+    place = next((n for n in range(at + 1, len(units)) if units[n].kind not in own), None)
+    return [place] if place is not None and units[place].kind == "finding" else []
 
 
 def statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
@@ -360,30 +356,19 @@ def statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
 
 def _anatomy_first(units: list[Unit], place: int) -> bool:
     """Whether a part of the body comes before the next finding or joint."""
-    for unit in units[place:]:
-        if unit.kind == "anatomy":
-            return True
-        if unit.kind == "finding" or unit.kind in _JOINS:
-            return False
-    return False
+    return first_kind(units[place:], {"anatomy", "finding", *_JOINS}) == "anatomy"
 
 
 def _finding_first(units: list[Unit], place: int) -> bool:
     """Whether a finding comes before the next joint, with no verb of meaning."""
-    for unit in units[place:]:
-        if unit.kind not in ("word", "place", "anatomy", "abnormal", "other"):
-            return unit.kind == "finding"
-    return False
+    own = ("word", "place", "anatomy", "abnormal", "other")
+    return next((unit.kind for unit in units[place:] if unit.kind not in own), "") == "finding"
 
 
 def _alternative_ahead(units: list[Unit], place: int) -> bool:
     """Whether the list goes on to an "or"."""
-    for unit in units[place:]:
-        if unit.kind == "alternative":
-            return True
-        if unit.kind in ("break", "copula", "deny", "with", "open"):
-            return False
-    return False
+    ends = ("alternative", "break", "copula", "deny", "with", "open")
+    return first_kind(units[place:], ends) == "alternative"
 
 
 def list_after(units: list[Unit], at: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 
 from lunguage_assets.structuring.contract import Span, Value
 from lunguage_assets.structuring.rules.lexicon import ReportLexicon, Sense, Token
@@ -61,6 +62,11 @@ class Unit:
 
     def value(self, text: str) -> Value:
         return Span(self.begin, self.end).value(text)
+
+
+def first_kind(units: Iterable[Unit], kinds: Collection[str]) -> str:
+    """Which of these kinds comes first; empty: none."""
+    return next((unit.kind for unit in units if unit.kind in kinds), "")
 
 
 def tagged(text: str, lexicon: ReportLexicon, *, request: bool) -> list[Unit]:
