@@ -165,7 +165,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
         ),
         ("comparison settings", "ranking settings", "expert responses"),
-        code="3",
+        code="4",
         on_request=True,
     ),
     "fit_validation": Recipe(

@@ -25,11 +25,9 @@ def place_rules(fitted: pd.DataFrame) -> list[Rule]:
     """Every rule about the probabilities of `FITTED_PROBABILITIES`, with the rows that break it."""
     p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
     nothing = _near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)
+    uninformed = _is(fitted, "p_source", "none")
     return [
-        (
-            "a pair without information has p 0.5, from 0 to 1",
-            _is(fitted, "p_source", "none") & ~nothing,
-        ),
+        ("a pair without information has p 0.5, from 0 to 1", uninformed & ~nothing),
         ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
     ]
 

@@ -7,7 +7,7 @@ the two-sample Kolmogorov-Smirnov test that is not chance, and a distance that m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -22,8 +22,7 @@ CHANCE = 0.01
 """p value from which a difference counts as chance."""
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(NamedTuple):
     """Two distributions of p compared: how many values each has, Kolmogorov-Smirnov distance, p value."""
 
     new: int
@@ -34,8 +33,8 @@ class Drift:
 
 
 def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float) -> Drift | None:
-    """p of a batch's FITTED_PROBABILITIES beside that of earlier batches fitted with the same ranking; None:
-    there is nothing to compare.
+    """p of a batch's FITTED_PROBABILITIES beside that of earlier batches fitted with the same ranking, as far
+    as it has one on some ground; None: there is nothing to compare.
 
     Args:
         new: of the batch.
@@ -44,11 +43,10 @@ def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: floa
     """
     from scipy.stats import ks_2samp  # slow to import, and definitions load this module
 
-    studies, rankings = set(new["study_id"]), set(new["ranking_version"])
-    before = [
-        frame[~frame["study_id"].isin(studies) & frame["ranking_version"].isin(rankings)] for frame in earlier
-    ]
-    here, there = _informed([new]), _informed(before)
+    before = pd.concat([new.head(0), *earlier])
+    before = before[~before["study_id"].isin(new["study_id"])]
+    before = before[before["ranking_version"].isin(new["ranking_version"])]
+    here, there = (frame.loc[frame["p_source"] != "none", "p"].astype("float64") for frame in (new, before))
     if here.empty or there.empty:
         return None
     test = ks_2samp(here.to_numpy(), there.to_numpy())
@@ -56,22 +54,14 @@ def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: floa
     return Drift(len(here), len(there), float(test.statistic), float(test.pvalue), drifted)
 
 
-def _informed(frames: Sequence[pd.DataFrame]) -> pd.Series:
-    """p of the pairs that have one on some ground."""
-    values = [frame.loc[frame["p_source"] != "none", "p"].astype("float64") for frame in frames]
-    return pd.concat(values) if values else pd.Series(dtype="float64")
-
-
 def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]:
     """FITTED_PROBABILITIES of the latest batches registered before this one, as far as they are stored in
     this version's form.
     """
-    registered = home.registered()
-    number = next((known.number for known in registered if known.key == batch), -1)
-    before = [known.key for known in registered if known.number < number][-BATCHES:]
-    paths = {key: partition_path(home.tables, "fitted_probabilities", ranker, key) for key in before}
-    return {
-        key: read_table(FITTED_PROBABILITIES, path)
-        for key, path in paths.items()
-        if is_stored(FITTED_PROBABILITIES, path)
+    keys = [known.key for known in home.registered()]
+    before = keys[: keys.index(batch)] if batch in keys else []
+    paths = {
+        key: partition_path(home.tables, "fitted_probabilities", ranker, key) for key in before[-BATCHES:]
     }
+    stored = {key: path for key, path in paths.items() if is_stored(FITTED_PROBABILITIES, path)}
+    return {key: read_table(FITTED_PROBABILITIES, path) for key, path in stored.items()}

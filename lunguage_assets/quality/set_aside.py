@@ -17,13 +17,14 @@ from lunguage_assets.implicit.resolution.accounting import balance, explained_st
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.quality.beliefs import Rule, belief_rules, place_rules
 from lunguage_assets.tables import SET_ASIDE, TABLES
-from lunguage_assets.tables.schema import Column, Table
+from lunguage_assets.tables.schema import Table
 
 MOST = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
 
 _SHOWN = frozenset({"status", "p_source", "p", "prob", "p_low", "p_high", "support"})
 _ROWS_SHOWN = 3
+_NUMBERS = ("int", "float", "bool")
 
 OF_STUDIES = frozenset(
     {
@@ -46,14 +47,10 @@ class Aside(NamedTuple):
     found: str
 
 
-def _accounts_rules(accounts: pd.DataFrame) -> list[Rule]:
-    return [("the accounts balance", ~(accounts["balanced"].to_numpy(dtype=bool) & balance(accounts)))]
-
-
 _MORE_RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
     "fitted_probabilities": place_rules,
     "lunguage_plus_plus": belief_rules,
-    "accounting": _accounts_rules,
+    "accounting": lambda rows: [("the accounts balance", ~(rows["balanced"].to_numpy() & balance(rows)))],
 }
 
 
@@ -71,20 +68,38 @@ def broken_studies(
         InvalidTable: columns or types are not those of the table, rows break a rule about the whole, or a row
             that breaks a rule has no study.
     """
-    found: list[Aside] = []
+    found: set[Aside] = set()
     for name, frame in frames.items():
         if name in OF_STUDIES:
             TABLES[name].require_columns(frame)
-            for rule, rows in _rules(TABLES[name], frame):
-                found += _by_study(step, TABLES[name], rule, frame[rows])
+            for rule, broken in _rules(TABLES[name], frame):
+                for study, rows in frame[broken].groupby("study_id", dropna=False):
+                    listed = rows.get("finding_id", ())
+                    found.add(_aside(str(study) if pd.notna(study) else "", step, name, rule, rows, listed))
     if "lunguage_plus_plus" in frames and "accounting" in frames:
-        explained = explained_studies(frames["accounting"])
-        for guarantee, study, ids in violations(frames["lunguage_plus_plus"], delivered, explained):
-            resolved = frames["lunguage_plus_plus"]
-            shown = resolved[resolved["finding_id"].isin(ids)]
-            values = _values(TABLES["lunguage_plus_plus"], guarantee, shown)
-            found.append(Aside(study, step, "lunguage_plus_plus", guarantee, ids, values))
-    return sorted(set(found))
+        resolved, explained = frames["lunguage_plus_plus"], explained_studies(frames["accounting"])
+        for guarantee, study, ids in violations(resolved, delivered, explained):
+            rows = resolved[resolved["finding_id"].isin(ids)]
+            found.add(_aside(study, step, "lunguage_plus_plus", guarantee, rows, ids))
+    return sorted(found)
+
+
+def _aside(study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]) -> Aside:
+    """A broken rule with the values of the columns that it speaks of and of the belief; numbers and codes,
+    never a text.
+    """
+    if not study:
+        raise InvalidTable(f"{table}: rows without a study break '{rule}', nothing stored. Report it.")
+    spoken_of = _SHOWN | set(re.findall(r"\w+", rule))
+    columns = [one for one in TABLES[table].columns if one.name in spoken_of and not one.restricted]
+    values = []
+    for row in rows.head(_ROWS_SHOWN).to_dict("records"):
+        shown = {
+            one.name: row[one.name] for one in columns if one.type in _NUMBERS or row[one.name] in one.choices
+        }
+        told = (f"{v:.12g}" if isinstance(v, float) else str(v) for v in shown.values())
+        values.append(", ".join(f"{name} {value}" for name, value in zip(shown, told, strict=True)))
+    return Aside(study, step, table, rule, tuple(map(str, ids)), "; ".join(values))
 
 
 def set_aside_frame(asides: Sequence[Aside], reports: pd.DataFrame) -> pd.DataFrame:
@@ -100,12 +115,11 @@ def studies_of(asides: Iterable[Aside]) -> frozenset[str]:
 
 def without_studies(frames: Mapping[str, Any], studies: frozenset[str]) -> dict[str, Any]:
     """The frames, those of `OF_STUDIES` without the rows of some studies; what is no frame stays."""
-    return {
-        name: frame[~frame["study_id"].isin(studies)].reset_index(drop=True)
-        if studies and name in OF_STUDIES and isinstance(frame, pd.DataFrame)
-        else frame
-        for name, frame in frames.items()
-    }
+    kept = dict(frames)
+    for name in OF_STUDIES & kept.keys() if studies else ():
+        if isinstance(kept[name], pd.DataFrame):
+            kept[name] = kept[name][~kept[name]["study_id"].isin(studies)].reset_index(drop=True)
+    return kept
 
 
 def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool) -> None:
@@ -119,20 +133,15 @@ def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, stric
     Raises:
         InvalidTable: nothing is stored.
     """
-    studies = len(studies_of(asides))
-    if not strict and studies <= max(1, MOST * of):
+    if not strict and len(studies_of(asides)) <= max(1, MOST * of):
         return
-    named = "; ".join(dict.fromkeys(_named(one) for one in new[:5]))
+    named = (f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})" for one in new[:5])
     why = "and the option strict is set" if strict else f"more than {MOST:.0%}"
-    broken = f"{len(studies_of(new))} of {of} studies break a rule, {why}"
     raise InvalidTable(
-        f"{new[0].table}: {broken}; nothing stored: {named}. "
-        "Run it again with the newest version; if the rows still break the rule, report it with this message."
+        f"{new[0].table}: {len(studies_of(new))} of {of} studies break a rule, {why}; nothing stored: "
+        f"{'; '.join(dict.fromkeys(named))}. Run it again with the newest version; if the rows still break "
+        "the rule, report it with this message."
     )
-
-
-def _named(one: Aside) -> str:
-    return f"{one.rule} ({one.table}, {one.study_id}: {one.found or 'no row'})"
 
 
 def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
@@ -151,27 +160,3 @@ def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
         yield rule, rows
     if more := _MORE_RULES.get(table.name):
         yield from ((rule, rows) for rule, rows in more(frame) if rows.any())
-
-
-def _by_study(step: str, table: Table, rule: str, broken: pd.DataFrame) -> Iterator[Aside]:
-    if (broken["study_id"].isna() | (broken["study_id"] == "")).any():
-        raise InvalidTable(f"{table.name}: rows without a study break '{rule}', nothing stored. Report it.")
-    for study, rows in broken.groupby("study_id"):
-        ids = rows["finding_id"].tolist() if "finding_id" in rows else ()
-        yield Aside(str(study), step, table.name, rule, tuple(map(str, ids)), _values(table, rule, rows))
-
-
-def _values(table: Table, rule: str, rows: pd.DataFrame) -> str:
-    """Values of the columns that the rule speaks of and of the belief; numbers, codes, never a text."""
-    spoken_of = _SHOWN | set(re.findall(r"\w+", rule))
-    columns = [column for column in table.columns if column.name in spoken_of and not column.restricted]
-    return "; ".join(
-        ", ".join(shown for column in columns if (shown := _value(column, row[column.name])))
-        for row in rows.head(_ROWS_SHOWN).to_dict("records")
-    )
-
-
-def _value(column: Column, value: Any) -> str:
-    if column.type in ("int", "float", "bool"):
-        return f"{column.name} {value:.12g}" if isinstance(value, float) else f"{column.name} {value}"
-    return f"{column.name} {value}" if value in column.choices else ""

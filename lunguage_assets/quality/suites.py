@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -59,8 +59,7 @@ class Suite(BaseModel):
     expectations: tuple[Rule, ...]
 
 
-@dataclass(frozen=True)
-class Unmet:
+class Unmet(NamedTuple):
     """An expectation that does not hold: what was found, how many rows, the keys of up to `EXAMPLES`."""
 
     rule: str
@@ -96,15 +95,12 @@ def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Unmet]:
     if frame.empty or not rules:
         return []
     results = _run(rules, frame.reset_index(drop=True))
-    return [
-        _described(rule, result, table, frame, file)
-        for rule, result in zip(rules, results, strict=True)
-        if not _holds(result)
-    ]
+    described = (_described(*of, table, frame, file) for of in zip(rules, results, strict=True))
+    return [one for one in described if one is not None]
 
 
 def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
-    """Result of every rule, in their order; the error of one that Great Expectations does not know."""
+    """Result of every rule, in their order; None of one that Great Expectations does not know."""
     import great_expectations as gx
     from great_expectations.exceptions import GreatExpectationsError
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
@@ -113,16 +109,15 @@ def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
     known = []
     for position, rule in enumerate(rules):
         written = ExpectationConfiguration(rule.type, rule.arguments, meta={"position": position})
-        try:
+        with suppress(GreatExpectationsError, TypeError, ValueError):
             known.append(written.to_domain_obj())
-        except (GreatExpectationsError, TypeError, ValueError) as error:
-            results[position] = error
     # given at once: `add_expectation_configuration` keeps one of several for a column
     suite = gx.ExpectationSuite(name="rules", expectations=known)
     batch = _whole_frames().get_batch(batch_parameters={"dataframe": frame})
     shown = {"result_format": "COMPLETE", "return_unexpected_index_query": False}
     for result in batch.validate(suite, result_format=shown).results:  # not in their order
-        results[result.expectation_config.meta["position"]] = result
+        if result.exception_info.get("raised_exception") is False:  # else great_expectations names measures
+            results[result.expectation_config.meta["position"]] = result
     return results
 
 
@@ -139,29 +134,20 @@ def _whole_frames() -> Any:
     return asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _holds(result: Any) -> bool:
-    """Whether a rule holds; a mean of no rows is none, and says nothing."""
-    if isinstance(result, Exception):
-        return False
-    content = result.result
-    of_nothing = content.get("observed_value", 0) is None and not content.get("unexpected_count")
-    return bool(result.success) or (of_nothing and _was_run(result))
-
-
-def _was_run(result: Any) -> bool:
-    """False where the rule itself broke down: great_expectations then names the measures that did."""
-    return result.exception_info.get("raised_exception") is False
-
-
-def _described(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path) -> Unmet:
-    if isinstance(result, Exception) or not _was_run(result):
+def _described(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path) -> Unmet | None:
+    """What does not hold; None where it does. A mean of no rows is none, and says nothing."""
+    if result is None:
         why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
         return Unmet(str(rule), why, "not run", 0, (), f"{file}: {_FIX}")
-    rows = result.result.get("unexpected_index_list") or []
+    content = result.result
+    of_nothing = content.get("observed_value", 0) is None and not content.get("unexpected_count")
+    if result.success or of_nothing:
+        return None
+    rows = content.get("unexpected_index_list") or []
     keys = table.keys_of(frame.iloc[rows[:EXAMPLES]])
     if table.key == ("phrase",):
         keys = [shown_phrase(key) for key in keys]
-    share, value = result.result.get("unexpected_percent"), result.result.get("observed_value")
+    share, value = content.get("unexpected_percent"), content.get("observed_value")
     found = "other values"  # not which ones: they may be report text
     if share is not None:
         found = f"{share:.1f}% of the rows"

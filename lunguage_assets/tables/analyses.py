@@ -22,27 +22,21 @@ _VALUE = (
     number("low", "Lower end of the 95% interval; null where there is none", nullable=True),
     number("high", "Upper end of the 95% interval; null where there is none", nullable=True),
 )
-_COUNTS = (
-    integer("n", "Cases behind the value"),
-    integer("left_out", "Cases that the value does not use"),
-    text("reasons", "Why cases were left out, with counts; empty when none were"),
-)
+_CASES = integer("n", "Cases behind the value")
 
 JUDGE_AGREEMENT = Table(
     "judge_agreement",
     "How far judges agree with each other and with themselves, and how their position bias shows.",
     (
         code("measure", "What is measured", ("pairwise agreement", "mean pairwise agreement", "fleiss kappa",
-            "krippendorff alpha", "sentence_1 chosen", "sentence_1 chosen, phrase_a shown first",
-            "sentence_1 chosen, phrase_b shown first", "position effect", "invalid answers",
-            "majority share", "not compared")),
+            "krippendorff alpha", "sentence_1 chosen", "invalid answers")),
         _CODING,
         text("first", "Judge; 'all judges' for a measure of all together"),
         text("second", "The other judge; empty for a measure of one or of all"),
         *_VALUE,
         probability("p_value", "Of the exact test that sentence_1 is chosen half the time; null for other "
             "measures", nullable=True),
-        *_COUNTS,
+        _CASES,
     ),
     ("measure", "coding", "first", "second"),
 )  # fmt: skip
@@ -78,7 +72,7 @@ EXPERT_AGREEMENT = Table(
         text("first", "Expert; empty for the average, or the coefficient, of the group"),
         text("second", "Ranker, judge or other expert; empty where there is none"),
         *_VALUE,
-        *_COUNTS,
+        _CASES,
     ),
     ("measure", "coding", "group", "first", "second"),
 )  # fmt: skip

@@ -4,8 +4,8 @@ figures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -25,8 +25,7 @@ from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 
 
-@dataclass
-class Run:
+class Run(NamedTuple):
     findings: pd.DataFrame
     vocabulary: pd.DataFrame
     ranking: pd.DataFrame
@@ -34,21 +33,16 @@ class Run:
 
 
 def run(folder: Path, reports: int) -> Run:
-    settings, configuration = ExplicitSettings(bootstrap=20), load_judges()
+    settings, configuration = ExplicitSettings(bootstrap=0), load_judges()
     write_sample(folder, reports)
     findings = take_in(find_delivery(folder), CorpusSettings()).findings
     panel = [make_judge(key, configuration) for key in configuration.panel_members]
     hedges = hedge_phrases(findings, make_judge(configuration.extractor, configuration))
     vocabulary = hedge_vocabulary(hedges, settings)
-    ranking = reference_ranking(
-        vocabulary, {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}, settings
-    )
-    return Run(
-        findings,
-        vocabulary,
-        ranking,
-        fit_pairs(findings, hedges, vocabulary, ranking, panel, published_anchors(), settings).probabilities,
-    )
+    matches = {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}
+    ranking = reference_ranking(vocabulary, matches, settings)
+    fits = fit_pairs(findings, hedges, vocabulary, ranking, panel, published_anchors(), settings)
+    return Run(findings, vocabulary, ranking, fits.probabilities)
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +77,9 @@ def test_every_current_tentative_finding_has_a_probability_with_an_interval(samp
 
 def test_likely_is_more_probable_than_possible_and_possible_than_less_likely(sample: Run) -> None:
     alone = sample.fitted[sample.fitted["phrases"].map(len) == 1]
-    mean = alone.groupby(alone["phrases"].map(lambda phrases: phrases[0]))["p"].mean()
-    assert (
-        mean["most likely"]
-        > mean["likely"]
-        > mean["may represent"]
-        > mean["possible"]
-        > mean["cannot be excluded"]
-        > mean["less likely"]
-    )
+    mean = alone["p"].groupby(alone["phrases"].str[0]).mean()
+    order = ["most likely", "likely", "may represent", "possible", "cannot be excluded", "less likely"]
+    assert mean[order].is_monotonic_decreasing
 
 
 def test_a_corpus_of_twenty_reports_is_measured_with_the_published_ruler(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY
 
 HEAVY = (
     "alembic", "anthropic", "boto3", "celery", "dagster._daemon.controller", "google.genai",
-    "great_expectations", "jinja2", "krippendorff", "matplotlib", "openai", "PIL", "plotly",
+    "great_expectations", "jinja2", "matplotlib", "openai", "PIL", "plotly",
     "psycopg2", "redis", "s3fs", "scipy.optimize", "scipy.stats", "sentence_transformers", "statsmodels",
     "torch", "transformers",
 )  # fmt: skip

@@ -103,5 +103,5 @@ def test_the_review_queue_is_for_a_spreadsheet_and_a_copied_cell_corrects_what_i
     path = HomeResource(root=str(tmp_path)).keep_review_queue("panel", "first", queue)
     assert path.read_text(encoding="utf-8").splitlines()[1] == "s1:1,'=1+1,'-ish"
     (tmp_path / "corrections.csv").write_text("finding_id,phrases\ns1:1,'-ish\n", encoding="utf-8")
-    ((_, row),) = edited_rows(tmp_path / "corrections.csv", ("finding_id", "phrases"), "")
+    ((_, row),) = edited_rows(tmp_path / "corrections.csv", ("finding_id", "phrases"))
     assert row["phrases"] == "-ish"

@@ -17,8 +17,7 @@ import pytest
 from PIL import Image
 from recorded_matches import noisy, ranked, recorded
 
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness
-from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.analysis.validation import fit_validation, ranking_robustness
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary

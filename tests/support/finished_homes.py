@@ -22,7 +22,6 @@ from made_once import made_once
 from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.explicit.analysis import validation
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness
 from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.sample import write_sample
 
@@ -61,7 +60,7 @@ def brief_analyses() -> Iterator[None]:
     with (
         mock.patch.multiple(validation, OPPONENT_LIMITS=(), PANEL_STEPS=(), STEPS=30),
         mock.patch.object(analysis, "fit_phrases_back", partial(validation.fit_validation, seeds=2)),
-        mock.patch.object(analysis, "rank_with_half", partial(ranking_robustness, repeats=2)),
+        mock.patch.object(analysis, "rank_with_half", partial(validation.ranking_robustness, repeats=2)),
     ):
         yield
 

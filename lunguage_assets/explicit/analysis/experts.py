@@ -1,5 +1,5 @@
-"""Human experts: their answers and who they are, and their agreement with the ranking, with judges' majority
-votes and with each other (explicit.md section 4).
+"""Human experts: their answers, and their agreement with the ranking, with judges' majority votes and with
+each other (explicit.md section 4).
 
 The columns of the two files are those that `lunguage survey make` writes. An entry that cannot be read
 refuses the file, by row and column, and is never quoted.
@@ -7,33 +7,27 @@ refuses the file, by row and column, and is never quoted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import coins, mix, text_hash, text_hashes
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.analysis.agreement import pair_votes
-from lunguage_assets.explicit.analysis.reliability import (
+from lunguage_assets.explicit.analysis.agreement import (
+    MeasuredValue,
     agreement_frame,
     agreement_row,
     coefficient_rows,
     mean_of,
     pairwise_agreement,
 )
-from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
-
-MISSING = -1
-"""Code of a cell without an answer; 0 is the first phrase, 1 the second."""
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
 EXPERT_COLUMNS = ("expert", "role", "occupation", "years_of_experience")
@@ -42,45 +36,20 @@ OCCUPATION = "occupation: "
 FEWEST = 2
 """Experts of a group that may be shown beside other groups: of one, it is a person's."""
 
+Described = Mapping[str, tuple[str, str]]
+"""Role (writer or reader of reports, or empty) and occupation, in lower case, of each expert by name."""
+
 _NO_EXPERT = ("", "pair", "question", "comment", *PHRASE_COLUMNS)
-_NUMBERS = {"": MISSING, "1": 0, "1.0": 0, "2": 1, "2.0": 1}
-_ROLES = ("writer", "reader", "")
 _FIX = "Fix the entry, or delete the row; nothing was imported."
 
 
-@dataclass(frozen=True)
-class Responses:
-    """The experts' choices.
+def load_responses(path: Path) -> pd.DataFrame:
+    """Experts' choices: a line per pair (index phrase_1, phrase_2) and a column per expert, 1 or 2 for the
+    phrase that was chosen, NaN without an answer.
 
-    `chosen` has shape (pairs, experts) and holds 0, 1 or MISSING. `silent` are columns of experts without any
-    entry.
-    """
-
-    experts: tuple[str, ...]
-    phrase_1: tuple[str, ...]
-    phrase_2: tuple[str, ...]
-    chosen: Integers
-    silent: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.phrase_1)
-
-
-@dataclass(frozen=True)
-class Expert:
-    """What is known of an expert: `role` is that of a writer or reader of reports, or empty; `occupation` is
-    in lower case.
-    """
-
-    role: str = ""
-    occupation: str = ""
-
-
-def load_responses(path: Path) -> Responses:
-    """Responses from a CSV with the columns phrase_1, phrase_2 and one per expert.
-
-    An entry is one of the two phrases, or 1 or 2, or empty. Columns pair, question, comment, example... and
-    those without a name are nobody's, so that the file that the paper publishes is read as it is.
+    An entry of the CSV is one of the two phrases, or 1 or 2, or empty. Columns pair, question, comment,
+    example... and those without a name are nobody's, so that the file that the paper publishes is read as it
+    is.
 
     Raises:
         InputError: not a CSV, no column of phrases or of an expert, no row, a row without two different
@@ -88,7 +57,7 @@ def load_responses(path: Path) -> Responses:
     """
     rows = [
         (number, row)
-        for number, row in edited_rows(path, PHRASE_COLUMNS, "one value per column")
+        for number, row in edited_rows(path, PHRASE_COLUMNS)
         if any(cell.strip() for cell in row.values())
     ]
     columns = rows[0][1] if rows else ()
@@ -97,38 +66,26 @@ def load_responses(path: Path) -> Responses:
         expected = "the columns phrase_1, phrase_2 and one per expert, and a row per pair"
         remedy = "Fill in the file that `lunguage survey make` writes."
         raise InputError(path.name, "no expert's column" if rows else "no row", expected, remedy)
-    pairs: list[tuple[str, str]] = []
-    entries: list[list[int]] = []
+    chosen: dict[tuple[str, str], list[float]] = {}
     for number, row in rows:
         first, second = pair = (normal_phrase(row["phrase_1"]), normal_phrase(row["phrase_2"]))
-        if not first or not second or first == second or pair in pairs or (second, first) in pairs:
+        if not first or not second or first == second or pair in chosen or (second, first) in chosen:
             expected = "two different phrases, each pair once"
             raise InputError(path.name, "another pair", expected, _FIX, row=number, column="phrase_1")
-        pairs.append(pair)
-        entries.append([_entry(path, number, name, row[name], pair) for name in names])
-    chosen = np.array(entries, dtype=np.int64)
-    answered = (chosen != MISSING).any(axis=0)
-    return Responses(
-        experts=tuple(name for name, some in zip(names, answered.tolist(), strict=True) if some),
-        phrase_1=tuple(first for first, _ in pairs),
-        phrase_2=tuple(second for _, second in pairs),
-        chosen=chosen[:, answered],
-        silent=tuple(name for name, some in zip(names, answered.tolist(), strict=True) if not some),
-    )
+        answers = {"": np.nan, "1": 1.0, "2": 2.0, "1.0": 1.0, "2.0": 2.0, first: 1.0, second: 2.0}
+        chosen[pair] = []
+        for name in names:
+            entry = normal_phrase(row[name])
+            if entry not in answers:
+                expected = "one of the row's two phrases, 1, 2 or nothing"
+                raise InputError(path.name, "something else", expected, _FIX, row=number, column=name)
+            chosen[pair].append(answers[entry])
+    pairs = pd.MultiIndex.from_tuples(list(chosen), names=PHRASE_COLUMNS)
+    return pd.DataFrame(list(chosen.values()), pairs, names, dtype="float64")
 
 
-def _entry(path: Path, number: int, expert: str, cell: str, phrases: tuple[str, str]) -> int:
-    entry = normal_phrase(cell)
-    if entry in phrases:
-        return phrases.index(entry)
-    if entry not in _NUMBERS:
-        expected = "one of the row's two phrases, 1, 2 or nothing"
-        raise InputError(path.name, "something else", expected, _FIX, row=number, column=expert)
-    return _NUMBERS[entry]
-
-
-def load_experts(path: Path | None) -> dict[str, Expert]:
-    """Who the experts are, by name, from a CSV; without a file nobody is described.
+def load_experts(path: Path | None) -> Described:
+    """Who the experts are, from a CSV; without a file nobody is described.
 
     Columns: expert, role (`writer` of reports, `reader`, or empty), occupation; others are left alone.
 
@@ -136,45 +93,26 @@ def load_experts(path: Path | None) -> dict[str, Expert]:
         InputError: not a CSV, a missing column, another role, or a row without a name or with that of an
             earlier row.
     """
-    described: dict[str, Expert] = {}
+    described: dict[str, tuple[str, str]] = {}
     if path is None or not path.exists():
         return described
-    for number, row in edited_rows(path, EXPERT_COLUMNS[:3], "one value per column"):
+    for number, row in edited_rows(path, EXPERT_COLUMNS[:3]):
         name, role = row["expert"].strip(), row["role"].strip().lower()
         if not any(cell.strip() for cell in row.values()):
             continue
         if not name or name in described:
             found = "the expert of an earlier row" if name else "no name"
             raise InputError(path.name, found, "every expert once", _FIX, row=number, column="expert")
-        if role not in _ROLES:
+        if role not in ("writer", "reader", ""):
             expected = "writer, reader or nothing"
             raise InputError(path.name, "something else", expected, _FIX, row=number, column="role")
-        described[name] = Expert(role, " ".join(row["occupation"].lower().split()))
+        described[name] = role, " ".join(row["occupation"].lower().split())
     return described
 
 
-def undescribed(responses: Responses, experts: Mapping[str, Expert]) -> tuple[list[str], list[str]]:
-    """Experts with answers but no described role, and described experts without answers; both sorted."""
-    without_role = sorted(name for name in responses.experts if not experts.get(name, Expert()).role)
-    return without_role, sorted(experts.keys() - set(responses.experts))
-
-
-@dataclass(frozen=True)
-class _Reference:
-    """What experts are compared with.
-
-    `choice` is its choice for each pair (0, 1, negative: none), `reasons` says why there is none.
-    """
-
-    measure: str
-    name: str
-    choice: Integers
-    reasons: NDArray[Any]
-
-
 def expert_agreement(
-    responses: Responses,
-    experts: Mapping[str, Expert],
+    responses: pd.DataFrame,
+    experts: Described,
     ranker: str,
     ranking: pd.DataFrame,
     matches: Mapping[str, pd.DataFrame],
@@ -194,98 +132,65 @@ def expert_agreement(
     every expert of the group answered. In the coding `position` first and second are phrase_1 and phrase_2 of
     the responses, the order in which the survey showed them.
     """
-    references = [_ranking_choice(responses, ranker, ranking)]
-    references += [_majority_choice(responses, judge, matches[judge], seed) for judge in sorted(matches)]
-    groups: dict[str, list[int]] = {"all": list(range(len(responses.experts)))}
-    for place, name in enumerate(responses.experts):
-        known = experts.get(name, Expert())
-        for group in (known.role, known.occupation and f"{OCCUPATION}{known.occupation}"):
+    heard = responses.dropna(axis="columns", how="all")
+    pairs: list[tuple[str, str]] = heard.index.tolist()
+    first, second = (pd.Series([pair[side] for pair in pairs], heard.index) for side in (0, 1))
+    groups: dict[str, list[str]] = {"all": heard.columns.tolist()}
+    chosen = {name: first.where(heard[name] == 1, second.where(heard[name] == 2)) for name in groups["all"]}
+    phrases = pd.DataFrame(chosen, heard.index)
+    for name in groups["all"]:
+        role, occupation = experts.get(name, ("", ""))
+        for group in (role, occupation and f"{OCCUPATION}{occupation}"):
             if group:
-                groups.setdefault(group, []).append(place)
+                groups.setdefault(group, []).append(name)
+    places = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
+    references = [("with ranking", ranker, [_surer(pair, places) for pair in pairs])]
+    for judge in sorted(matches):
+        winners = _majorities(judge, matches[judge], seed)
+        references.append(("with judge", judge, [winners.get(frozenset(pair)) for pair in pairs]))
     rows: list[dict[str, Any]] = []
-    for reference in references:
-        rows += _rows_beside(responses, reference, groups)
+    for measure, name, choice in references:
+        beside = pd.Series(choice, heard.index, dtype=object)
+        shares = {expert: pairwise_agreement(phrases[expert], beside) for expert in chosen}
+        for expert, share in shares.items():
+            rows.append(agreement_row(measure, share, first=expert, second=name, group="all"))
+        for group, members in groups.items():
+            mean = mean_of(shares[expert].value for expert in members)
+            mean = MeasuredValue(mean.value, sum(shares[expert].n for expert in members))
+            rows.append(agreement_row(measure, mean, second=name, group=group))
     for group, members in groups.items():
         if group == "all" or len(members) > 1:
-            rows += _among_experts(responses, group, members)
+            rows += _among(heard[members], phrases[members], group)
     return agreement_frame(EXPERT_AGREEMENT, [{**row, "experts": len(groups[row["group"]])} for row in rows])
 
 
-def _ranking_choice(responses: Responses, ranker: str, ranking: pd.DataFrame) -> _Reference:
-    mu = ranking.set_index("phrase")["mu"]
-    first, second = (
-        mu.reindex(list(side)).to_numpy(dtype=np.float64) for side in (responses.phrase_1, responses.phrase_2)
-    )
-    known = np.isfinite(first) & np.isfinite(second)
-    choice = np.where(known & (first != second), (second > first).astype(np.int64), -1)
-    reasons = np.where(known, "same place in the ranking", "phrase not ranked")
-    return _Reference("with ranking", ranker, choice, reasons)
+def _surer(pair: tuple[str, str], places: Mapping[str, float]) -> str | None:
+    """The phrase of a pair that is ranked higher; None where one is not ranked, or both at one place."""
+    first, second = (places.get(phrase, np.nan) for phrase in pair)
+    return pair[0] if first > second else pair[1] if second > first else None
 
 
-def _majority_choice(responses: Responses, judge: str, frame: pd.DataFrame, seed: int) -> _Reference:
-    votes = pair_votes(frame)
-    hashes = [text_hashes(votes[name]) for name in ("phrase_a", "phrase_b")]
-    tie = coins(mix(text_hash(seed, "majority", judge), *hashes))
-    b_wins = np.where(votes["for_a"] == votes["for_b"], tie, votes["for_b"] > votes["for_a"])
-    votes = votes.assign(winner=votes["phrase_b"].where(b_wins, votes["phrase_a"]))
-    votes = votes[votes["for_a"] + votes["for_b"] > 0]
-    names = [votes[name].tolist() for name in ("phrase_a", "phrase_b", "winner")]
-    winner = {frozenset((a, b)): phrase for a, b, phrase in zip(*names, strict=True)}
-    choice = [
-        (first, second).index(winner[pair]) if (pair := frozenset((first, second))) in winner else -1
-        for first, second in zip(responses.phrase_1, responses.phrase_2, strict=True)
-    ]
-    reasons = np.full(len(choice), "no valid comparison by that judge")
-    return _Reference("with judge", judge, np.array(choice, dtype=np.int64), reasons)
+def _majorities(judge: str, frame: pd.DataFrame, seed: int) -> dict[frozenset[str], str]:
+    """Pair of phrases -> the one with more valid wins over the repetitions."""
+    valid = frame.dropna(subset="winner")
+    votes = (valid["winner"] == valid["phrase_a"]).astype("int64") * 2 - 1
+    lead = votes.groupby([valid["phrase_a"], valid["phrase_b"]], sort=True).sum()
+    a, b = (lead.index.get_level_values(side) for side in (0, 1))
+    tie = coins(mix(text_hash(seed, "majority", judge), text_hashes(a), text_hashes(b)))
+    winner = np.where((lead < 0) | ((lead == 0) & tie), b, a)
+    return {frozenset(pair): str(phrase) for pair, phrase in zip(lead.index, winner, strict=True)}
 
 
-def _rows_beside(
-    responses: Responses, reference: _Reference, groups: Mapping[str, list[int]]
-) -> Iterator[dict[str, Any]]:
-    """Agreement of every expert with a reference, and its mean over the experts of every group."""
-    single = []
-    for place, expert in enumerate(responses.experts):
-        share = pairwise_agreement(responses.chosen[:, place], reference.choice)
-        single.append(share)
-        left_out = _without_comparison(responses.chosen[:, [place]], reference)
-        names = {"first": expert, "second": reference.name}
-        yield agreement_row(reference.measure, share, **names, left_out=left_out, group="all")
-    for group, members in groups.items():
-        mean = mean_of(single[place].value for place in members)
-        mean = replace(mean, n=sum(single[place].n for place in members))
-        left_out = _without_comparison(responses.chosen[:, members], reference)
-        yield agreement_row(reference.measure, mean, second=reference.name, left_out=left_out, group=group)
-
-
-def _without_comparison(chosen: Integers, reference: _Reference) -> dict[str, int]:
-    """Cases without a comparison, by reason; `chosen` has shape (pairs, experts)."""
-    answered = (chosen != MISSING).sum(axis=1)
-    counted = {"missing answer": int((chosen == MISSING).sum())}
-    for reason in sorted(set(reference.reasons.tolist())):
-        counted[reason] = int(answered[(reference.choice < 0) & (reference.reasons == reason)].sum())
-    return counted
-
-
-def _among_experts(responses: Responses, group: str, members: list[int]) -> Iterator[dict[str, Any]]:
+def _among(positions: pd.DataFrame, phrases: pd.DataFrame, group: str) -> list[dict[str, Any]]:
     """Agreement of the experts of a group with each other; single pairs once, for the group of all."""
-    position = responses.chosen[:, members]
-    shares = []
-    for a, b in combinations(members, 2):
-        share = pairwise_agreement(responses.chosen[:, a], responses.chosen[:, b])
+    rows, shares = [], []
+    for one, other in combinations(sorted(phrases.columns.tolist()), 2):
+        share = pairwise_agreement(phrases[one], phrases[other])
         shares.append(share.value)
         if group == "all":
-            first, second = sorted((responses.experts[a], responses.experts[b]))
-            unanswered = {"no answer of both": len(responses) - share.n}
-            yield agreement_row(
-                "with expert", share, first=first, second=second, left_out=unanswered, group=group
-            )
-    apart = {"two experts without a common answer": shares.count(None)}
-    yield agreement_row("with expert", mean_of(shares), left_out=apart, group=group)
-    numbers = pd.Index(sorted({*responses.phrase_1, *responses.phrase_2}))
-    sides = (responses.phrase_1, responses.phrase_2)
-    shown = np.stack([numbers.get_indexer(pd.Index(side)) for side in sides], axis=1)
-    incomplete, unpaired = "pair not answered by every expert", "pair with fewer than two answers"
-    yield from coefficient_rows(position, shown, incomplete, unpaired, group=group)
+            rows.append(agreement_row("with expert", share, first=one, second=other, group=group))
+    rows.append(agreement_row("with expert", mean_of(shares), group=group))
+    return rows + coefficient_rows(positions, phrases, group=group)
 
 
 def by_group(agreement: pd.DataFrame) -> pd.DataFrame:

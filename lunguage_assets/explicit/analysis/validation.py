@@ -1,13 +1,12 @@
-"""Validation of the fit: each ranked phrase is left out and fitted back (explicit.md section 7).
+"""Validation of ranking and fit from the recorded comparisons; no judge is asked.
 
-No judge is asked. A step plays by the rules of the product's fit (`fitting.py`); its answers are drawn, with
-replacement, from the comparisons that were recorded for the phrase pair. All seeds and configurations of a
-phrase run in lockstep.
+Ranking (explicit.md section 3): ranked again with half of the comparisons. Fit (section 7): each ranked
+phrase is left out and fitted back. A step plays by the rules of the product's fit (`fitting.py`); its answers
+are drawn, with replacement, from the comparisons that were recorded for the phrase pair.
 
-The phrases that stay keep their places: they are not ranked again without the one left out. The rank that the
-phrase should come back to is the number of the others above its own place, which is its rank in the full
-ranking. The reference and the answers come from the same comparisons, so the distances say how well the fit
-finds a known place, not how well the ranking itself is known.
+The phrases that stay keep their places. The rank that the phrase should come back to is the number of the
+others above its own place. Reference and answers come from the same comparisons, so the distances say how
+well the fit finds a known place, not how well the ranking itself is known.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,52 +23,107 @@ from numpy.typing import NDArray
 from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.arrays import Floats, Integers
-from lunguage_assets.explicit.fit import fitting
-from lunguage_assets.explicit.fit.fits import INVALID, LIMIT, NO_OPPONENT, NOT_ASKED, Answers, Fits
-from lunguage_assets.explicit.fit.reference import Reference, choose_opponents
+from lunguage_assets.explicit.fit.fits import (
+    INVALID,
+    LIMIT,
+    NO_OPPONENT,
+    NOT_ASKED,
+    Answers,
+    Fits,
+    choose_opponents,
+)
+from lunguage_assets.explicit.fit.reference import Reference
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.bootstrap import ranks
+from lunguage_assets.explicit.rating.ranking import CollectedAnswers, collect_answers
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.analyses import FIT_VALIDATION
+from lunguage_assets.tables import COMPARISON_MATCHES
+from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
 
-Strategy = Literal["draw probability", "random"]
-
-STRATEGIES: tuple[Strategy, ...] = ("draw probability", "random")
+STRATEGIES = ("draw probability", "random")
 PANEL_STEPS = (0, 1, 5, 10, 20, 50, 100)
 OPPONENT_LIMITS = (2, 3, 5, 10, 20)
-SEEDS = 10
+SEEDS = REPEATS = 10
 STEPS = 100
 ALL = "all"
 
 _NEVER = 10**9
+_UNKNOWN = -9
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(NamedTuple):
     """One way to fit a phrase back: choice of opponents, the judges (`all`, or one key), N and K."""
 
-    strategy: Strategy
+    strategy: str
     judges: str
     opponent_limit: int
     panel_steps: int
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Fits of every phrase with every configuration and seed.
+def ranking_robustness(
+    ranking: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
+    repeats: int = REPEATS,
+) -> pd.DataFrame:
+    """The ranking from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame.
 
-    `distance`: |rank - known rank| after every step, shape (configurations, phrases, seeds, steps); a fit
-    that ends early, out of opponents, keeps its last one. `stopped`, shape (configurations, phrases, seeds):
-    the step at which the product would have ended the fit, 0 when it was given up for want of valid answers
-    before that.
+    Args:
+        ranking: `REFERENCE_RANKING` frame; the published ruler, which has no matches, gives an empty frame.
+        matches: `COMPARISON_MATCHES` frame per judge, those that the ranking was made from.
+        settings: seed, `repetitions` (comparisons per pair; half of an odd number is rounded down, and one is
+            the least), `orders`.
+        repeats: random choices of a half, hashed from the seed, the repeat and the match.
+
+    A comparison is kept with the answers of all judges, as a study of half the size would have had them, and
+    every repeat plays in random orders of its own. As many repeats with all comparisons and other orders say
+    how much of the change the order of play alone makes.
     """
+    if (ranking["ruler"] == "published").all():
+        return RANKING_ROBUSTNESS.frame()
+    ordered = ranking.sort_values("phrase")
+    phrases, stored = ordered["phrase"].tolist(), ordered["mu"].to_numpy(dtype=np.float64)
+    answers = collect_answers(phrases, matches)
+    rows = []
+    numbers = sorted({max(1, settings.repetitions // 2), settings.repetitions})
+    for comparisons, repeat in product(numbers, range(repeats)):
+        kept = kept_answers(answers, comparisons, mix(text_hash(settings.seed, "half"), repeat))
+        seed = text_hash(settings.seed, "order of play of a repeat", repeat)
+        drawn = (mix(seed, order, answers.identity[kept]) for order in range(settings.orders))
+        orders = np.stack([kept[np.argsort(draws, kind="stable")] for draws in drawn])
+        mu = trueskill.play(answers.winner, answers.loser, len(phrases), orders)[0].mean(axis=0)
+        one, two = ranks(np.stack([mu, stored]))
+        rows.append(
+            {
+                "comparisons": comparisons,
+                "repeat": repeat,
+                "answers": len(kept),
+                "mean_abs_mu": float(np.abs(mu - stored).mean()),
+                "largest_abs_mu": float(np.abs(mu - stored).max()),
+                "mean_abs_rank": float(np.abs(one - two).mean()),
+                "spearman": pd.Series(mu).corr(pd.Series(stored), method="spearman"),
+                "ranking_version": str(ranking["ranking_version"].iloc[0]),
+            }
+        )
+    return RANKING_ROBUSTNESS.frame(rows)
 
-    distance: Integers
-    stopped: Integers
+
+def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Integers:
+    """Numbers of the answers to the `comparisons` comparisons of every pair with the smallest hashes.
+
+    They are ascending. Comparisons without any valid answer are not among those to choose from.
+    """
+    low, high = np.minimum(answers.winner, answers.loser), np.maximum(answers.winner, answers.loser)
+    lots = pd.Series((mix(answers.match, seed) >> np.uint64(11)).astype(np.float64))
+    place = lots.groupby(low * len(answers.phrases) + high).rank(method="dense")
+    return np.flatnonzero(place <= comparisons).astype(np.int64)
 
 
 def fit_validation(
     ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, seeds: int = SEEDS
 ) -> pd.DataFrame:
-    """The whole study, a `FIT_VALIDATION` frame: one row per configuration and step.
+    """Every phrase fitted back with every configuration, a `FIT_VALIDATION` frame: a row per configuration
+    and step.
 
     Args:
         ranking: `REFERENCE_RANKING` frame; the published ruler, which has no matches, gives an empty frame.
@@ -84,14 +138,21 @@ def fit_validation(
     """
     if (ranking["ruler"] == "published").all():
         return FIT_VALIDATION.frame()
-    recorded = recorded_matches(ranking, matches)
-    configurations = grid(recorded.judges, settings)
-    curves = fit_back(ranking, recorded, configurations, settings, seeds)
-    version = str(ranking["ranking_version"].iloc[0])
-    parts = [_rows(configuration, curves, i, version) for i, configuration in enumerate(configurations)]
-    return FIT_VALIDATION.frame(
-        {name: [value for part in parts for value in part[name]] for name in FIT_VALIDATION.names}
-    )
+    judges = list(ranking["judges"].iloc[0])
+    outcomes = recorded_outcomes(ranking, matches)
+    configurations = grid(judges, settings)
+    distance, stopped = fit_back(ranking, judges, outcomes, configurations, settings, seeds)
+    columns = {
+        "step": np.tile(np.arange(1, STEPS + 1), len(configurations)),
+        "phrases": np.full(len(configurations) * STEPS, len(ranking)),
+        "seeds": np.full(len(configurations) * STEPS, seeds),
+        "ranking_version": np.repeat(ranking["ranking_version"].iloc[:1], len(configurations) * STEPS),
+    }
+    for field, values in zip(Configuration._fields, zip(*configurations, strict=True), strict=True):
+        columns[field] = np.repeat(values, STEPS)
+    measured = [_measured(*fits) for fits in zip(distance, stopped, strict=True)]
+    columns |= {name: np.concatenate([found[name] for found in measured]) for name in measured[0]}
+    return FIT_VALIDATION.frame({name: values.tolist() for name, values in columns.items()})
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
@@ -100,68 +161,65 @@ def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuratio
     All judges with K varied at the product's N, and with N varied at its K; every judge alone with N varied.
     A judge that answers alone answers at every step, whatever K is. A ranker of one judge has no `all`.
     """
-    limits = sorted({*OPPONENT_LIMITS, settings.opponent_limit})
-    panels = sorted({*PANEL_STEPS, settings.panel_steps})
-    several = len(judges) > 1
-    shapes = [
-        (ALL, settings.opponent_limit, steps) for steps in panels if several and steps != settings.panel_steps
-    ]
-    shapes += [
-        (who, limit, settings.panel_steps)
-        for who, limit in product([ALL, *judges] if several else judges, limits)
-    ]
-    return [
-        Configuration(strategy, *shape)
-        for strategy, shape in product(STRATEGIES, sorted(shapes, key=lambda s: (s[0] != ALL, s)))
-    ]
+    limit, steps = settings.opponent_limit, settings.panel_steps
+    together = [ALL] if len(judges) > 1 else []
+    shapes = {(who, limit, k) for who, k in product(together, {*PANEL_STEPS, steps})}
+    shapes |= {(who, n, steps) for who, n in product([*together, *judges], {*OPPONENT_LIMITS, limit})}
+    ordered = sorted(shapes, key=lambda shape: (shape[0] != ALL, shape))
+    return [Configuration(strategy, *shape) for strategy, shape in product(STRATEGIES, ordered)]
 
 
 def fit_back(
     ranking: pd.DataFrame,
-    recorded: RecordedMatches,
+    judges: Sequence[str],
+    outcomes: Answers,
     configurations: Sequence[Configuration],
     settings: ExplicitSettings,
     seeds: int = SEEDS,
-) -> Curves:
-    """Leave every phrase out and fit it back with every configuration and seed."""
+) -> tuple[Integers, Integers]:
+    """Leave every phrase out and fit it back with every configuration and seed.
+
+    Returns:
+        |rank - known rank| after every step, shape (configurations, phrases, seeds, steps); a fit that ends
+        early, out of opponents, keeps its last one. And the step at which the product would have ended the
+        fit, shape (configurations, phrases, seeds), 0 when it was given up for want of valid answers before.
+    """
     ordered = ranking.sort_values("rank", kind="stable")
     mu, variance = ordered["mu"].to_numpy(dtype=np.float64), ordered["sigma"].to_numpy(dtype=np.float64) ** 2
-    names, judges = text_hashes(ordered["phrase"]), text_hashes(recorded.judges)
-    shape = (len(configurations), len(mu), seeds)
-    curves = Curves(np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64))
+    names, shape = text_hashes(ordered["phrase"]), (len(configurations), len(mu), seeds)
+    distance, stopped = np.zeros((*shape, STEPS), np.int64), np.zeros(shape, np.int64)
+    strategy, who, limit, panel_steps = (np.repeat(v, seeds) for v in zip(*configurations, strict=True))
+    alone = np.array([-1 if one == ALL else judges.index(one) for one in who.tolist()], dtype=np.int64)
     numbers = np.arange(seeds, dtype=np.uint64)
-    for limit in sorted({configuration.opponent_limit for configuration in configurations}):
-        group = [i for i, configuration in enumerate(configurations) if configuration.opponent_limit == limit]
-        chosen = [configurations[i] for i in group]
-        alone = [-1 if c.judges == ALL else recorded.judges.index(c.judges) for c in chosen]
-        for phrase in range(len(mu)):
-            others = np.flatnonzero(np.arange(len(mu)) != phrase)
-            seed = mix(text_hash(settings.seed, "validation"), names[phrase], numbers)
-            left_out = _LeftOut(
-                Reference(mu[others], variance[others], (), ()),
-                names[others],
-                recorded.outcomes[phrase, others],
-                judges,
-                np.tile(seed, len(chosen)),
-                np.repeat([c.strategy == "random" for c in chosen], seeds),
-                np.repeat(alone, seeds),
-                np.repeat([c.panel_steps for c in chosen], seeds),
-            )
-            ranks, stopped = left_out.play(limit, settings)
-            distance = np.abs(ranks - int((mu[others] > mu[phrase]).sum()))
-            curves.distance[group, phrase] = distance.reshape(len(group), seeds, STEPS)
-            curves.stopped[group, phrase] = stopped.reshape(len(group), seeds)
-    return curves
+    for phrase in range(len(mu)):
+        others = np.flatnonzero(np.arange(len(mu)) != phrase)
+        seed = mix(text_hash(settings.seed, "validation"), names[phrase], numbers)
+        left_out = _LeftOut(
+            Reference(mu[others], variance[others], (), ()),
+            names[others],
+            outcomes[phrase, others],
+            text_hashes(judges),
+            np.tile(seed, len(configurations)),
+            strategy == "random",
+            alone,
+            limit,
+            panel_steps,
+        )
+        found, ended = left_out.play(settings)
+        known = int((mu[others] > mu[phrase]).sum())
+        distance[:, phrase] = np.abs(found - known).reshape(len(configurations), seeds, STEPS)
+        stopped[:, phrase] = ended.reshape(len(configurations), seeds)
+    return distance, stopped
 
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """One left-out phrase, its opponents, and one fit per configuration and seed.
+    """One left-out phrase, its opponents, and one fit per configuration and seed, all in lockstep.
 
     `names`: hashes of the other phrases, shape (phrases,); `outcomes`: recorded answers, shape (phrases,
     judges, repetitions); `judges`: hashes, shape (judges,). Of shape (fits,): `seed`, hash of its draws;
     `random`: whether opponents are drawn at random; `alone`: the judge that answers alone, -1 for none;
-    `panel_steps`: K.
+    `limit` and `panel_steps`: N and K.
     """
 
     reference: Reference
@@ -171,39 +229,37 @@ class _LeftOut:
     seed: U64
     random: NDArray[np.bool_]
     alone: Integers
+    limit: Integers
     panel_steps: Integers
 
-    def play(self, limit: int, settings: ExplicitSettings) -> tuple[Integers, Integers]:
+    def play(self, settings: ExplicitSettings) -> tuple[Integers, Integers]:
         """Ranks after every step, shape (fits, steps), and the step at which the product would have ended
         each fit, shape (fits,); the fits themselves know no patience.
         """
-        rules = settings.model_copy(update={"opponent_limit": limit, "patience": _NEVER, "step_limit": STEPS})
         fits = Fits.start(len(self.seed), len(self.names), len(self.judges))
-        ranks = np.zeros((len(self.seed), STEPS), dtype=np.int64)
+        ranked = np.zeros((len(self.seed), STEPS), dtype=np.int64)
         stopped = np.zeros(len(self.seed), dtype=np.int64)
         while len(active := fits.running()):
-            opponent = self._opponents(active, fits, limit)
-            said = self._answers(active, opponent, fits)
-            fitting.apply_answers(active, opponent, said, fits, self.reference)
-            fitting.end_fits(active, fits, rules)
+            opponent = self._opponents(active, fits)
+            fits.play(active, opponent, self._answers(active, opponent, fits), self.reference)
+            fits.end(active, self.limit[active], STEPS, _NEVER)
             played = active[fits.steps[active] > 0]
-            ranks[played, fits.steps[played] - 1] = fits.rank[played]
+            ranked[played, fits.steps[played] - 1] = fits.rank[played]
             settled = (fits.stable[active] >= settings.patience) | (fits.steps[active] >= settings.step_limit)
             ended = settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))
             first = active[ended & (stopped[active] == 0)]
             stopped[first] = fits.steps[first]
         last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
-        return np.take_along_axis(ranks, last, axis=1), stopped
+        return np.take_along_axis(ranked, last, axis=1), stopped
 
-    def _opponents(self, active: Integers, fits: Fits, limit: int) -> Integers:
+    def _opponents(self, active: Integers, fits: Fits) -> Integers:
         """By draw probability as in the product, or any eligible phrase with equal chances."""
-        mu, variance, counts = fits.mu[active], fits.variance[active], fits.counts[active]
-        chosen = choose_opponents(mu, variance, counts, self.reference, limit)
+        chosen, _ = choose_opponents(active, fits, self.reference, self.limit[active])
         rows = active[self.random[active]]
         if len(rows):
             draw = mix(self.seed[rows], fits.steps[rows] + fits.void[rows], text_hash("opponent"))
             lots = mix(draw[:, None], self.names[None, :])
-            lots = np.where(fits.counts[rows] < limit, lots, np.uint64(2**64 - 1))
+            lots = np.where(fits.counts[rows] < self.limit[rows, None], lots, np.uint64(2**64 - 1))
             chosen[self.random[active]] = np.argmin(lots, axis=1)
         return chosen
 
@@ -224,100 +280,61 @@ class _LeftOut:
         return won
 
 
-def _rows(configuration: Configuration, curves: Curves, number: int, version: str) -> dict[str, list[Any]]:
-    """Columns of one configuration's rows."""
-    stopped, distance = curves.stopped[number], curves.distance[number].astype(np.float64)
+def _measured(distance: Integers, stopped: Integers) -> dict[str, Floats]:
+    """Columns of one configuration; `distance` has shape (phrases, seeds, steps), `stopped` (phrases, seeds).
+    NaN where nothing was fitted.
+    """
     fitted = stopped > 0
     until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
-    seeds = [distance[placed, seed].mean(axis=0) for seed, placed in enumerate(fitted.T) if placed.any()]
-    constant = {
-        **vars(configuration),
-        "unfitted": int((~fitted).sum()),
-        "phrases": fitted.shape[0],
-        "seeds": fitted.shape[1],
-        "ranking_version": version,
-    }
+    by_seed = [distance[placed, seed].mean(axis=0) for seed, placed in enumerate(fitted.T) if placed.any()]
     return {
-        **{name: [value] * STEPS for name, value in constant.items()},
-        "step": list(range(1, STEPS + 1)),
-        "mean_distance": _mean(distance[fitted]),
-        "sd_distance": _sd(distance[fitted]),
-        "sd_between_seeds": _sd(np.array(seeds)),
-        "mean_distance_stopped": _mean(np.take_along_axis(distance, until, axis=2)[fitted]),
+        "mean_distance": _over(np.mean, distance[fitted], 1),
+        "sd_distance": _over(np.std, distance[fitted], 2, ddof=1),
+        "sd_between_seeds": _over(np.std, np.array(by_seed), 2, ddof=1),
+        "mean_distance_stopped": _over(np.mean, np.take_along_axis(distance, until, axis=2)[fitted], 1),
+        "unfitted": np.full(STEPS, (~fitted).sum()),
     }
 
 
-def _mean(values: Floats) -> list[float | None]:
-    return values.mean(axis=0).tolist() if len(values) else [None] * STEPS
+def _over(measure: Any, values: NDArray[Any], fewest: int, **options: Any) -> Floats:
+    """The measure over the first axis, shape (steps,); NaN of fewer values."""
+    if len(values) < fewest:
+        return np.full(STEPS, np.nan)
+    found: Floats = measure(values.astype(np.float64), axis=0, **options)
+    return found
 
 
-def _sd(values: Floats) -> list[float | None]:
-    return values.std(axis=0, ddof=1).tolist() if len(values) > 1 else [None] * STEPS
-
-
-_REMEDY = "Materialise comparison_matches of that judge again, then reference_ranking."
-_UNKNOWN = -9
-
-
-@dataclass(frozen=True)
-class RecordedMatches:
-    """Recorded answers, shape (phrases, phrases, judges, repetitions).
-
-    1: the first phrase won, 0: it lost, -1: the answer was invalid. Phrases are in ranking order, judges in
-    panel order. A phrase has no match with itself (-1).
-    """
-
-    judges: tuple[str, ...]
-    outcomes: Answers
-
-
-def recorded_matches(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]) -> RecordedMatches:
-    """The matches that a ranking was made from.
+def recorded_outcomes(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]) -> Answers:
+    """Recorded answers, shape (phrases, phrases, judges, repetitions): 1: the first phrase won, 0: it lost,
+    -1: the answer was invalid, or it is the same phrase.
 
     Args:
-        ranking: `REFERENCE_RANKING` frame of an own ruler.
+        ranking: `REFERENCE_RANKING` frame of an own ruler; phrases in ranking order, judges in panel order.
         matches: `COMPARISON_MATCHES` frame per judge, at least those of the ranking's judges.
 
     Raises:
-        MethodError: a judge of the ranking without matches, or matches that are not exactly those of the
-            ranked phrases.
+        MethodError: a judge's matches are not exactly those of the ranked phrases.
     """
-    ordered = ranking.sort_values("rank", kind="stable")
-    phrases = pd.Index(ordered["phrase"])
-    judges = tuple(ordered["judges"].iloc[0])
-    version = str(ordered["vocabulary_version"].iloc[0])
-    lacking = [judge for judge in judges if judge not in matches]
-    if lacking:
-        raise MethodError(f"there are no matches of judge {lacking[0]!r}, which the ranking names. {_REMEDY}")
-    repetitions = 1 + max(
-        int(matches[judge]["repetition"].max()) if len(matches[judge]) else 0 for judge in judges
-    )
-    outcomes = np.stack(
-        [_of_judge(judge, matches[judge], phrases, version, repetitions) for judge in judges], axis=2
-    )
-    return RecordedMatches(judges, outcomes)
-
-
-def _of_judge(judge: str, frame: pd.DataFrame, phrases: pd.Index, version: str, repetitions: int) -> Answers:
-    """One judge's outcomes, shape (phrases, phrases, repetitions)."""
-    one, two = (
-        phrases.get_indexer(pd.Index(frame["phrase_a"])),
-        phrases.get_indexer(pd.Index(frame["phrase_b"])),
-    )
-    outcomes = np.full((len(phrases), len(phrases), repetitions), _UNKNOWN, dtype=np.int8)
-    known = bool((one >= 0).all() and (two >= 0).all()) and set(frame["vocabulary_version"]) <= {version}
-    if known:
-        repetition = frame["repetition"].to_numpy(dtype=np.int64)
-        valid = (frame["answer"] != "invalid").to_numpy(dtype=bool)
+    phrases = pd.Index(ranking.sort_values("rank", kind="stable")["phrase"])
+    judges, version = ranking["judges"].iloc[0], ranking["vocabulary_version"].iloc[0]
+    stored = [frame["repetition"].max() for frame in matches.values() if len(frame)]
+    repetitions = 1 + int(max(stored, default=0))
+    outcomes = np.full((len(phrases), len(phrases), len(judges), repetitions), _UNKNOWN, dtype=np.int8)
+    for number, judge in enumerate(judges):
+        frame = matches.get(judge, COMPARISON_MATCHES.frame())
+        frame = frame[(frame["vocabulary_version"] == version) & frame["phrase_a"].isin(phrases)]
+        frame = frame[frame["phrase_b"].isin(phrases)]
+        one, two = (phrases.get_indexer(pd.Index(frame[f"phrase_{side}"])) for side in "ab")
+        repetition, valid = frame["repetition"].to_numpy(), frame["winner"].notna().to_numpy()
         won = (frame["winner"] == frame["phrase_a"]).to_numpy(dtype=bool)
-        outcomes[one, two, repetition] = np.where(valid, won, INVALID)
-        outcomes[two, one, repetition] = np.where(valid, ~won, INVALID)
-    itself = np.arange(len(phrases))
-    outcomes[itself, itself] = INVALID
-    missing = int((outcomes == _UNKNOWN).sum()) // 2
-    if missing:
-        raise MethodError(
-            f"matches of judge {judge!r}: {missing} are missing, or they are of another vocabulary; expected "
-            f"{repetitions} for every pair of the {len(phrases)} ranked phrases. {_REMEDY}"
-        )
+        outcomes[one, two, number, repetition] = np.where(valid, won, INVALID)
+        outcomes[two, one, number, repetition] = np.where(valid, ~won, INVALID)
+        outcomes[np.arange(len(phrases)), np.arange(len(phrases)), number] = INVALID
+        missing = int((outcomes[:, :, number] == _UNKNOWN).sum()) // 2
+        if missing or len(frame) < len(matches.get(judge, frame)):
+            raise MethodError(
+                f"matches of judge {judge!r}: {missing} are missing, or they are of another vocabulary; "
+                f"expected {repetitions} for every pair of the {len(phrases)} ranked phrases. Materialise "
+                "comparison_matches of that judge again, then reference_ranking."
+            )
     return outcomes

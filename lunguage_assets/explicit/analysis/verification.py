@@ -7,7 +7,7 @@ beginning. That the closed form then makes the stored ranking out of all orders 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,32 +17,28 @@ from lunguage_assets.draws import text_hash
 from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
-from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 PACKAGE_TOLERANCE = 1e-5
-"""The package's default backend approximates erfc.
-
-With its scipy backend, ten times as slow, the difference is below 1e-9.
-"""
+"""The package's default backend approximates erfc; with scipy's, ten times as slow, it is 1e-9."""
 
 REPLAY_TOLERANCE = 1e-9
 SAMPLE = 10_000
+"""The most matches that the package plays."""
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(NamedTuple):
     """What was compared; differences are the largest of any mu or sigma.
 
     `matches` played by the package, of `order` (0-based; -1: none, the ranking is the published one).
-    `package_difference`: package against closed form. `replay_difference`: stored ranking against the closed
-        form over all orders, or against the published places.
+    `package_difference`: package against closed form; `replay_difference`: stored ranking against the closed
+    form over all orders.
     """
 
-    matches: int
-    order: int
-    package_difference: float
-    replay_difference: float
+    matches: int = 0
+    order: int = -1
+    package_difference: float = 0.0
+    replay_difference: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -50,38 +46,28 @@ class Verification:
 
 
 def verify_with_package(
-    ranking: pd.DataFrame,
-    matches: Mapping[str, pd.DataFrame],
-    settings: ExplicitSettings,
-    sample: int = SAMPLE,
+    ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings
 ) -> Verification:
-    """Compare a stored ranking with the `trueskill` package.
-
-    Args:
-        ranking: `REFERENCE_RANKING` frame.
-        matches: `COMPARISON_MATCHES` frame per judge, those that the ranking was made from.
-        settings: those that the ranking was made with.
-        sample: the most matches that the package plays; they are the beginning of one order, hashed from the
-            ranking's version.
-
-    Raises:
-        MethodError: matches about phrases that the ranking does not have.
+    """Compare a `REFERENCE_RANKING` frame with the `trueskill` package, on the beginning of one order, hashed
+    from the ranking's version; of the published one nothing is compared. `matches` (`COMPARISON_MATCHES`
+    frame per judge) and settings are those that the ranking was made with.
     """
     if (ranking["ruler"] == "published").all():
-        return Verification(0, -1, 0.0, _from_published(ranking))
+        return Verification()
     phrases = sorted(ranking["phrase"].tolist())
     answers = collect_answers(phrases, matches)
     orders = random_orders(answers, settings)
     number = text_hash("verified order", str(ranking["ranking_version"].iloc[0])) % len(orders)
-    part = orders[number, :sample]
+    part = orders[number, :SAMPLE]
     closed = np.concatenate(trueskill.play(answers.winner, answers.loser, len(phrases), part[None]))
     packaged = play_with_package(answers.winner, answers.loser, len(phrases), part)
     mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), orders)
     stored = ranking.set_index("phrase").loc[phrases, ["mu", "sigma"]].to_numpy(dtype=np.float64).T
     replayed = np.stack([mus.mean(axis=0), sigmas.mean(axis=0)])
-    return Verification(
-        len(part), number, float(np.abs(closed - packaged).max()), float(np.abs(stored - replayed).max())
+    differences = (
+        float(np.abs(one - other).max()) for one, other in ((closed, packaged), (stored, replayed))
     )
+    return Verification(len(part), number, *differences)
 
 
 def play_with_package(
@@ -94,24 +80,9 @@ def play_with_package(
         order: match numbers in the order of play, shape (length,).
         backend: the package's implementation of the normal distribution: None (its own) or "scipy".
     """
-    game = package.TrueSkill(
-        mu=trueskill.MU,
-        sigma=trueskill.SIGMA,
-        beta=trueskill.BETA,
-        tau=trueskill.TAU,
-        draw_probability=0.0,
-        backend=backend,
-    )
+    constants = {"mu": trueskill.MU, "sigma": trueskill.SIGMA, "beta": trueskill.BETA, "tau": trueskill.TAU}
+    game = package.TrueSkill(**constants, draw_probability=0.0, backend=backend)
     ratings = [game.create_rating() for _ in range(n_players)]
     for winner, loser in zip(winners[order].tolist(), losers[order].tolist(), strict=True):
         ratings[winner], ratings[loser] = package.rate_1vs1(ratings[winner], ratings[loser], env=game)
     return np.array([[rating.mu for rating in ratings], [rating.sigma for rating in ratings]])
-
-
-def _from_published(ranking: pd.DataFrame) -> float:
-    """Largest difference of mu or sigma from the published table; infinite for other phrases."""
-    places = {entry.phrase: (entry.mu, entry.sigma) for entry in published_ranking()}
-    if sorted(ranking["phrase"].tolist()) != sorted(places):
-        return float("inf")
-    expected = np.array([places[phrase] for phrase in ranking["phrase"].tolist()])
-    return float(np.abs(ranking[["mu", "sigma"]].to_numpy(dtype=np.float64) - expected).max())

@@ -8,14 +8,15 @@ alone is known as narrowly as one likes with more ratings, although readers diff
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from lunguage_assets.data_files import read_as, resource
@@ -25,13 +26,13 @@ from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
-_ONE_VALUE = "one value per column, text with commas in quotes"
 NEAREST = 0.005
 """Ratings of 0 and 100 count as this far from the end: no reader's certainty is infinite."""
 
+_Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 
-@dataclass(frozen=True, slots=True)
-class ReaderSpread:
+
+class ReaderSpread(NamedTuple):
     """How readers differ in what a phrase means to them.
 
     `sd` is between readers, in logits; `df` its degrees of freedom, infinite where it is a stated default;
@@ -42,33 +43,12 @@ class ReaderSpread:
     df: float
     source: str
 
-    @property
-    def reach(self) -> float:
-        """Standard deviations that hold 95% of further readers."""
-        return Z95 if math.isinf(self.df) else float(stdtrit(self.df, 0.975))
 
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """What one rater said of one sentence with a phrase; `share` from 0 to 1."""
-
-    rater: str
-    phrase: str
-    sentence: str
-    share: float
-
-
-OWN_RATINGS = "ratings"
-"""Name of the set that a ratings file gives."""
-
-_Share = Annotated[float, Field(gt=0.0, lt=1.0)]
-
-
-class _FrozenEntry(BaseModel):
+class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class AnchorEntry(_FrozenEntry):
+class AnchorEntry(_Entry):
     """One anchor of a set; `optional`: left out where the ranking does not have the phrase."""
 
     phrase: str = Field(min_length=1)
@@ -77,22 +57,34 @@ class AnchorEntry(_FrozenEntry):
     high: _Share
     optional: bool = False
 
+    @model_validator(mode="after")
+    def _in_order(self) -> AnchorEntry:
+        if not self.low <= self.probability <= self.high:
+            raise ValueError("expected low <= probability <= high")
+        return self
 
-class SetEntry(_FrozenEntry):
+
+class SetEntry(_Entry):
     """A named set and where its numbers come from."""
 
     source: str = Field(min_length=1)
     anchors: list[AnchorEntry] = Field(min_length=2)
 
+    @model_validator(mode="after")
+    def _each_once(self) -> SetEntry:
+        if len({one.phrase for one in self.anchors}) < len(self.anchors):
+            raise ValueError("a phrase stands twice")
+        return self
 
-class ReadersEntry(_FrozenEntry):
-    """Points that the middle 80% of readers span, and who says so."""
+
+class ReadersEntry(_Entry):
+    """Points that the middle 80% of readers span around one half, and who says so."""
 
     points: float = Field(gt=0.0, lt=100.0)
     source: str = Field(min_length=1)
 
 
-class AnchorFile(_FrozenEntry):
+class AnchorFile(_Entry):
     """The content of `resources/anchors.toml`, or of a file of this form."""
 
     sets: dict[str, SetEntry] = Field(min_length=1)
@@ -139,17 +131,24 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
         InputError: ratings that cannot be used.
     """
     if not choice and ratings is not None and ratings.exists():
-        return _rated(ratings)
-    packaged = resource("anchors.toml")
-    if Path(choice).suffix.lower() not in (".csv", ".toml"):
-        return _named(packaged, choice or "published", is_own=False)
-    file = (root or Path()) / Path(choice).expanduser()
-    if not file.exists():
+        return rated_anchors(ratings_of(ratings), ratings)
+    is_own = Path(choice).suffix.lower() in (".csv", ".toml")
+    file = (root or Path()) / Path(choice).expanduser() if is_own else resource("anchors.toml")
+    if file.suffix.lower() == ".csv" and file.exists():
+        return rated_anchors(ratings_of(file), file)
+    content = _content(file) if file.exists() else None
+    sets = content.sets if content is not None else {}
+    name = next(iter(sets)) if is_own and len(sets) == 1 else choice or "published"
+    if content is None or name not in sets:
+        packaged = ", ".join(_content(resource("anchors.toml")).sets)
         raise ConfigurationError(
-            f"option explicit.anchors: no file {choice!r}; expected the name of a set "
-            f"({', '.join(_content(packaged).sets)}) or a file in the home. Fix the option."
+            f"option explicit.anchors: found {choice!r}; expected one of {packaged}, or a CSV of ratings "
+            "or a TOML file with one set in the home. Fix the option."
         )
-    return _rated(file) if file.suffix.lower() == ".csv" else _named(file, "", is_own=True)
+    entry = sets[name]
+    anchors = tuple(Anchor(one.phrase, one.probability, one.low, one.high) for one in entry.anchors)
+    optional = frozenset(one.phrase for one in entry.anchors if one.optional)
+    return AnchorSet(name, entry.source, anchors, optional, _stated_spread(content.readers), file, is_own)
 
 
 def published_anchors() -> tuple[Anchor, ...]:
@@ -157,145 +156,102 @@ def published_anchors() -> tuple[Anchor, ...]:
     return chosen_anchors("published").anchors
 
 
-def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
+def ratings_of(path: Path) -> pd.DataFrame:
+    """The rows of a ratings file: rater, phrase in lower case, sentence, and share from 0 to 1.
+
+    Raises:
+        InputError: missing columns, a row with too few or too many values, no row, or a rating that is no
+            number from 0 to 100.
+    """
+    rows = [
+        (
+            " ".join(row["rater"].split()),
+            " ".join(row["phrase"].lower().split()),
+            row["sentence"],
+            rated_share(path, number, "rating", row["rating"]),
+        )
+        for number, row in edited_rows(path, RATING_COLUMNS)
+    ]
+    if not rows:
+        expected, remedy = "at least two phrases rated", "Add ratings or remove the file."
+        raise InputError(path.name, "no ratings", expected, remedy)
+    return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "share"])
+
+
+def rated_share(path: Path, row: int, column: str, cell: str) -> float:
+    """A rating from 0 to 100 as a share; raises `InputError` where it is none."""
+    try:
+        value = float(cell.strip().removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= 100.0:
+        expected = "a number from 0 to 100"
+        raise InputError(path.name, "no such number", expected, "Fix the rating.", row=row, column=column)
+    return value / 100.0
+
+
+def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
     """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
 
     Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
     no interval of its own: it is given that of the widest binomial with one observation's information
     (standard error 0.5).
 
-    Raises:
-        InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at
-            all, or a phrase always rated 0 or always 100.
-    """
-    shares: dict[str, list[float]] = {}
-    for rating in ratings_of(path):
-        shares.setdefault(rating.phrase, []).append(rating.share)
-    if not shares:
-        raise InputError(
-            path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file."
-        )
-    return tuple(_rated_anchor(path, phrase, np.array(rated)) for phrase, rated in sorted(shares.items()))
-
-
-def _rated_anchor(path: Path, phrase: str, shares: Floats) -> Anchor:
-    mean = float(shares.mean())
-    if not 0.0 < mean < 1.0:
-        found = f"a mean rating of {mean:.0%} for one phrase"
-        remedy = "Leave that phrase out."
-        raise InputError(path.name, found, "a mean between 0 and 100", remedy, column="rating")
-    error = float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else 0.5
-    low, high = mean - Z95 * error, mean + Z95 * error
-    return Anchor(phrase, mean, max(low, mean * 0.01), min(high, 1.0 - (1.0 - mean) * 0.01))
-
-
-def _rated(file: Path) -> AnchorSet:
-    ratings = ratings_of(file)
-    raters = len({rating.rater for rating in ratings})
-    spread = spread_between(reader_means(ratings), f"{raters} raters in {file.name}")
-    if spread is None:
-        spread = _default(_content(resource("anchors.toml")).readers)
-    anchors = anchors_from_ratings(file)
-    return AnchorSet(OWN_RATINGS, f"ratings in {file.name}", anchors, frozenset(), spread, file, True)
-
-
-def _named(file: Path, name: str, *, is_own: bool) -> AnchorSet:
-    content = _content(file)
-    if not name:
-        if len(content.sets) > 1:
-            raise ConfigurationError(
-                f"{file.name}: {len(content.sets)} sets of anchors; expected one. Leave one in the file."
-            )
-        (name,) = content.sets
-    if name not in content.sets:
-        raise ConfigurationError(
-            f"option explicit.anchors: found {name!r}; expected one of {', '.join(content.sets)}, or a CSV "
-            "of ratings or a TOML file in the home. Fix the option."
-        )
-    entry = content.sets[name]
-    anchors = tuple(Anchor(one.phrase, one.probability, one.low, one.high) for one in entry.anchors)
-    optional = frozenset(one.phrase for one in entry.anchors if one.optional)
-    readers = content.readers or _content(resource("anchors.toml")).readers
-    return AnchorSet(name, entry.source, anchors, optional, _default(readers), file, is_own)
-
-
-def _default(readers: ReadersEntry | None) -> ReaderSpread:
-    if readers is None:
-        raise ConfigurationError("anchors.toml: no table [readers]. Restore the packaged file.")
-    return default_spread(readers.points, readers.source)
-
-
-def _content(file: Path) -> AnchorFile:
-    content = read_as(file, AnchorFile, "Fix it.")
-    for name, entry in content.sets.items():
-        for one in entry.anchors:
-            if not one.low <= one.probability <= one.high:
-                raise ConfigurationError(
-                    f"{file}, set {name}, {one.phrase!r}: expected low <= probability <= high. Fix it."
-                )
-        phrases = [one.phrase for one in entry.anchors]
-        if len(set(phrases)) < len(phrases):
-            raise ConfigurationError(f"{file}, set {name}: a phrase stands twice. Leave one of the two.")
-    return content
-
-
-def default_spread(points: float, source: str) -> ReaderSpread:
-    """The spread when the middle 80% of readers span so many points of 100 around one half."""
-    half = float(logit(0.5 + points / 200.0))
-    return ReaderSpread(half / float(ndtri(0.9)), math.inf, source)
-
-
-def ratings_of(path: Path) -> list[Rating]:
-    """The rows of a ratings file; a phrase in lower case.
+    Args:
+        ratings: as `ratings_of` returns them.
+        file: where they stand.
 
     Raises:
-        InputError: missing columns, a row with too few or too many values, or an unreadable rating.
+        InputError: a phrase always rated 0 or always 100.
     """
-    return [
-        Rating(
-            " ".join(row["rater"].split()),
-            " ".join(row["phrase"].lower().split()),
-            row["sentence"],
-            _share(path, number, row["rating"]),
-        )
-        for number, row in edited_rows(path, RATING_COLUMNS, _ONE_VALUE)
-    ]
+    anchors = []
+    for phrase, rated in ratings.groupby("phrase", sort=True)["share"]:
+        shares = rated.to_numpy(dtype=np.float64)
+        mean = float(shares.mean())
+        if not 0.0 < mean < 1.0:
+            found, remedy = f"a mean rating of {mean:.0%} for one phrase", "Leave that phrase out."
+            raise InputError(file.name, found, "a mean between 0 and 100", remedy, column="rating")
+        error = float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else 0.5
+        low, high = max(mean - Z95 * error, mean * 0.01), min(mean + Z95 * error, 1.0 - (1.0 - mean) * 0.01)
+        anchors.append(Anchor(str(phrase), mean, low, high))
+    by_phrase = [means for _, means in reader_means(ratings).groupby("phrase", sort=False)]
+    spread = spread_between(by_phrase, f"{ratings['rater'].nunique()} raters in {file.name}")
+    source, spread = f"ratings in {file.name}", spread or _stated_spread(None)
+    return AnchorSet("ratings", source, tuple(anchors), frozenset(), spread, file, True)
 
 
-def _share(path: Path, number: int, text: str) -> float:
-    """A rating from 0 to 100 as a share."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value <= 100.0:
-        expected, remedy = "a number from 0 to 100", "Fix the rating."
-        raise InputError(path.name, "no such number", expected, remedy, row=number, column="rating")
-    return value / 100.0
+def reader_means(ratings: pd.DataFrame) -> pd.Series:
+    """Mean logit over the sentences that a rater saw, by phrase and rater in order of appearance."""
+    logits = pd.Series(logit(ratings["share"].clip(NEAREST, 1.0 - NEAREST)), ratings.index)
+    return logits.groupby([ratings["phrase"], ratings["rater"]], sort=False).agg(
+        lambda values: float(np.mean(values.to_numpy()))
+    )
 
 
-def reader_means(ratings: Sequence[Rating]) -> dict[str, dict[str, float]]:
-    """Phrase -> rater -> mean logit over the sentences that the rater saw."""
-    listed: dict[str, dict[str, list[float]]] = {}
-    for one in ratings:
-        share = min(max(one.share, NEAREST), 1.0 - NEAREST)
-        listed.setdefault(one.phrase, {}).setdefault(one.rater, []).append(float(logit(share)))
-    return {
-        phrase: {rater: float(np.mean(values)) for rater, values in by_rater.items()}
-        for phrase, by_rater in listed.items()
-    }
-
-
-def spread_between(means: Mapping[str, Mapping[str, float]], source: str) -> ReaderSpread | None:
+def spread_between(means: Iterable[ArrayLike], source: str) -> ReaderSpread | None:
     """The spread pooled over phrases: the squared deviations of raters from their phrase's mean, by the
     degrees of freedom that they have together. None when no phrase has two raters.
+
+    `means` has the raters' mean logits of each phrase.
     """
-    rated = [np.array(list(by_rater.values())) for by_rater in means.values()]
+    rated = [np.asarray(values, dtype=np.float64) for values in means]
     df = sum(len(values) - 1 for values in rated)
     if not df:
         return None
     squares = sum(float(((values - values.mean()) ** 2).sum()) for values in rated)
     return ReaderSpread(math.sqrt(squares / df), float(df), source)
+
+
+def _stated_spread(readers: ReadersEntry | None) -> ReaderSpread:
+    """The spread that a file of sets states, or else the packaged one."""
+    readers = readers or _content(resource("anchors.toml")).readers
+    assert readers is not None, "the packaged anchors.toml has a table [readers]"
+    half = float(logit(0.5 + readers.points / 200.0))
+    return ReaderSpread(half / float(ndtri(0.9)), math.inf, readers.source)
+
+
+def _content(file: Path) -> AnchorFile:
+    return read_as(file, AnchorFile, "Fix it.")
 
 
 def reader_range(
@@ -313,5 +269,6 @@ def reader_range(
     """
     centre, low, high = (logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high))
     own = ((high - low) / (2.0 * Z95)) ** 2
-    margin = spread.reach * np.sqrt(spread.sd**2 + own)
+    reach = Z95 if math.isinf(spread.df) else float(stdtrit(spread.df, 0.975))
+    margin = reach * np.sqrt(spread.sd**2 + own)
     return np.minimum(expit(centre - margin), p_low), np.maximum(expit(centre + margin), p_high)

@@ -1,6 +1,5 @@
-"""The log of fits: one row per sentence and opponent played (explicit.md section 5).
-
-The log is what `lunguage explain` shows of a probability.
+"""The log of fits: one row per sentence and opponent played (explicit.md section 5). It is what `lunguage
+explain` shows of a probability.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.arrays import Floats
-from lunguage_assets.explicit.fit.fits import INVALID, LOST, NOT_ASKED, WON, Answers, Fits, Play
+from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.explicit.fit.fits import INVALID, LOST, NOT_ASKED, WON, Answers, Fits
 from lunguage_assets.tables.explicit import FIT_LOG
 
 _WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}
@@ -28,25 +27,23 @@ class FitLog:
     phrases: Sequence[str]
     _rounds: list[dict[str, NDArray[Any]]] = field(default_factory=list, repr=False)
 
-    def note(self, play: Play, draw: Floats, said: Answers, fits: Fits) -> None:
+    def note(
+        self, active: Integers, opponent: Integers, step: Integers, draw: Floats, said: Answers, fits: Fits
+    ) -> None:
         """Note the plays of a round and where each sentence stands in `fits` after it.
 
         Arrays have shape (plays,), `said` (plays, judges).
         """
-        own = play.sentence
-        whole = {
-            "sentence_key": own,
-            "step": play.step,
-            "opponent": play.opponent,
-            "rank": fits.rank[own],
-        }
         self._rounds.append(
             {
-                **{name: values.astype(np.int32) for name, values in whole.items()},
+                "sentence_key": active.astype(np.int32),
+                "step": step.astype(np.int32),
+                "opponent": opponent.astype(np.int32),
                 "draw_probability": draw,
                 "answers": said,
-                "mu": fits.mu[own],
-                "sigma": np.sqrt(fits.variance[own]),
+                "mu": fits.mu[active],
+                "sigma": np.sqrt(fits.variance[active]),
+                "rank": fits.rank[active].astype(np.int32),
             }
         )
 
@@ -59,30 +56,15 @@ class FitLog:
         columns: dict[str, Any] = {name: values[order] for name, values in plays.items()}
         columns["sentence_key"] = _named(sentence_keys, columns["sentence_key"])
         columns["opponent"] = _named(self.phrases, columns["opponent"])
-        columns["answers"] = self._answers(columns["answers"])
-        return pa.table(
-            {field.name: pa.array(columns[field.name], field.type) for field in FIT_LOG.arrow},
-            schema=FIT_LOG.arrow,
-        )
+        said, which = np.unique(columns["answers"], axis=0, return_inverse=True)
+        columns["answers"] = _named([self._told(answers) for answers in said.tolist()], which)
+        arrays = [pa.array(columns[column.name], column.type) for column in FIT_LOG.arrow]
+        return pa.Table.from_arrays(arrays, schema=FIT_LOG.arrow)
 
-    def _answers(self, said: Answers) -> pa.Array:
-        """'judge=won' of every judge that was asked, in panel order, joined by blanks.
-
-        Each distinct outcome is written once.
-        """
-        base = 4 ** np.arange(said.shape[1], dtype=np.int64)
-        _, first, which = np.unique(
-            (said.astype(np.int64) - NOT_ASKED) @ base, return_index=True, return_inverse=True
-        )
-        texts = [
-            " ".join(
-                f"{judge}={_WORDS[answer]}"
-                for judge, answer in zip(self.judges, row, strict=True)
-                if answer != NOT_ASKED
-            )
-            for row in said[first].tolist()
-        ]
-        return _named(texts, which)
+    def _told(self, answers: Sequence[int]) -> str:
+        """'judge=won' of every judge that was asked, in panel order, joined by blanks."""
+        named = zip(self.judges, answers, strict=True)
+        return " ".join(f"{judge}={_WORDS[answer]}" for judge, answer in named if answer != NOT_ASKED)
 
 
 def _named(names: Sequence[str], numbers: NDArray[Any]) -> pa.Array:

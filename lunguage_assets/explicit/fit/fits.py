@@ -1,18 +1,19 @@
-"""Questions and state of fits: what judges are asked of a sentence, and where it stands (explicit.md
-section 5). How a fit proceeds is in `fitting.py`.
+"""Questions and state of fits: what judges are asked of a sentence, and where it stands (explicit.md section
+5). How the fits of many sentences proceed together is in `fitting.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.explicit.arrays import Floats, Integers
-from lunguage_assets.explicit.fit.reference import Reference
+from lunguage_assets.explicit.fit.reference import Reference, draw_probability
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
@@ -30,105 +31,6 @@ NOT_ASKED, INVALID, LOST, WON = -2, -1, 0, 1
 Answers = NDArray[np.int8]
 Counts = NDArray[np.int16]
 _FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": INVALID}
-
-
-@dataclass(frozen=True)
-class Play:
-    """One play per entry, arrays of shape (plays,).
-
-    `sentence`: number of the sentence; `opponent`: place in the ranking; `step`: number of the play for that
-    sentence.
-    """
-
-    sentence: Integers
-    opponent: Integers
-    step: Integers
-
-
-@dataclass(frozen=True)
-class FitPanel:
-    """Asks a panel about distinct masked sentences.
-
-    Every draw follows from (seed, sentence, step, judge) and nothing else.
-    """
-
-    sentences: Sequence[str]
-    seeds: U64
-    reference: Reference
-    panel: Sequence[Judge]
-    position: str
-
-    @classmethod
-    def of(
-        cls,
-        sentences: Sequence[str],
-        reference: Reference,
-        panel: Sequence[Judge],
-        settings: ExplicitSettings,
-    ) -> FitPanel:
-        seeds = mix(text_hash(settings.seed, "fit"), text_hashes(sentences))
-        return cls(sentences, seeds, reference, panel, settings.position)
-
-    def keys(self, play: Play) -> U64:
-        """Hash of every draw about a play, shape (plays, judges)."""
-        return np.stack(
-            [mix(self.seeds[play.sentence], play.step, text_hash(judge.key)) for judge in self.panel], axis=1
-        )
-
-    def everyone(self, play: Play) -> NDArray[np.bool_]:
-        """All judges play, shape (plays, judges)."""
-        return np.ones((len(play.sentence), len(self.panel)), dtype=bool)
-
-    def one_at_random(self, play: Play) -> NDArray[np.bool_]:
-        """One judge of the panel plays, drawn by hash, shape (plays, judges)."""
-        drawn = np.argmin(mix(self.keys(play), 2), axis=1)
-        chosen: NDArray[np.bool_] = np.arange(len(self.panel)) == drawn[:, None]
-        return chosen
-
-    def ask(self, play: Play, asked: NDArray[np.bool_]) -> Answers:
-        """The judges' answers, shape (plays, judges).
-
-        All judges are asked at the same time, each against its own sentence of the opponent.
-        """
-        keys = self.keys(play)
-        rows_of = [np.flatnonzero(asked[:, j]) for j in range(len(self.panel))]
-        swaps, questions = [], []
-        for j, rows in enumerate(rows_of):
-            shown = self._opponent_sentences(play.opponent[rows], mix(keys[rows, j], 0))
-            drawn = coins(mix(keys[rows, j], 1))
-            swapped = drawn if self.position == "coin" else np.zeros(len(rows), dtype=bool)
-            own = [self.sentences[i] for i in play.sentence[rows].tolist()]
-            swaps.append(swapped)
-            sides = zip(own, shown, play.step[rows].tolist(), swapped.tolist(), strict=True)
-            questions.append(
-                [
-                    ComparisonQuestion(theirs, mine, step)
-                    if second
-                    else ComparisonQuestion(mine, theirs, step)
-                    for mine, theirs, step, second in sides
-                ]
-            )
-        won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
-        for j, answers in enumerate(ask_panel(self.panel, questions)):
-            first = np.array([_FIRST_WON[answer.answer] for answer in answers], dtype=np.int8)
-            won[rows_of[j], j] = np.where((first >= 0) & swaps[j], 1 - first, first)
-        return won
-
-    def _opponent_sentences(self, opponent: Integers, draws: U64) -> list[str]:
-        """One example sentence of each opponent, the one with the smallest hash.
-
-        Added examples change few draws.
-        """
-        shown = [""] * len(opponent)
-        by_phrase = np.argsort(opponent, kind="stable")
-        for rows in np.split(by_phrase, np.flatnonzero(np.diff(opponent[by_phrase])) + 1):
-            if not len(rows):
-                continue
-            phrase = int(opponent[rows[0]])
-            chosen = smallest(draws[rows], self.reference.hashes[phrase])
-            for row, example in zip(rows.tolist(), chosen.tolist(), strict=True):
-                shown[row] = self.reference.sentences[phrase][example]
-        return shown
 
 
 @dataclass
@@ -154,21 +56,19 @@ class Fits:
 
     @classmethod
     def start(cls, sentences: int, phrases: int, judges: int) -> Fits:
-        def zeros() -> Integers:
-            return np.zeros(sentences, dtype=np.int64)
-
+        """Every sentence at the prior, without an answer."""
         return cls(
             mu=np.full(sentences, trueskill.MU),
             variance=np.full(sentences, trueskill.SIGMA**2),
             counts=np.zeros((sentences, phrases), dtype=np.int16),
             won=np.zeros((sentences, judges, phrases), dtype=np.int16),
             lost=np.zeros((sentences, judges, phrases), dtype=np.int16),
-            steps=zeros(),
-            void=zeros(),
-            invalid=zeros(),
-            rank=zeros() - 1,
-            stable=zeros(),
-            stop=zeros() + RUNNING,
+            steps=np.zeros(sentences, dtype=np.int64),
+            void=np.zeros(sentences, dtype=np.int64),
+            invalid=np.zeros(sentences, dtype=np.int64),
+            rank=np.full(sentences, -1, dtype=np.int64),
+            stable=np.zeros(sentences, dtype=np.int64),
+            stop=np.full(sentences, RUNNING, dtype=np.int64),
         )
 
     @property
@@ -181,15 +81,119 @@ class Fits:
         """Numbers of the sentences whose fit has not ended."""
         return np.flatnonzero(self.stop == RUNNING)
 
-    def count(self, sentence: Integers, opponent: Integers, said: Answers) -> NDArray[np.bool_]:
-        """Count plays, any number per sentence; returns which had a valid answer, shape (plays,)."""
-        for judge in range(said.shape[1]):
-            for counts, value in ((self.won, WON), (self.lost, LOST)):
-                rows = said[:, judge] == value
-                np.add.at(counts, (sentence[rows], judge, opponent[rows]), 1)
-        np.add.at(self.invalid, sentence, (said == INVALID).sum(axis=1))
-        answered = np.asarray((said >= 0).any(axis=1))
-        np.add.at(self.void, sentence[~answered], 1)
-        np.add.at(self.steps, sentence[answered], 1)
-        np.add.at(self.counts, (sentence[answered], opponent[answered]), 1)
-        return answered
+    def play(self, active: Integers, opponent: Integers, said: Answers, reference: Reference) -> None:
+        """Move the sentences, not the reference, answer by answer in panel order (step 3); count the step.
+
+        Sentences and opponents have shape (plays,), a sentence once; `said` (plays, judges).
+        """
+        for judge, answers in enumerate(said.T):
+            rows, theirs = active[answers >= 0], opponent[answers >= 0]
+            self.mu[rows], self.variance[rows] = trueskill.update(
+                self.mu[rows],
+                self.variance[rows],
+                reference.mu[theirs],
+                reference.variance[theirs],
+                answers[answers >= 0] == WON,
+            )
+            self.won[active, judge, opponent] += answers == WON
+            self.lost[active, judge, opponent] += answers == LOST
+        answered = (said >= 0).any(axis=1)
+        self.invalid[active] += (said == INVALID).sum(axis=1)
+        self.void[active] += ~answered
+        self.steps[active] += answered
+        self.counts[active, opponent] += answered
+        rank = (reference.mu > self.mu[active, None]).sum(axis=1)
+        same = np.where(rank == self.rank[active], self.stable[active] + 1, 1)
+        self.stable[active] = np.where(answered, same, self.stable[active])
+        self.rank[active] = rank
+
+    def end(self, active: Integers, opponent_limit: Integers | int, step_limit: int, patience: int) -> None:
+        """End fits (step 4); of several reasons the first of `STOPS` is recorded, a void fit counting last.
+
+        Args:
+            opponent_limit: plays against one phrase, for each active sentence or for all.
+        """
+        exhausted = self.counts[active].min(axis=1) >= opponent_limit
+        self.stop[active[self.void[active] >= VOID_STEPS]] = NO_ANSWERS
+        self.stop[active[exhausted]] = NO_OPPONENT
+        self.stop[active[self.steps[active] >= step_limit]] = LIMIT
+        self.stop[active[self.stable[active] >= patience]] = STABLE
+
+
+def choose_opponents(
+    active: Integers, fits: Fits, reference: Reference, limit: Integers | int
+) -> tuple[Integers, Floats]:
+    """The opponent of each active sentence, and how even the play is expected to be: highest draw
+    probability, played fewer than `limit` times (step 1).
+
+    The first maximum in ranking order wins a tie. Every sentence has an eligible phrase.
+    """
+    draw = draw_probability(
+        fits.mu[active, None], fits.variance[active, None], reference.mu, reference.variance
+    )
+    eligible = fits.counts[active] < np.reshape(limit, (-1, 1))
+    chosen: Integers = np.argmax(np.where(eligible, draw, -1.0), axis=1).astype(np.int64)
+    return chosen, draw[np.arange(len(active)), chosen]
+
+
+@dataclass(frozen=True)
+class FitPanel:
+    """Asks a panel about distinct masked sentences.
+
+    Every draw follows from (seed, sentence, step, judge) and nothing else.
+    """
+
+    sentences: Sequence[str]
+    reference: Reference
+    panel: Sequence[Judge]
+    settings: ExplicitSettings
+
+    @cached_property
+    def _seeds(self) -> U64:
+        return mix(text_hash(self.settings.seed, "fit"), text_hashes(self.sentences))
+
+    def ask(self, active: Integers, opponent: Integers, step: Integers, whole: NDArray[np.bool_]) -> Answers:
+        """The judges' answers, shape (plays, judges), all judges asked at the same time, each against its own
+        sentence of the opponent.
+
+        Args:
+            active, opponent: numbers of sentence and phrase, shape (plays,).
+            step: number of the play for that sentence.
+            whole: all judges play; else one, drawn by hash.
+        """
+        keys = np.stack(
+            [mix(self._seeds[active], step, text_hash(judge.key)) for judge in self.panel], axis=1
+        )
+        drawn = np.argmin(mix(keys, 2), axis=1)
+        asked = whole[:, None] | (np.arange(len(self.panel)) == drawn[:, None])
+        swaps, questions = [], []
+        for judge, key in enumerate(keys.T):
+            rows = np.flatnonzero(asked[:, judge])
+            shown = self._examples(opponent[rows], mix(key[rows], 0))
+            swapped = coins(mix(key[rows], 1)) & (self.settings.position == "coin")
+            own = [self.sentences[i] for i in active[rows].tolist()]
+            sides = zip(own, shown, step[rows].tolist(), swapped.tolist(), strict=True)
+            swaps.append(swapped)
+            questions.append(
+                [
+                    ComparisonQuestion(theirs if second else mine, mine if second else theirs, number)
+                    for mine, theirs, number, second in sides
+                ]
+            )
+        won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
+        for judge, answers in enumerate(ask_panel(self.panel, questions)):
+            first = np.array([_FIRST_WON[answer.answer] for answer in answers], dtype=np.int8)
+            won[asked[:, judge], judge] = np.where((first >= 0) & swaps[judge], 1 - first, first)
+        return won
+
+    def _examples(self, opponent: Integers, draws: U64) -> list[str]:
+        """One example sentence of each opponent, the one with the smallest hash: added examples change few
+        draws.
+        """
+        shown = [""] * len(opponent)
+        for phrase in np.unique(opponent).tolist():
+            rows = np.flatnonzero(opponent == phrase)
+            chosen = smallest(draws[rows], self.reference.hashes[phrase])
+            for row, example in zip(rows.tolist(), chosen.tolist(), strict=True):
+                shown[row] = self.reference.sentences[phrase][example]
+        return shown

@@ -6,34 +6,20 @@ asks each judge once for all sentences, and updates all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import digest
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fits import (
-    LIMIT,
-    NO_ANSWERS,
-    NO_OPPONENT,
-    STABLE,
-    STOPS,
-    VOID_STEPS,
-    Answers,
-    FitPanel,
-    Fits,
-    Play,
-)
+from lunguage_assets.explicit.fit.fits import NO_ANSWERS, STOPS, FitPanel, Fits, choose_opponents
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability
-from lunguage_assets.explicit.fit.reference import Reference, choose_opponents, draw_probability, placed
+from lunguage_assets.explicit.fit.reference import Reference, placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
@@ -46,24 +32,6 @@ EXPLICIT_SECTIONS = ("find", "impr")
 SENTENCES_AT_ONCE = 20_000
 """Sentences whose fits advance together; memory follows from it, results do not."""
 
-Places = Mapping[str, NDArray[Any]]
-"""Places at the end of fits, arrays over sentences.
-
-mu, sigma, rank: the place that the fit states; `mu_centre`, `mu_sd`: mean and deviation of the place given
-all answers, from which the interval is made (docs/trust.md); `steps` includes those without a valid answer.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A tentative finding with its sentence; `masked_sentence` is None when the finding was not located."""
-
-    finding_id: str
-    study_id: str
-    masked_sentence: str | None
-    same_name: bool
-    phrases: tuple[str, ...]
-
 
 def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
     """The rows of tentative pairs, sorted by study and row whatever the order of `findings`."""
@@ -71,35 +39,6 @@ def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
     return findings[tentative.to_numpy(dtype=bool)].sort_values(
         ["study_id", "row", "finding_id"], kind="stable"
     )
-
-
-def _collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
-    """All tentative pairs with their extracted phrases.
-
-    Raises:
-        MethodError: the two tables are not about the same pairs.
-    """
-    rows = tentative_rows(findings)
-    phrases = dict(zip(hedges["finding_id"].tolist(), hedges["phrases"].tolist(), strict=True))
-    ids = rows["finding_id"].tolist()
-    if set(ids) != set(phrases):
-        raise MethodError(
-            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are not the "
-            "same ones. Materialise hedge_phrases again."
-        )
-    columns = [
-        rows[name].tolist() for name in ("study_id", "masked_sentence", "mask_state", "same_name_in_sentence")
-    ]
-    return [
-        Pair(
-            finding_id,
-            study,
-            sentence if state == "masked" else None,
-            bool(same_name),
-            tuple(phrases[finding_id]),
-        )
-        for finding_id, study, sentence, state, same_name in zip(ids, *columns, strict=True)
-    ]
 
 
 def sentence_key(masked_sentence: str) -> str:
@@ -144,44 +83,62 @@ def fit_pairs(
     Raises:
         MethodError: no judge; tables that do not belong together; unusable anchors.
     """
-    pairs = _collect_pairs(findings, hedges)
+    rows = tentative_rows(findings)
+    phrases = dict(zip(hedges["finding_id"], hedges["phrases"], strict=True))
+    if set(rows["finding_id"]) != set(phrases):
+        raise MethodError(
+            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(rows)}, and they are not the "
+            "same ones. Materialise hedge_phrases again."
+        )
     if not panel:
         raise MethodError("the panel has no judge. Name its members in the judges file.")
-    if not pairs:
+    if rows.empty:
         return FitTables(FITTED_PROBABILITIES.frame(), FIT_LOG.frame())
     ranking = placed(ranking)
     calibration = calibrate(ranking, anchors)  # before judges are asked: bad anchors must not cost answers
     reference = Reference.of(ranking, vocabulary)
-    masked = (pair.masked_sentence for pair in pairs)
-    by_key = {sentence_key(sentence): sentence for sentence in masked if sentence is not None}
+    located = rows.loc[rows["mask_state"] == "masked", "masked_sentence"]
+    by_key = {sentence_key(sentence): sentence for sentence in located}
     keys = sorted(by_key)
     places, logs = [], []
     for start in range(0, max(len(keys), 1), at_once):
         chunk = keys[start : start + at_once]
         log = FitLog([judge.key for judge in panel], reference.phrases) if settings.fit_log else None
         fits = fit_sentences([by_key[key] for key in chunk], reference, panel, settings, log)
-        places.append(_places(fits, reference))
+        places.append(_places(chunk, fits, reference))
         if log is not None:
             logs.append(log.table(chunk))
-    number = {key: i for i, key in enumerate(keys)}
-    whole = {name: np.concatenate([part[name] for part in places]) for name in places[0]}
-    frame = _fitted_frame(pairs, number, whole, ranking, calibration)
+    pairs = pd.DataFrame(
+        {
+            "finding_id": rows["finding_id"].tolist(),
+            "study_id": rows["study_id"].tolist(),
+            "phrases": [phrases[finding_id] for finding_id in rows["finding_id"]],
+            "sentence_key": located.map(sentence_key).reindex(rows.index).fillna("").tolist(),
+            "same_name_in_sentence": rows["same_name_in_sentence"].tolist(),
+        }
+    )
+    frame = _with_probabilities(pairs.join(pd.concat(places), on="sentence_key"), ranking, calibration)
     return FitTables(frame, FIT_LOG.from_arrow(pa.concat_tables(logs)) if logs else FIT_LOG.frame())
 
 
-def _places(fits: Fits, reference: Reference) -> Places:
+def _places(keys: Sequence[str], fits: Fits, reference: Reference) -> pd.DataFrame:
+    """Where each sentence ended, a line per key; no place where its fit was given up.
+
+    mu, sigma, rank: the place that the fit states; mu_centre, mu_sd: mean and deviation of the place given
+    all answers, from which the interval is made (docs/trust.md); steps includes those without a valid answer.
+    """
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
-    return {
-        "mu": fits.mu,
-        "sigma": np.sqrt(fits.variance),
-        "rank": fits.rank,
-        "mu_centre": centre,
-        "mu_sd": mu_sd,
-        "steps": fits.steps + fits.void,
-        "answers": fits.answers,
-        "invalid_answers": fits.invalid,
-        "stop": fits.stop,
-    }
+    place = pd.DataFrame(
+        {"mu": fits.mu, "sigma": np.sqrt(fits.variance), "mu_centre": centre, "mu_sd": mu_sd},
+        pd.Index(list(keys), dtype="str"),
+    ).assign(rank=pd.array(fits.rank, dtype="Int64"))
+    place.loc[fits.stop == NO_ANSWERS] = None
+    return place.assign(
+        steps=fits.steps + fits.void,
+        answers=fits.answers,
+        invalid_answers=fits.invalid,
+        stop=[STOPS[reason] for reason in fits.stop.tolist()],
+    )
 
 
 def fit_sentences(
@@ -196,117 +153,42 @@ def fit_sentences(
     Every step is noted in `log`.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
-    judges = FitPanel.of(sentences, reference, panel, settings)
+    judges = FitPanel(sentences, reference, panel, settings)
     while len(active := fits.running()):
-        opponent = choose_opponents(
-            fits.mu[active], fits.variance[active], fits.counts[active], reference, settings.opponent_limit
-        )
-        draw = draw_probability(
-            fits.mu[active], fits.variance[active], reference.mu[opponent], reference.variance[opponent]
-        )
-        play = Play(active, opponent, fits.steps[active] + fits.void[active])
-        asked = np.where(
-            (fits.steps[active] < settings.panel_steps)[:, None],
-            judges.everyone(play),
-            judges.one_at_random(play),
-        )
-        said = judges.ask(play, asked)
-        apply_answers(active, opponent, said, fits, reference)
+        opponent, draw = choose_opponents(active, fits, reference, settings.opponent_limit)
+        step = fits.steps[active] + fits.void[active]
+        said = judges.ask(active, opponent, step, fits.steps[active] < settings.panel_steps)
+        fits.play(active, opponent, said, reference)
         if log is not None:
-            log.note(play, draw, said, fits)
-        end_fits(active, fits, settings)
+            log.note(active, opponent, step, draw, said, fits)
+        fits.end(active, settings.opponent_limit, settings.step_limit, settings.patience)
     return fits
 
 
-def apply_answers(
-    active: Integers, opponent: Integers, said: Answers, fits: Fits, reference: Reference
-) -> None:
-    """Move the sentences, not the reference, answer by answer in panel order (step 3); count the step."""
-    for j in range(said.shape[1]):
-        valid = said[:, j] >= 0
-        rows, theirs = active[valid], opponent[valid]
-        fits.mu[rows], fits.variance[rows] = trueskill.update(
-            fits.mu[rows],
-            fits.variance[rows],
-            reference.mu[theirs],
-            reference.variance[theirs],
-            said[valid, j] == 1,
-        )
-    answered = fits.count(active, opponent, said)
-    rank = (reference.mu > fits.mu[active, None]).sum(axis=1)
-    same = rank == fits.rank[active]
-    fits.stable[active] = np.where(answered, np.where(same, fits.stable[active] + 1, 1), fits.stable[active])
-    fits.rank[active] = rank
+def _with_probabilities(pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration) -> pd.DataFrame:
+    """The `FITTED_PROBABILITIES` frame of pairs with their places.
 
-
-def end_fits(active: Integers, fits: Fits, settings: ExplicitSettings) -> None:
-    """End fits (step 4); of several reasons the first of `STOPS` is recorded, a void fit counting last."""
-    fits.stop[active[fits.void[active] >= VOID_STEPS]] = NO_ANSWERS
-    fits.stop[active[(fits.counts[active] >= settings.opponent_limit).all(axis=1)]] = NO_OPPONENT
-    fits.stop[active[fits.steps[active] >= settings.step_limit]] = LIMIT
-    fits.stop[active[fits.stable[active] >= settings.patience]] = STABLE
-
-
-def _fitted_frame(
-    pairs: Sequence[Pair],
-    number: Mapping[str, int],
-    places: Places,
-    ranking: pd.DataFrame,
-    calibration: Calibration,
-) -> pd.DataFrame:
-    """The `FITTED_PROBABILITIES` frame of all pairs.
-
-    `number` is a sentence's place in `places`, by its key.
-    """
-    keys = ["" if pair.masked_sentence is None else sentence_key(pair.masked_sentence) for pair in pairs]
-    row = np.array([number[key] if key else -1 for key in keys], dtype=np.int64)
-    stop = [STOPS[places["stop"][i]] if i >= 0 else "not located" for i in row.tolist()]
-    fitted = np.array([reason not in ("not located", "no valid answers") for reason in stop], dtype=bool)
-    place = {
-        name: np.where(row >= 0, values[row] if len(values) else 0, 0) for name, values in places.items()
-    }
-    p, low, high = probability(place["mu"], place["mu_sd"], calibration, place["mu_centre"])
-    source = np.full(len(pairs), "fitted", dtype=object)
-    mu_of = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
-    for i in np.flatnonzero(~fitted).tolist():
-        p[i], low[i], high[i], source[i] = _from_phrases(pairs[i].phrases, mu_of, calibration)
-    columns: dict[str, Sequence[Any]] = {
-        "finding_id": [pair.finding_id for pair in pairs],
-        "study_id": [pair.study_id for pair in pairs],
-        "phrases": [list(pair.phrases) for pair in pairs],
-        "sentence_key": keys,
-        "same_name_in_sentence": [pair.same_name for pair in pairs],
-        **{name: _where(fitted, place[name]) for name in ("mu", "sigma", "rank", "mu_centre", "mu_sd")},
-        **{name: place[name].tolist() for name in ("steps", "answers", "invalid_answers")},
-        "stop": stop,
-        "p": p.tolist(),
-        "p_low": low.tolist(),
-        "p_high": high.tolist(),
-        "p_source": source.tolist(),
-        "ruler": [str(ranking["ruler"].iloc[0])] * len(pairs),
-        "ranking_version": [str(ranking["ranking_version"].iloc[0])] * len(pairs),
-    }
-    return FITTED_PROBABILITIES.frame(columns)
-
-
-def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
-    """Values, null where not known."""
-    return [
-        value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)
-    ]
-
-
-def _from_phrases(
-    phrases: Sequence[str], mu_of: Mapping[str, float], calibration: Calibration
-) -> tuple[float, float, float, str]:
-    """p, p_low, p_high and p_source of a pair without a fit: from the mean mu of its ranked phrases, else
-    unknown (section 5).
-
+    A pair without a place has its p from the mean mu of its ranked phrases, else it is unknown (section 5).
     One sentence strays from its phrase's mean; TrueSkill's own model of that is a normal of deviation beta,
     taken here as the standard error of the place.
     """
-    known = [mu_of[phrase] for phrase in phrases if phrase in mu_of]
-    if not known:
-        return 0.5, 0.0, 1.0, "none"
-    p, low, high = probability(sum(known) / len(known), trueskill.BETA, calibration)
-    return float(p), float(low), float(high), "phrase"
+    places = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
+    p, low, high = probability(pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"])
+    source = np.full(len(pairs), "fitted", dtype=object)
+    for row in np.flatnonzero(pairs["mu"].isna()).tolist():
+        known = [places[phrase] for phrase in pairs["phrases"].iloc[row] if phrase in places]
+        p[row], low[row], high[row], source[row] = 0.5, 0.0, 1.0, "none"
+        if known:
+            p[row], low[row], high[row] = probability(sum(known) / len(known), trueskill.BETA, calibration)
+            source[row] = "phrase"
+    frame = pairs.assign(
+        **{name: pairs[name].fillna(0).astype("int64") for name in ("steps", "answers", "invalid_answers")},
+        stop=pairs["stop"].fillna("not located"),
+        p=p,
+        p_low=low,
+        p_high=high,
+        p_source=source,
+        ruler=ranking["ruler"].iloc[0],
+        ranking_version=ranking["ranking_version"].iloc[0],
+    )
+    return FITTED_PROBABILITIES.frame({name: frame[name].tolist() for name in FITTED_PROBABILITIES.names})

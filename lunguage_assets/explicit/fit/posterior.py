@@ -7,7 +7,6 @@ the phrase's place fixed. Which answers there are is in `fits.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -32,6 +31,7 @@ _BLOCK = 512
 Each sentence is a matrix product of its own: its result depends on no other sentence.
 """
 
+_TINY = 1e-300
 _SPREADS = np.array([0.5, 1.0, 1.5, 2.0])
 _SPREAD_WEIGHTS = np.array([0.35, 0.5, 0.12, 0.03])
 """How far judges lie apart about one sentence, in units of the ranking's `reading_sd`.
@@ -57,19 +57,20 @@ def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tup
     """
     mean, sd = np.empty(len(won)), np.empty(len(won))
     kernels = _kernels(reference.reading_sd)
-    for part in _blocks(len(won)):
+    for start in range(0, len(won), _BLOCK):
+        part = slice(start, start + _BLOCK)
         alone = _likelihood(won[part], lost[part], reference)
-        highest = alone.max(axis=-1, keepdims=True)
-        likelihood = np.exp(alone - highest)
+        likelihood = np.exp(alone - alone.max(axis=-1, keepdims=True))
         by_spread = [
             np.log(np.maximum(likelihood @ kernel, _TINY)).sum(axis=1) + _PRIOR + weight
             for kernel, weight in zip(kernels, np.log(_SPREAD_WEIGHTS), strict=True)
         ]
-        mean[part], sd[part] = _moments(np.logaddexp.reduce(by_spread, axis=0))
+        log_density = np.logaddexp.reduce(by_spread, axis=0)
+        density = np.exp(log_density - log_density.max(axis=-1, keepdims=True))
+        density /= density.sum(axis=-1, keepdims=True)
+        mean[part] = (density * _GRID).sum(axis=-1)
+        sd[part] = np.sqrt((density * (_GRID - mean[part, None]) ** 2).sum(axis=-1))
     return mean, sd
-
-
-_TINY = 1e-300
 
 
 def _likelihood(won: Counts, lost: Counts, reference: Reference) -> Floats:
@@ -84,29 +85,15 @@ def _likelihood(won: Counts, lost: Counts, reference: Reference) -> Floats:
     return likelihood
 
 
-def _moments(log_density: Floats) -> tuple[Floats, Floats]:
-    """Mean and deviation of densities on the grid, shape (sentences, grid)."""
-    density = np.exp(log_density - log_density.max(axis=-1, keepdims=True))
-    density /= density.sum(axis=-1, keepdims=True)
-    mean = (density * _GRID).sum(axis=-1)
-    variance = (density * (_GRID - mean[:, None]) ** 2).sum(axis=-1)
-    return mean, np.sqrt(variance)
-
-
 @lru_cache(maxsize=8)
-def _kernels(reading_sd: float) -> tuple[Floats, ...]:
-    """Weights of readings (rows) around a place (columns), for each of `_SPREADS`."""
-    return tuple(_kernel(spread * reading_sd) for spread in _SPREADS.tolist())
-
-
-def _kernel(deviation: float) -> Floats:
-    """Normal; narrower than the grid sees, a judge's reading is the place."""
-    if deviation < _STEP / 4.0:
-        return np.eye(len(_GRID))
-    weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
-    kernel: Floats = weights / weights.sum(axis=0)
-    return kernel
-
-
-def _blocks(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK))
+def _kernels(reading_sd: float) -> list[Floats]:
+    """Normal weights of readings (rows) around a place (columns), for each of `_SPREADS`; narrower than the
+    grid sees, a judge's reading is the place.
+    """
+    kernels = []
+    for deviation in (_SPREADS * reading_sd).tolist():
+        weights = np.eye(len(_GRID))
+        if deviation >= _STEP / 4.0:
+            weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
+        kernels.append(weights / weights.sum(axis=0))
+    return kernels

@@ -17,21 +17,17 @@ from lunguage_assets.explicit.fit.reference import placed
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
-_REMEDY = (
-    'Set ruler = "auto" under [explicit] in settings.toml of the home, or rate ranked phrases in '
-    "anchor_ratings.csv."
-)
 
 
 class NoScale(MethodError):
-    """Anchors that give no probabilities on a ranking.
-
-    `reason` says why, without a remedy.
-    """
+    """Anchors that give no probabilities on a ranking; `reason` says why, without a remedy."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
-        super().__init__(f"no probabilities can be read off the ranking: {reason}. {_REMEDY}")
+        super().__init__(
+            f'no probabilities can be read off the ranking: {reason}. Set ruler = "auto" under [explicit] in '
+            "settings.toml of the home, or rate ranked phrases in anchor_ratings.csv."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +119,9 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
         raise NoScale(f"the anchors {names} have the same place in the ranking")
     alpha = float((spread * logits).sum()) / total
     if alpha <= 0.0:
-        found = "the more probable one is not ranked as more certain"
-        raise NoScale(f"the anchors {names} are inverted: {found}")
+        raise NoScale(
+            f"the anchors {names} are inverted: the more probable one is not ranked as more certain"
+        )
     ascending = np.argsort(mus, kind="stable")
     return Calibration(
         alpha=alpha,
@@ -150,13 +147,11 @@ def probability(
         centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of
             the place given the same answers differ a little. An interval always contains p.
 
-    The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It covers three
-    sources: the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap over
-    sentence pairs, interpolated between the neighbouring phrases), and the anchors (their ratings' confidence
-    intervals, and the bootstrap of their own places). The three are added as if independent; the bootstraps
-    of a place and of an anchor near it are in truth positively correlated, which makes the interval near an
-    anchor somewhat too wide. What it does not cover, and how often it held on simulated reports, is in
-    docs/trust.md.
+    The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It adds, as if
+    independent: the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap
+    over sentence pairs, interpolated between the neighbouring phrases), and the anchors (their ratings'
+    intervals, and the bootstrap of their own places). What it does not cover, and how often it held on
+    simulated reports, is in docs/trust.md.
     """
     line = calibration
     logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.judges.rules.published import ruler_sentences
 
 DRAW_BETA = 25.0 / 6.0
@@ -46,29 +45,26 @@ class Reference:
         """The placed phrases of a ranking with their examples in the vocabulary; with the bundled ones where
         the published ruler has taken the place of an own ranking.
 
-        Raises `MethodError` when a phrase has no example sentence or a place that is not a number.
+        Raises:
+            MethodError: a phrase has no example sentence, or a place that is not a number.
         """
         ordered = placed(ranking).sort_values("rank", kind="stable")
+        phrases = ordered["phrase"].tolist()
         retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-        examples: Mapping[str, Sequence[str]] = dict(
-            zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True)
-        )
+        listed = zip(retained["phrase"], retained["example_sentences"], strict=True)
+        examples: Mapping[str, Sequence[str]] = dict(listed)
         if set(ordered["ruler"]) == {"published"} and set(retained["ruler"]) == {"own"}:
             examples = ruler_sentences()
-        phrases = ordered["phrase"].tolist()
-        if not phrases or any(not len(examples.get(phrase, ())) for phrase in phrases):
-            raise MethodError(
-                "the ranking and the vocabulary do not belong together. Materialise reference_ranking again."
-            )
         mu, sigma = (ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma"))
-        if not (np.isfinite(mu) & np.isfinite(sigma)).all():
+        known = bool(phrases) and all(len(examples.get(phrase, ())) for phrase in phrases)
+        if not known or not (np.isfinite(mu) & np.isfinite(sigma)).all():
             raise MethodError(
-                "the ranking has places that are not numbers. Materialise reference_ranking again."
+                "the ranking has phrases without examples in the vocabulary, or places that are not numbers. "
+                "Materialise reference_ranking again."
             )
         sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
-        hashes = tuple(text_hashes(known) for known in sentences)
-        reading_sd = float(ordered["reading_sd"].iloc[0])
-        return cls(mu, sigma**2, sentences, hashes, tuple(phrases), reading_sd)
+        hashes = tuple(text_hashes(shown) for shown in sentences)
+        return cls(mu, sigma**2, sentences, hashes, tuple(phrases), float(ordered["reading_sd"].iloc[0]))
 
 
 def placed(ranking: pd.DataFrame) -> pd.DataFrame:
@@ -90,23 +86,7 @@ def draw_probability(mu: Any, variance: Any, opponent_mu: Any, opponent_variance
     return draw
 
 
-def choose_opponents(
-    mu: Floats, variance: Floats, counts: NDArray[np.integer[Any]], reference: Reference, limit: int
-) -> Integers:
-    """The opponent of each sentence: highest draw probability, played fewer than `limit` times (step 1).
-
-    The first maximum in ranking order wins a tie. `counts` has shape (sentences, phrases); every row has an
-    eligible phrase.
-    """
-    draw = draw_probability(mu[:, None], variance[:, None], reference.mu, reference.variance)
-    chosen: Integers = np.argmax(np.where(counts < limit, draw, -1.0), axis=1).astype(np.int64)
-    return chosen
-
-
 def _drawn_from(examples: Sequence[str]) -> tuple[str, ...]:
     """The distinct examples, or the ones with the smallest hashes: an added example displaces at most one."""
-    return tuple(
-        sorted(set(examples), key=lambda sentence: (text_hash("drawn from", sentence), sentence))[
-            :EXAMPLES_DRAWN_FROM
-        ]
-    )
+    hashed = sorted((text_hash("drawn from", sentence), sentence) for sentence in set(examples))
+    return tuple(sentence for _, sentence in hashed[:EXAMPLES_DRAWN_FROM])

@@ -7,9 +7,10 @@ How a judge finds the phrases is its own matter (`judges/`); counting them over 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -24,7 +25,6 @@ NOT_LOCATED, INVALID = "not located", "invalid answer"
 """Reasons for a review; a pair may have several, joined by '; '."""
 
 CORRECTION_COLUMNS = ("finding_id", "phrases")
-_ONE_VALUE = "one value per column; several phrases separated by ';', text with commas in quotes"
 _FILTER_CELLS = ("measurement", "severity", "onset")
 _NEVER_DROPPED = frozenset({"or", "to", "borderline"})
 _ALWAYS_DROPPED = frozenset({"difficult to assess"})
@@ -43,40 +43,35 @@ def hedge_phrases(
         corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction
             overrides answer and filters. Ids of other batches are left alone; see `unknown_corrections`.
     """
-    rows = tentative_rows(findings)
-    names = ("finding_id", "study_id", "ent", "sent", "same_name_in_sentence", *_FILTER_CELLS)
-    columns = {name: rows[name].tolist() for name in names}
-    masked = [
-        s if state == "masked" else None
-        for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
+    columns = [
+        *HEDGE_PHRASES.names[:4],
+        "same_name_in_sentence",
+        "mask_state",
+        "masked_sentence",
+        *_FILTER_CELLS,
     ]
-    questions = list(map(ExtractionQuestion, columns["ent"], columns["sent"], masked))
-    answers = ask_to_extract(judge, questions)
+    listed = tentative_rows(findings)[columns].itertuples(index=False, name=None)
+    rows: list[dict[str, Any]] = [dict(zip(columns, values, strict=True)) for values in listed]
+    for row in rows:
+        row["masked_sentence"] = row["masked_sentence"] if row["mask_state"] == "masked" else None
+    questions = [ExtractionQuestion(row["ent"], row["sent"], row["masked_sentence"]) for row in rows]
     reviewed = corrected_phrases(corrections)
-    phrases, dropped, reasons = [], [], []
-    for i, finding_id in enumerate(columns["finding_id"]):
-        kept, gone = _filtered(answers[i], questions[i], [columns[name][i] for name in _FILTER_CELLS])
-        phrases.append(reviewed.get(finding_id, kept))
-        dropped.append([] if finding_id in reviewed else gone)
-        same_name = columns["same_name_in_sentence"][i]
-        reasons.append(
-            _reasons(phrases[-1], answers[i], masked[i] is None, same_name, finding_id in reviewed)
-        )
-    corrected = [finding_id in reviewed for finding_id in columns["finding_id"]]
-    return HEDGE_PHRASES.frame(
-        {
-            **columns,
-            "masked_sentence": masked,
-            "phrases": phrases,
-            "dropped": dropped,
-            "answer_state": ["valid" if answer.valid else "invalid" for answer in answers],
-            "corrected": corrected,
-            "needs_review": [
-                reason != "" and not done for reason, done in zip(reasons, corrected, strict=True)
-            ],
-            "review_reason": reasons,
+    for row, answer in zip(rows, ask_to_extract(judge, questions), strict=True):
+        row["corrected"] = corrected = row["finding_id"] in reviewed
+        row["answer_state"] = "valid" if answer.valid else "invalid"
+        row["phrases"], row["dropped"] = _filtered(answer, row)
+        if corrected:
+            row["phrases"], row["dropped"] = reviewed[row["finding_id"]], []
+        reasons = {
+            INVALID: not answer.valid and not corrected,
+            SEVERAL: len(row["phrases"]) > 1,
+            NONE_FOUND: not row["phrases"] and (answer.valid or corrected),
+            SAME_NAME: row["same_name_in_sentence"],
+            NOT_LOCATED: row["masked_sentence"] is None,
         }
-    )
+        row["review_reason"] = "; ".join(reason for reason, applies in reasons.items() if applies)
+        row["needs_review"] = row["review_reason"] != "" and not corrected
+    return HEDGE_PHRASES.frame(rows)
 
 
 def load_corrections(path: Path | None) -> pd.DataFrame | None:
@@ -88,7 +83,7 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
     if path is None or not path.exists():
         return None
     rows: dict[str, str] = {}
-    for number, row in edited_rows(path, CORRECTION_COLUMNS, _ONE_VALUE):
+    for number, row in edited_rows(path, CORRECTION_COLUMNS):
         finding_id = row["finding_id"].strip()
         if not finding_id or finding_id in rows:
             found = "the finding id of an earlier row" if finding_id else "nothing"
@@ -111,15 +106,9 @@ def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
     what is there counts as reviewed.
     """
     rows = hedges[hedges["needs_review"].to_numpy(dtype=bool)]
-    columns = {
-        "finding_id": rows["finding_id"].tolist(),
-        "study_id": rows["study_id"].tolist(),
-        "finding": rows["ent"].tolist(),
-        "sentence": rows["sent"].tolist(),
-        "phrases": [";".join(found) for found in rows["phrases"].tolist()],
-        "review_reason": rows["review_reason"].tolist(),
-    }
-    return pd.DataFrame(columns, dtype="str")
+    queue = rows[["finding_id", "study_id", "ent", "sent", "phrases", "review_reason"]]
+    queue = queue.rename(columns={"ent": "finding", "sent": "sentence"})
+    return queue.assign(phrases=rows["phrases"].map(";".join)).astype("str").reset_index(drop=True)
 
 
 def normal_phrase(phrase: str) -> str:
@@ -127,28 +116,20 @@ def normal_phrase(phrase: str) -> str:
     return " ".join(phrase.lower().split()).strip(" .,;:\"'“”")
 
 
-def _filtered(
-    answer: ExtractionAnswer, question: ExtractionQuestion, cells: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Phrases kept and dropped, each once, in order of appearance in the sentence."""
-    if not answer.valid:
-        return [], []
-    distinct = [phrase for phrase in dict.fromkeys(map(normal_phrase, answer.phrases)) if phrase]
-    ordered = sorted(distinct, key=lambda phrase: _place(phrase, question.sentence))
-    gone = [
-        phrase
-        for phrase in ordered
-        if phrase in _ALWAYS_DROPPED or (phrase not in _NEVER_DROPPED and _states(phrase, cells))
-    ]
-    return [phrase for phrase in ordered if phrase not in gone], gone
+def _filtered(answer: ExtractionAnswer, row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Phrases kept and dropped, each once, in order of appearance in the sentence.
 
-
-def _states(phrase: str, cells: Sequence[str]) -> bool:
-    """Whether a cell of the row has the phrase in whole words.
-
-    The phrase then states a size, severity or onset and is no hedge.
+    A phrase that a cell of the row has in whole words states a size, severity or onset and is no hedge.
     """
-    return any(words_of(phrase).search(cell) for cell in cells if cell)
+    kept: list[str] = []
+    dropped: list[str] = []
+    found = {phrase for phrase in map(normal_phrase, answer.phrases) if phrase and answer.valid}
+    given = list(map(normal_phrase, answer.phrases))
+    for phrase in sorted(found, key=lambda phrase: (_place(phrase, row["sent"]), given.index(phrase))):
+        stated = any(words_of(phrase).search(row[name]) for name in _FILTER_CELLS)
+        gone = phrase in _ALWAYS_DROPPED or (stated and phrase not in _NEVER_DROPPED)
+        (dropped if gone else kept).append(phrase)
+    return kept, dropped
 
 
 @lru_cache(maxsize=4096)
@@ -163,26 +144,12 @@ def _place(phrase: str, sentence: str) -> int:
     return found.start() if found else len(sentence)
 
 
-def _reasons(
-    phrases: Sequence[str], answer: ExtractionAnswer, unlocated: bool, same_name: bool, corrected: bool
-) -> str:
-    reasons = {
-        INVALID: not answer.valid and not corrected,
-        SEVERAL: len(phrases) > 1,
-        NONE_FOUND: not phrases and (answer.valid or corrected),
-        SAME_NAME: same_name,
-        NOT_LOCATED: unlocated,
-    }
-    return "; ".join(reason for reason, applies in reasons.items() if applies)
-
-
 def corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[str]]:
     """Finding id -> the phrases that a person gave it, in normal form; empty without corrections."""
     if corrections is None:
         return {}
+    given = zip(corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True)
     return {
         finding_id: [phrase for phrase in dict.fromkeys(map(normal_phrase, cell.split(";"))) if phrase]
-        for finding_id, cell in zip(
-            corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True
-        )
+        for finding_id, cell in given
     }

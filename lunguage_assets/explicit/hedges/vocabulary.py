@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -12,7 +12,7 @@ from lunguage_assets.draws import digest
 from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
 from lunguage_assets.explicit.hedges.hedging import SAME_NAME
-from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
+from lunguage_assets.judges.rules.published import ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 
@@ -25,17 +25,6 @@ TOO_FEW, NO_EXAMPLE, PUBLISHED_RULER = (
 
 CHOSEN = "the settings choose it"
 """Why the published ruler is used, where nothing else is the reason."""
-
-
-@dataclass(slots=True)
-class _Phrase:
-    count: int = 0
-    examples: list[tuple[str, str]] = field(default_factory=list)
-
-    def reason(self, minimum: int) -> str:
-        if self.count < minimum:
-            return TOO_FEW
-        return "" if self.examples else NO_EXAMPLE
 
 
 def hedge_vocabulary(
@@ -57,15 +46,47 @@ def hedge_vocabulary(
     row says so in `ruler` and why in `ruler_reason`, and the corpus' other phrases are listed with that
     reason. `n_examples` always counts this corpus.
     """
-    found = _collect(hedges)
-    own = {phrase for phrase, known in found.items() if not known.reason(settings.minimum_examples)}
-    if reason := _against_own(own, settings, anchors):
-        return _frame(_published_rows(found), "published", reason)
-    rows = [
-        _row(phrase, known.count, known.reason(settings.minimum_examples), sorted(known.examples))
-        for phrase, known in found.items()
+    pairs = hedges[["finding_id", "phrases", "masked_sentence", "review_reason"]]
+    same_name = pairs["review_reason"].str.split("; ").map(lambda reasons: SAME_NAME in reasons)
+    usable = pairs["masked_sentence"].notna() & ~same_name.astype(bool)
+    pairs = pairs.assign(usable=usable, phrase=pairs["phrases"].map(lambda found: list(dict.fromkeys(found))))
+    extracted = pairs.explode("phrase").dropna(subset="phrase")
+    counts = Counter(extracted["phrase"].tolist())
+    examples: dict[str, list[tuple[str, str]]] = {phrase: [] for phrase in counts}
+    shown = extracted[extracted["usable"]]
+    for phrase, *example in zip(shown["phrase"], shown["finding_id"], shown["masked_sentence"], strict=True):
+        examples[phrase].append((example[0], example[1]))
+    reasons = {
+        phrase: TOO_FEW if count < settings.minimum_examples else "" if examples[phrase] else NO_EXAMPLE
+        for phrase, count in counts.items()
+    }
+    ruler, reason = (
+        "own",
+        _against_own({phrase for phrase in reasons if not reasons[phrase]}, settings, anchors),
+    )
+    if reason:
+        ruler, reasons = "published", dict.fromkeys(counts, PUBLISHED_RULER)
+        examples = {phrase: [] for phrase in counts}
+        for phrase, sentences in ruler_sentences().items():
+            reasons[phrase] = ""
+            examples[phrase] = [(f"ruler:{phrase}:{i:02d}", sentence) for i, sentence in enumerate(sentences)]
+    rows: list[dict[str, Any]] = [
+        {
+            "phrase": phrase,
+            "n_examples": counts[phrase],
+            "retained": not why,
+            "reason": why,
+            "example_ids": [finding_id for finding_id, _ in sorted(examples[phrase])],
+            "example_sentences": [sentence for _, sentence in sorted(examples[phrase])],
+        }
+        for phrase, why in reasons.items()
     ]
-    return _frame(rows, "own", "")
+    rows.sort(key=lambda row: (not row["retained"], -row["n_examples"], row["phrase"]))
+    parts: list[object] = [ruler]
+    for row in sorted((row for row in rows if row["retained"]), key=lambda row: str(row["phrase"])):
+        parts += [row["phrase"], len(row["example_ids"]), *row["example_ids"], *row["example_sentences"]]
+    same = {"ruler": ruler, "ruler_reason": reason, "vocabulary_version": digest(*parts)}
+    return HEDGE_VOCABULARY.frame([{**row, **same} for row in rows])
 
 
 def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.DataFrame | None:
@@ -98,57 +119,3 @@ def _against_own(own: Collection[str], settings: ExplicitSettings, anchors: Anch
     except NoScale as error:
         return f"{len(own)} phrases of its own, but {error.reason}"
     return ""
-
-
-def _collect(hedges: pd.DataFrame) -> dict[str, _Phrase]:
-    found: dict[str, _Phrase] = {}
-    columns = [
-        hedges[name].tolist() for name in ("finding_id", "phrases", "masked_sentence", "review_reason")
-    ]
-    for finding_id, phrases, sentence, reason in zip(*columns, strict=True):
-        usable = isinstance(sentence, str) and SAME_NAME not in reason.split("; ")
-        for phrase in dict.fromkeys(phrases):
-            known = found.setdefault(phrase, _Phrase())
-            known.count += 1
-            if usable:
-                known.examples.append((finding_id, sentence))
-    return found
-
-
-def _published_rows(found: Mapping[str, _Phrase]) -> list[dict[str, Any]]:
-    sentences = ruler_sentences()
-    rows = []
-    for entry in published_ranking():
-        examples = [
-            (f"ruler:{entry.phrase}:{i:02d}", sentence) for i, sentence in enumerate(sentences[entry.phrase])
-        ]
-        rows.append(
-            _row(entry.phrase, found[entry.phrase].count if entry.phrase in found else 0, "", examples)
-        )
-    rows += [
-        _row(phrase, known.count, PUBLISHED_RULER, [])
-        for phrase, known in found.items()
-        if phrase not in sentences
-    ]
-    return rows
-
-
-def _row(phrase: str, count: int, reason: str, examples: list[tuple[str, str]]) -> dict[str, Any]:
-    return {
-        "phrase": phrase,
-        "n_examples": count,
-        "retained": not reason,
-        "reason": reason,
-        "example_ids": [finding_id for finding_id, _ in examples],
-        "example_sentences": [sentence for _, sentence in examples],
-    }
-
-
-def _frame(rows: list[dict[str, Any]], ruler: str, reason: str) -> pd.DataFrame:
-    rows = sorted(rows, key=lambda row: (not row["retained"], -row["n_examples"], row["phrase"]))
-    parts: list[object] = [ruler]
-    for row in sorted((row for row in rows if row["retained"]), key=lambda row: str(row["phrase"])):
-        parts += [row["phrase"], len(row["example_ids"]), *row["example_ids"], *row["example_sentences"]]
-    version = digest(*parts)
-    same = {"ruler": ruler, "ruler_reason": reason, "vocabulary_version": version}
-    return HEDGE_VOCABULARY.frame([{**row, **same} for row in rows])

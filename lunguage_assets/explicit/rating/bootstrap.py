@@ -17,10 +17,7 @@ from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2
-"""Random orders per resample.
-
-Two are the fewest that show the spread between orders, which is then taken out.
-"""
+"""Random orders per resample: the fewest that show the spread between orders, which is then taken out."""
 
 MOST_MATCHES, FEWEST_RESAMPLES = 100_000_000, 50
 """Matches that all resamples play together, about half a minute on one core. A corpus with many phrases has
@@ -57,22 +54,21 @@ def bootstrap_intervals(
     estimated from the spread between a resample's orders and taken out by shrinking the deviations, so that
     the interval is that of the published average.
     """
+    rank = ranks(mu[None, :])[0]
     if settings.bootstrap < 2:
-        rank = ranks(mu[None, :])[0]
-        return Intervals(np.zeros(len(mu)), mu.copy(), mu.copy(), rank, rank.copy())
+        return Intervals(np.zeros(len(mu)), mu, mu, rank, rank)
     drawn = _resampled_orders(cluster, resamples(len(winner), settings.bootstrap), settings.seed)
     played = [trueskill.play(winner, loser, len(mu), orders)[0] for orders in drawn]
     resampled = np.concatenate(played).reshape(-1, ORDERS_PER_RESAMPLE, len(mu))
     deviations, sd = _without_excess_order_noise(resampled, settings.orders)
     low, high = np.quantile(deviations, _LEVELS, axis=0)
     rank_low, rank_high = np.quantile(ranks(deviations), _LEVELS, axis=0)
-    rank = ranks(mu[None, :])[0]
     return Intervals(
-        mu_sd=sd,
-        mu_low=np.minimum(low, mu),
-        mu_high=np.maximum(high, mu),
-        rank_low=np.minimum(rank_low, rank),
-        rank_high=np.maximum(rank_high, rank),
+        sd,
+        np.minimum(low, mu),
+        np.maximum(high, mu),
+        np.minimum(rank_low, rank),
+        np.maximum(rank_high, rank),
     )
 
 
@@ -118,12 +114,9 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
             within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
             answers = by_cluster[np.repeat(start[clusters], counts) + within]
             places = np.arange(len(answers), dtype=np.uint64)
-            orders += [
-                answers[np.argsort(mix(seed, resample, order + 1, places))]
-                for order in range(ORDERS_PER_RESAMPLE)
-            ]
-        longest = max(len(order) for order in orders)
-        padded = np.full((len(orders), longest), -1, dtype=np.int64)
+            for order in range(ORDERS_PER_RESAMPLE):
+                orders.append(answers[np.argsort(mix(seed, resample, order + 1, places))])
+        padded = np.full((len(orders), max(map(len, orders))), -1, dtype=np.int64)
         for row, order in zip(padded, orders, strict=True):
             row[: len(order)] = order
         yield padded

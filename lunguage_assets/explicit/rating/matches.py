@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import coins, digest, mix, smallest, text_hash, text_hashes
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_to_compare
@@ -47,7 +46,8 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
 def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> dict[str, list[Any]]:
     """Sentences and positions of all matches: columns of `COMPARISON_MATCHES`, one entry per match.
 
-    A sentence that exemplifies both phrases may meet itself, as in the published procedure; that match says
+    The position is a coin per match, which cancels a judge's bias to first order, or fixed (as published). A
+    sentence that exemplifies both phrases may meet itself, as in the published procedure; that match says
     nothing about either phrase and a judge answers it like any other.
     """
     names = ("match_id", "phrase_a", "phrase_b", "repetition", "sentence_a", "sentence_b", "swapped")
@@ -66,15 +66,6 @@ def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> dict[str, 
             plan[f"phrase_{name}"] += [phrase] * settings.repetitions
             drawn = smallest(mix(pair, repetitions, side), hashes[phrase])
             plan[f"sentence_{name}"] += [distinct[phrase][i] for i in drawn.tolist()]
-        plan["swapped"] += _swapped(pair, settings).tolist()
+        swapped = coins(mix(pair, repetitions, 2)) & (settings.position == "coin")
+        plan["swapped"] += swapped.tolist()
     return plan
-
-
-def _swapped(pair: int, settings: ExplicitSettings) -> NDArray[np.bool_]:
-    """Whether phrase_b is shown first: a coin per match, or never (as published).
-
-    Coins cancel a judge's position bias to first order.
-    """
-    if settings.position == "fixed":
-        return np.zeros(settings.repetitions, dtype=bool)
-    return coins(mix(pair, np.arange(settings.repetitions, dtype=np.uint64), 2))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,19 +20,12 @@ from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, boots
 from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import REFERENCE_RANKING
-
-_NO_VALID_ANSWERS = (
-    "the ranking has no valid match: every answer of {judges} is invalid or there are fewer "
-    "than two phrases. Use another judge."
-)
+from lunguage_assets.tables import COMPARISON_MATCHES, REFERENCE_RANKING
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Valid answers of all judges, arrays of shape (answers,).
-
-    Their order does not depend on that of the frames.
+class CollectedAnswers:
+    """Valid answers of all judges, arrays of shape (answers,), whatever the order of the frames.
 
     `match` hashes the match, `identity` match and judge; `cluster` numbers the sentence pairs, whose answers
     depend on each other.
@@ -81,44 +73,39 @@ def reference_ranking(
             another one has.
     """
     retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
+    version = str(retained["vocabulary_version"].iloc[0]) if len(retained) else ""
     if len(retained) and (retained["ruler"] == "published").all():
-        first = retained.iloc[0]
-        return _published(
-            str(first["vocabulary_version"]), list(matches), identities, str(first["ruler_reason"])
-        )
+        return _published(version, list(matches), identities, str(retained["ruler_reason"].iloc[0]))
     phrases = sorted(retained["phrase"].tolist())
     if len(phrases) > 1:
-        _require_same_matches(matches, str(retained["vocabulary_version"].iloc[0]))
+        _require_same_matches(matches, version)
     answers = collect_answers(phrases, matches)
     if not len(answers):
-        raise MethodError(_NO_VALID_ANSWERS.format(judges=", ".join(matches) or "no judge"))
-    mus, sigmas = trueskill.play(
-        answers.winner, answers.loser, len(phrases), random_orders(answers, settings)
-    )
-    mu = mus.mean(axis=0)
+        raise MethodError(
+            f"the ranking has no valid match: every answer of {', '.join(matches) or 'no judge'} is invalid "
+            "or there are fewer than two phrases. Use another judge."
+        )
+    orders = random_orders(answers, settings)
+    mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), orders)
+    mu, (won, lost) = mus.mean(axis=0), answers.counts
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
-    won, lost = answers.counts
     played = won + lost
-    order = np.lexsort((np.arange(len(phrases)), -mu))
-    by_phrase = {
-        "mu": mu,
-        "sigma": sigmas.mean(axis=0),
-        **vars(intervals),
-        "n_matches": played,
-    }
-    return _frame(
+    ranked = pd.DataFrame(
         {
-            "phrase": [phrases[i] for i in order.tolist()],
-            **{name: values[order] for name, values in by_phrase.items()},
-            "win_rate": [w / n if n else None for w, n in zip(won[order], played[order], strict=True)],
+            "phrase": phrases,
+            "mu": mu,
+            "sigma": sigmas.mean(axis=0),
+            **vars(intervals),
+            "n_matches": played,
+            "win_rate": np.divide(won, played, out=np.full(len(phrases), np.nan), where=played > 0),
             "reading_sd": reading_deviation(phrases, mu, matches),
-            "judges": list(matches),
             "ruler": "own",
             "ruler_reason": "",
-            "vocabulary_version": str(retained["vocabulary_version"].iloc[0]),
+            "vocabulary_version": version,
             "ranking_version": ranking_version(vocabulary, matches, settings, identities),
         }
     )
+    return _frame(ranked.iloc[np.argsort(-mu, kind="stable")], list(matches))
 
 
 def published_instead(own: pd.DataFrame, reason: str, identities: Sequence[str] = ()) -> pd.DataFrame:
@@ -148,38 +135,31 @@ def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_versio
             )
 
 
-def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]) -> Answers:
+def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]) -> CollectedAnswers:
     """Valid answers of all judges, sorted by match and judge."""
-    number = {phrase: i for i, phrase in enumerate(phrases)}
-    rows: list[tuple[str, str, str, str, tuple[str, str]]] = []
-    for judge, frame in matches.items():
-        columns = [
-            frame[name].tolist()
-            for name in ("match_id", "phrase_a", "phrase_b", "winner", "answer", "sentence_a", "sentence_b")
-        ]
-        for match_id, a, b, winner, answer, sentence_a, sentence_b in zip(*columns, strict=True):
-            if answer == "invalid":
-                continue
-            if a not in number or b not in number:
-                raise MethodError(
-                    f"matches of judge {judge!r} are about phrases outside "
-                    "the vocabulary. Materialise comparison_matches again."
-                )
-            rows.append((match_id, judge, winner, b if winner == a else a, (sentence_a, sentence_b)))
-    rows.sort(key=lambda row: row[:2])
-    pairs: dict[tuple[object, ...], int] = {}
-    cluster = [pairs.setdefault((frozenset(row[2:4]), row[4]), len(pairs)) for row in rows]
-    return Answers(
+    valid = [frame.dropna(subset="winner").assign(judge=judge) for judge, frame in matches.items()]
+    rows = pd.concat([COMPARISON_MATCHES.frame().assign(judge=""), *valid], ignore_index=True)
+    rows = rows.sort_values(["match_id", "judge"], kind="stable")
+    number = pd.Index(list(phrases), dtype="str")
+    a, b, winner = (number.get_indexer(pd.Index(rows[name])) for name in ("phrase_a", "phrase_b", "winner"))
+    if (a < 0).any() or (b < 0).any():
+        judge = rows["judge"].to_numpy()[(a < 0) | (b < 0)][0]
+        raise MethodError(
+            f"matches of judge {judge!r} are about phrases outside the vocabulary. Materialise "
+            "comparison_matches again."
+        )
+    pair = rows.groupby(["phrase_a", "phrase_b", "sentence_a", "sentence_b"], sort=False)
+    return CollectedAnswers(
         phrases=tuple(phrases),
-        winner=np.array([number[row[2]] for row in rows], dtype=np.int64),
-        loser=np.array([number[row[3]] for row in rows], dtype=np.int64),
-        match=text_hashes(row[0] for row in rows),
-        identity=text_hashes(f"{row[0]} {row[1]}" for row in rows),
-        cluster=np.array(cluster, dtype=np.int64),
+        winner=winner.astype(np.int64),
+        loser=np.where(winner == a, b, a).astype(np.int64),
+        match=text_hashes(rows["match_id"]),
+        identity=text_hashes(rows["match_id"] + " " + rows["judge"]),
+        cluster=np.asarray(pair.ngroup(), dtype=np.int64),
     )
 
 
-def random_orders(answers: Answers, settings: ExplicitSettings) -> Integers:
+def random_orders(answers: CollectedAnswers, settings: ExplicitSettings) -> Integers:
     """Random orders of play, shape (orders, answers): answers sorted by hash(seed, order, match, judge)."""
     seed = text_hash(settings.seed, "order of play")
     return np.stack(
@@ -193,64 +173,48 @@ def ranking_version(
     settings: ExplicitSettings,
     identities: Sequence[str],
 ) -> str:
-    """Hash of everything that the ranking follows from.
-
-    Vocabulary, answers per judge, the judges' identities, seed and constants.
+    """Hash of everything that the ranking follows from: vocabulary, answers per judge, the judges'
+    identities, seed and constants.
     """
-    constants = (trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed, settings.orders)
-    parts: list[object] = [
-        *constants,
-        settings.bootstrap,
-        ORDERS_PER_RESAMPLE,
-        ASSUMED_DEVIATION,
-        str(vocabulary["vocabulary_version"].iloc[0]),
-        *identities,
-    ]
+    parts: list[object] = [trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed]
+    parts += [settings.orders, settings.bootstrap, ORDERS_PER_RESAMPLE, ASSUMED_DEVIATION]
+    parts += [str(vocabulary["vocabulary_version"].iloc[0]), *identities]
     for judge, frame in matches.items():
-        rows = sorted(
-            zip(frame["match_id"].tolist(), frame["answer"].tolist(), frame["swapped"].tolist(), strict=True)
-        )
+        columns = (frame[name].tolist() for name in ("match_id", "answer", "swapped"))
+        rows = sorted(zip(*columns, strict=True))
         parts += [judge, len(rows), *(f"{match_id} {answer} {swapped}" for match_id, answer, swapped in rows)]
     return digest(*parts)
 
 
-def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame of phrases in ranking order; what is one value is that of all."""
-    size = len(columns["phrase"])
-    shared = ("reading_sd", "ruler", "ruler_reason", "vocabulary_version", "ranking_version")
-    return REFERENCE_RANKING.frame(
-        {
-            **columns,
-            "rank": range(size),
-            "judges": [columns["judges"]] * size,
-            **{name: [columns[name]] * size for name in shared},
-        }
-    )
+def _frame(ranked: pd.DataFrame, judges: list[str]) -> pd.DataFrame:
+    """The table of phrases in ranking order."""
+    columns = {str(name): values.tolist() for name, values in ranked.items()}
+    return REFERENCE_RANKING.frame({**columns, "rank": range(len(ranked)), "judges": [judges] * len(ranked)})
 
 
 def _published(
     vocabulary_version: str, judges: list[str], identities: Sequence[str], reason: str
 ) -> pd.DataFrame:
     entries = published_ranking()
-    mu, ranks = [entry.mu for entry in entries], [float(entry.rank) for entry in entries]
     places = (f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries)
-    return _frame(
+    mu, ranks = [entry.mu for entry in entries], [float(entry.rank) for entry in entries]
+    ranked = pd.DataFrame(
         {
             "phrase": [entry.phrase for entry in entries],
             "mu": mu,
             "sigma": [entry.sigma for entry in entries],
-            "mu_sd": [0.0] * len(entries),
+            "mu_sd": 0.0,
             "mu_low": mu,
             "mu_high": mu,
             "rank_low": ranks,
             "rank_high": ranks,
             "reading_sd": ASSUMED_DEVIATION,
-            "n_matches": [0] * len(entries),
-            "win_rate": [None] * len(entries),
-            "judges": judges,
+            "n_matches": 0,
+            "win_rate": np.nan,
             "ruler": "published",
             "ruler_reason": reason,
             "vocabulary_version": vocabulary_version,
             "ranking_version": digest("published", ASSUMED_DEVIATION, *places, *judges, *identities),
         }
     )
+    return _frame(ranked, judges)

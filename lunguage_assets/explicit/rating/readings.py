@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -49,10 +48,15 @@ def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, 
 
     Only matches that every judge answered validly count.
     """
-    said = _answered_by_all(phrases, matches)
-    if said is None:
+    if len(matches) < 2:
         return ASSUMED_DEVIATION
-    variance, error = _variance(said, mu)
+    frames = [frame.sort_values("match_id", kind="stable") for frame in matches.values()]
+    valid = np.all([frame["winner"].notna().to_numpy() for frame in frames], axis=0)
+    valid &= (frames[0]["sentence_a"] != frames[0]["sentence_b"]).to_numpy(dtype=bool)
+    frames = [frame[valid] for frame in frames]
+    if not valid.any():
+        return ASSUMED_DEVIATION
+    variance, error = _variance(phrases, mu, frames)
     if not math.isfinite(error):
         return ASSUMED_DEVIATION
     weight, weight_of_default = 1.0 / error**2, 1.0 / ASSUMED_DEVIATION**4
@@ -60,20 +64,23 @@ def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, 
     return min(math.sqrt(max(mean, 0.0)), BETA)
 
 
-def _variance(said: _Answered, mu: Floats) -> tuple[float, float]:
+def _variance(phrases: Sequence[str], mu: Floats, frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
     """Variance of the readings and its standard error; infinite when no sentence was in two matches.
 
     The error is that seen between sentences, or that of coins as uneven as the answers, whichever is greater:
-    a few judges that happen to agree are no proof.
+    a few judges that happen to agree are no proof. `frames` are the judges' answers to the same matches.
     """
-    judges = len(said.first_won)
+    one, judges = frames[0], len(frames)
+    first, second = (pd.Index(phrases).get_indexer(pd.Index(one[f"phrase_{side}"])) for side in "ab")
+    own, _ = pd.factorize(pd.concat([one["sentence_a"], one["sentence_b"]]))
+    phrase_a = one["phrase_a"].to_numpy()
+    won = np.array([frame["winner"].to_numpy() == phrase_a for frame in frames], dtype=np.float64)
     share = 1.0 - 1.0 / judges  # of a judge's variance that is left in its departure from the mean
-    departure = said.first_won - said.first_won.mean(axis=0)
-    gap = (mu[said.first] - mu[said.second]) / NOISE
+    departure = won - won.mean(axis=0)
+    gap = (mu[first] - mu[second]) / NOISE
     slope = np.exp(-0.5 * gap**2) / (math.sqrt(2.0 * math.pi) * NOISE)
     coin = ndtr(gap) * ndtr(-gap) * share
-    own = np.concatenate([said.sentence_first, said.sentence_second])
-    against = np.concatenate([said.second, said.first])
+    against = np.concatenate([second, first])
     sides = np.stack([np.concatenate([slope, slope]), np.concatenate([coin, coin])])
     slopes, coins = _pairs_of_matches(own, against, sides).sum(axis=1).tolist()
     information = slopes * judges * share
@@ -82,47 +89,6 @@ def _variance(said: _Answered, mu: Floats) -> tuple[float, float]:
     products = _pairs_of_matches(own, against, np.concatenate([departure, -departure], axis=1))
     seen = float((products.sum(axis=0) ** 2).sum())
     return float(products.sum()) / information, math.sqrt(max(seen, 2.0 * judges * coins)) / information
-
-
-@dataclass(frozen=True)
-class _Answered:
-    """Matches that every judge answered: phrases and sentences by number, shape (matches,).
-
-    `first_won` is 1 where the judge named the first phrase, else 0, shape (judges, matches).
-    """
-
-    first: Integers
-    second: Integers
-    sentence_first: Integers
-    sentence_second: Integers
-    first_won: Floats
-
-
-def _answered_by_all(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]) -> _Answered | None:
-    """None when there are fewer than two judges, or no match that all answered."""
-    if len(matches) < 2:
-        return None
-    frames = [frame.sort_values("match_id", kind="stable") for frame in matches.values()]
-    one = frames[0]
-    valid = np.all([(frame["answer"] != "invalid").to_numpy(dtype=bool) for frame in frames], axis=0)
-    valid &= (one["sentence_a"] != one["sentence_b"]).to_numpy(dtype=bool)
-    if not valid.any():
-        return None
-    number = {phrase: i for i, phrase in enumerate(phrases)}
-    phrase_a, phrase_b, sentence_a, sentence_b = (
-        one.loc[valid, name].tolist() for name in ("phrase_a", "phrase_b", "sentence_a", "sentence_b")
-    )
-    sentences: dict[str, int] = {}
-    for sentence in [*sentence_a, *sentence_b]:
-        sentences.setdefault(sentence, len(sentences))
-    won = [[w == a for w, a in zip(f.loc[valid, "winner"].tolist(), phrase_a, strict=True)] for f in frames]
-    return _Answered(
-        np.array([number[phrase] for phrase in phrase_a], dtype=np.int64),
-        np.array([number[phrase] for phrase in phrase_b], dtype=np.int64),
-        np.array([sentences[sentence] for sentence in sentence_a], dtype=np.int64),
-        np.array([sentences[sentence] for sentence in sentence_b], dtype=np.int64),
-        np.array(won, dtype=np.float64),
-    )
 
 
 def _pairs_of_matches(own: Integers, against: Integers, values: Floats) -> Floats:

@@ -10,8 +10,9 @@ from lunguage_assets.explicit.analysis.agreement import judge_agreement as judge
 from lunguage_assets.explicit.analysis.agreement import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.experts import by_group, load_experts, load_responses
 from lunguage_assets.explicit.analysis.experts import expert_agreement as experts_with_ranking
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness as rank_with_half
 from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
+from lunguage_assets.explicit.analysis.validation import ranking_robustness as rank_with_half
+from lunguage_assets.orchestration.assets.explicit import same_vocabulary
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
@@ -19,7 +20,7 @@ from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_h
 from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
-_SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n", "left_out")
+_SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n")
 
 
 @table_asset("analysis")
@@ -32,11 +33,10 @@ def judge_agreement(
     """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
     experts whose answers `lunguage survey import` has brought.
     """
-    settings = home.settings.explicit
-    matches, (ranker,) = _by_judge(comparison_matches), keys
-    version = str(reference_ranking["vocabulary_version"].iloc[0])
-    agreement = judges_with_each_other(matches, version)
-    correlations = correlate_rankings(matches, {ranker: reference_ranking}, settings, version)
+    settings, (ranker,) = home.settings.explicit, keys
+    matches = _by_judge(comparison_matches, reference_ranking)
+    agreement = judges_with_each_other(matches)
+    correlations = correlate_rankings(matches, ranker, reference_ranking, settings)
     experts, of_experts = EXPERT_AGREEMENT.frame(), {}
     if home.home.expert_responses.exists():
         responses = load_responses(home.home.expert_responses)
@@ -68,7 +68,7 @@ def fit_validation(
     home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
 ) -> Result:
     """Rank again with half of the comparisons, and fit the phrases of the ranking back into it."""
-    settings, matches = home.settings.explicit, _by_judge(comparison_matches)
+    settings, matches = home.settings.explicit, _by_judge(comparison_matches, reference_ranking)
     robustness = rank_with_half(reference_ranking, matches, settings)
     validation = fit_phrases_back(reference_ranking, matches, settings)
     value = {"fit_validation": validation, "ranking_robustness": robustness}
@@ -93,5 +93,8 @@ def fit_validation(
     )
 
 
-def _by_judge(frames: Frames) -> dict[str, pd.DataFrame]:
+def _by_judge(frames: Frames, ranking: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Matches by judge; refuses those of another vocabulary than the ranking's."""
+    for (judge,), frame in frames.items():
+        same_vocabulary(frame, ranking, f"comparison_matches[{judge}]")
     return {judge: frame for (judge,), frame in frames.items()}

@@ -27,7 +27,7 @@ from lunguage_assets.orchestration.runs.ahead import asked_ahead
 from lunguage_assets.tables import HEDGE_PHRASES
 
 
-def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
+def same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
     """Refuse to mix artifacts of two vocabularies (re-asserted here: blocking checks do not reach other
     partitions).
     """
@@ -123,7 +123,7 @@ def reference_ranking(
 
     frames = {judge: frame for (judge,), frame in comparison_matches.items()}
     for judge, frame in frames.items():
-        _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
+        same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
     in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
     reads = home.standings().reads
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
@@ -162,7 +162,7 @@ def fitted_probabilities(
     """Place every tentative finding in the ranking and map its place to a probability."""
     ranker, _ = keys
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
-    _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
+    same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
     panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
     tables = fit_pairs(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
     frame = tables.probabilities

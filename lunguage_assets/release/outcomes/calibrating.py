@@ -88,8 +88,8 @@ class Readers:
         """The readers that the anchors in use tell of."""
         if not anchors.is_own or anchors.file.suffix.lower() != ".csv":
             return Readers(anchors.spread.sd)
-        means = reader_means(ratings_of(anchors.file))
-        rated = {phrase: expit(np.array(list(of.values()))) for phrase, of in means.items() if len(of) > 1}
+        means = reader_means(ratings_of(anchors.file)).groupby("phrase", sort=False)
+        rated = {str(phrase): expit(of.to_numpy()) for phrase, of in means if len(of) > 1}
         return Readers(anchors.spread.sd, rated)
 
     def of_cells(self, cells: pd.DataFrame) -> list[Floats]:
@@ -184,7 +184,7 @@ def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[t
 
 def as_ratings(anchors: Sequence[Anchor]) -> pd.DataFrame:
     """Anchors in the form of `anchor_ratings.csv`: two ratings a phrase, one standard error below and above,
-    so that `anchors_from_ratings` finds their mean and a standard error of this size again.
+    so that `rated_anchors` finds their mean and a standard error of this size again.
     """
     rows = []
     for anchor in anchors:

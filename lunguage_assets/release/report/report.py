@@ -39,7 +39,7 @@ _ABOUT = {
     "conflicts": CONFLICT_TABLE,
     "figures": CORPUS_FIGURES,
 }
-_AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n", "left_out"]
+_AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n"]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Agreement of judges: pairwise, in both codings, position bias, extractors, correlations."""
+"""Agreement of judges: coefficients against textbooks and plain loops, both codings, position bias,
+correlations.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,69 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from invented_answers import matches_frame, plain_alpha, plain_kappa, simulated_panel, winners_frame
 from scipy.stats import spearmanr
+from tentative_findings import own_vocabulary
 
-from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.agreement import AVERAGED, judge_agreement, ranking_correlations
+from lunguage_assets.explicit.analysis.agreement import (
+    AVERAGED,
+    fleiss_kappa,
+    judge_agreement,
+    krippendorff_alpha,
+    ranking_correlations,
+)
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_VOCABULARY
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 
-SETTINGS = ExplicitSettings(bootstrap=50, orders=3)
-NO_RESAMPLES = ExplicitSettings(bootstrap=0)
+SETTINGS = ExplicitSettings(bootstrap=0, orders=3)
+
+FLEISS_1971_STYLE = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+"""The usual worked example of Fleiss' kappa: ten subjects, fourteen raters, five categories; kappa 0.210."""
+
+_ = -1
+KRIPPENDORFF_2011 = np.array([
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, _, _, _],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, _, 3],
+    [_, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, _],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, _],
+]).T  # fmt: skip
+"""The worked example of Krippendorff (2011): four observers, twelve units, missing values; alpha 0.743."""
+
+
+def rated(codes: np.ndarray) -> pd.DataFrame:
+    """Ratings from codes, of which negative ones are missing."""
+    return pd.DataFrame(codes).where(codes >= 0)
+
+
+def test_the_worked_examples_of_fleiss_and_krippendorff() -> None:
+    kappa = fleiss_kappa(rated(np.array([np.repeat(np.arange(5), row) for row in FLEISS_1971_STYLE])))
+    alpha = krippendorff_alpha(rated(KRIPPENDORFF_2011))
+    assert (kappa.value, kappa.n) == (pytest.approx(0.20993, abs=1e-5), 10)
+    assert (alpha.value, alpha.n) == (pytest.approx(0.743, abs=5e-4), 11)
+
+
+ratings_tables = st.tuples(st.integers(1, 9), st.integers(2, 5)).flatmap(
+    lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 3))
+)
+
+
+@given(ratings_tables, st.permutations(range(4)))
+def test_both_coefficients_equal_plain_loops_whatever_the_names_of_categories(
+    codes: np.ndarray, names: list[int]
+) -> None:
+    renamed = np.where(codes >= 0, np.array(names)[np.maximum(codes, 0)], codes)
+    for coefficient, plain in ((fleiss_kappa, plain_kappa), (krippendorff_alpha, plain_alpha)):
+        expected = plain(codes)
+        for ratings in (codes, renamed):
+            found = coefficient(rated(ratings)).value
+            assert found == (None if expected is None else pytest.approx(expected, abs=1e-12))
 
 
 def measured(
@@ -30,10 +82,7 @@ def measured(
         (frame[["measure", "first", "second", "coding"]] == [measure, first, second, coding]).all(axis=1)
     ]
     assert len(rows) == 1, f"{measure} of {first!r} and {second!r} in coding {coding}: {len(rows)} rows"
-    return {
-        str(name): (None if not isinstance(value, list) and pd.isna(value) else value)
-        for name, value in rows.iloc[0].items()
-    }
+    return {str(name): None if pd.isna(value) else value for name, value in rows.iloc[0].items()}
 
 
 HAND = {
@@ -55,47 +104,23 @@ HAND = {
 """
 
 
-def test_agreement_of_three_judges_by_hand() -> None:
+def test_agreement_of_three_judges_by_hand_whatever_the_order_of_rows() -> None:
     frame = judge_agreement(HAND)
     JUDGE_AGREEMENT.to_arrow(frame)
     pair = measured(frame, "pairwise agreement", "ann", "bob")
-    assert (pair["value"], pair["n"], pair["left_out"], pair["reasons"]) == (
-        pytest.approx(2 / 3),
-        3,
-        1,
-        "invalid answer: 1",
-    )
+    assert (pair["value"], pair["n"]) == (pytest.approx(2 / 3), 3)
     assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
     assert measured(frame, "pairwise agreement", "bob", "cyd")["value"] == pytest.approx(1 / 3)
     assert measured(frame, "mean pairwise agreement", "ann")["value"] == pytest.approx((2 / 3 + 3 / 4) / 2)
-    phrases, positions = (
-        np.array([[0, 0, 1], [1, 0, 1], [2, 2, 2], [1, -1, 1]]),
-        np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, -1, 1]]),
-    )
+    phrases = np.array([[0, 0, 1], [1, 0, 1], [2, 2, 2], [1, -1, 1]])
+    positions = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, -1, 1]])
     for coding, ratings in (("phrase", phrases), ("position", positions)):
         kappa = measured(frame, "fleiss kappa", "all judges", coding=coding)
-        assert kappa["value"] == pytest.approx(plain_kappa(ratings))
-        assert (kappa["n"], kappa["reasons"]) == (3, "no valid answer of every judge: 1")
+        assert (kappa["value"], kappa["n"]) == (pytest.approx(plain_kappa(ratings)), 3)
         alpha = measured(frame, "krippendorff alpha", "all judges", coding=coding)
-        assert alpha["value"] == pytest.approx(plain_alpha(ratings))
-        assert (alpha["n"], alpha["left_out"]) == (4, 0)
-
-
-def test_names_of_judges_and_order_of_rows_change_no_number() -> None:
-    before = judge_agreement(HAND)
-    renaming = {"ann": "zoe", "bob": "max", "cyd": "abe"}
-    shuffled = {
-        renaming[judge]: frame.sample(frac=1, random_state=1).reset_index(drop=True)
-        for judge, frame in reversed(HAND.items())
-    }
-    after = judge_agreement(shuffled)
-    names = after[["first", "second"]].replace({new: old for old, new in renaming.items()})
-    pairs = [tuple(sorted(row)) if row[1] else tuple(row) for row in names.to_numpy().tolist()]
-    after = after.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
-    key = ["measure", "coding", "first", "second"]
-    pd.testing.assert_frame_equal(
-        *(frame.sort_values(key).reset_index(drop=True) for frame in (before, after))
-    )
+        assert (alpha["value"], alpha["n"]) == (pytest.approx(plain_alpha(ratings)), 4)
+    shuffled = {judge: rows.sample(frac=1, random_state=1) for judge, rows in reversed(HAND.items())}
+    pd.testing.assert_frame_equal(judge_agreement(shuffled), frame)
 
 
 def test_other_sentences_or_another_order_make_another_question() -> None:
@@ -103,8 +128,7 @@ def test_other_sentences_or_another_order_make_another_question() -> None:
     other.loc[0, "sentence_a"] = "another <finding>."
     other.loc[1, "swapped"] = not other.loc[1, "swapped"]
     frame = judge_agreement({"ann": HAND["ann"], "bob": other})
-    pair = measured(frame, "pairwise agreement", "ann", "bob")
-    assert (pair["n"], pair["reasons"]) == (1, "invalid answer: 1; not asked of both: 4")
+    assert measured(frame, "pairwise agreement", "ann", "bob")["n"] == 1
 
 
 def test_a_panel_like_the_published_one_agrees_on_phrases_more_than_positions() -> None:
@@ -120,22 +144,14 @@ def test_a_panel_like_the_published_one_agrees_on_phrases_more_than_positions() 
     assert alpha == pytest.approx(2 * agreement.mean() - 1, abs=0.01)
 
 
-def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> None:
-    mute = matches_frame(
-        (a, b, r, swapped, "invalid")
-        for a, b, r, swapped in zip(
-            *(HAND["ann"][c] for c in ("phrase_a", "phrase_b", "repetition", "swapped")), strict=True
-        )
-    )
-    frame = judge_agreement({**HAND, "mute": mute})
-    assert measured(frame, "not compared", "mute")["reasons"] == "no valid answer"
+def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
+    mute = HAND["ann"].assign(answer="invalid", winner=None)
+    frame, without = judge_agreement({**HAND, "mute": mute}), judge_agreement(HAND)
     assert measured(frame, "invalid answers", "mute")["value"] == 1.0
     assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
-    without = judge_agreement(HAND)
-    for coding in ("phrase", "position"):
-        assert measured(frame, "fleiss kappa", "all judges", coding=coding) == measured(
-            without, "fleiss kappa", "all judges", coding=coding
-        )
+    pd.testing.assert_frame_equal(
+        frame[frame["first"] != "mute"].reset_index(drop=True), without, check_dtype=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,119 +165,60 @@ def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[
     coefficients = frame[frame["measure"].isin(["fleiss kappa", "krippendorff alpha"])]
     assert len(coefficients) == 4
     assert coefficients["value"].isna().all()
-    assert frame.loc[frame["measure"] == "not compared", "reasons"].tolist() == ["no matches"] * sum(
-        len(m) == 0 for m in panel.values()
-    )
-
-
-def test_matches_of_another_vocabulary_are_refused_or_left_out_and_listed() -> None:
-    panel = {**HAND, "old": matches_frame([("a", "b", 0, False, "sentence_1")], version="older")}
-    with pytest.raises(MethodError, match="2 vocabularies"):
-        judge_agreement(panel)
-    frame = judge_agreement(panel, vocabulary_version="v")
-    left_out = measured(frame, "not compared", "old")
-    assert (left_out["left_out"], left_out["reasons"]) == (1, "matches of another vocabulary")
-    assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
-
-
-def repeated(for_a: int, for_b: int, a: str = "a", b: str = "b") -> list[tuple[str, str, str]]:
-    return [(a, b, a)] * for_a + [(a, b, b)] * for_b
-
-
-def test_majority_share_is_the_mean_over_phrase_pairs_answered_twice_or_more() -> None:
-    frame = judge_agreement(
-        {"ann": winners_frame([*repeated(7, 3), *repeated(0, 4, "a", "c"), ("b", "c", "b"), ("b", "c", "")])},
-    )
-    share = measured(frame, "majority share", "ann")
-    assert (share["value"], share["n"], share["left_out"]) == (pytest.approx((0.7 + 1.0) / 2), 2, 1)
 
 
 def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:
     swapped = np.random.default_rng(5).random(size) < 0.5
-    return matches_frame(("a", "b", r, bool(s), choose(r, bool(s))) for r, s in enumerate(swapped))
+    return matches_frame(("a", "b", r, bool(s), choose(bool(s))) for r, s in enumerate(swapped))
 
 
 def test_position_bias_is_told_apart_from_content() -> None:
     frames = {
-        "content": coin_matches(lambda r, swapped: "sentence_2" if swapped else "sentence_1"),
-        "stuck": coin_matches(lambda r, swapped: "sentence_1"),
-        "leaning": coin_matches(
-            lambda r, swapped: "sentence_1" if r % 4 == 0 or not swapped else "sentence_2"
-        ),
-        "fixed": winners_frame(repeated(10, 0)),
+        "content": coin_matches(lambda swapped: "sentence_2" if swapped else "sentence_1"),
+        "stuck": coin_matches(lambda swapped: "sentence_1"),
+        "fixed": winners_frame([("a", "b", "a")] * 10),
     }
     found = judge_agreement(frames)
-    effects = {judge: measured(found, "position effect", judge) for judge in frames}
-    assert effects["content"]["value"] == 0.0
-    assert measured(found, "sentence_1 chosen, phrase_a shown first", "content")["value"] == 1.0
-    assert measured(found, "sentence_1 chosen, phrase_b shown first", "content")["value"] == 0.0
-    assert effects["stuck"]["value"] == measured(found, "sentence_1 chosen", "stuck")["value"] == 1.0
-    assert measured(found, "sentence_1 chosen", "stuck")["p_value"] < 1e-9
-    assert effects["leaning"]["value"] == pytest.approx(0.25, abs=0.06)
-    assert effects["leaning"]["low"] < effects["leaning"]["value"] < effects["leaning"]["high"]
-    assert (effects["fixed"]["value"], effects["fixed"]["reasons"]) == (
-        None,
-        "positions were never swapped: 10",
-    )
-    assert measured(found, "sentence_1 chosen", "fixed")["p_value"] is None
-
-
-def vocabulary(phrases: list[str]) -> pd.DataFrame:
-    return HEDGE_VOCABULARY.frame([
-        {"phrase": phrase, "n_examples": 1, "retained": True, "reason": "", "example_ids": ["i"],
-         "example_sentences": ["<finding>"],
-         "ruler": "own", "ruler_reason": "", "vocabulary_version": "v"}
-        for phrase in phrases
-    ])  # fmt: skip
+    chosen = {judge: measured(found, "sentence_1 chosen", judge) for judge in frames}
+    assert chosen["content"]["low"] < 0.5 < chosen["content"]["high"]
+    assert chosen["content"]["p_value"] > 0.05
+    assert (chosen["stuck"]["value"], chosen["fixed"]["p_value"]) == (1.0, None)
+    assert chosen["stuck"]["p_value"] < 1e-9
 
 
 def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking() -> None:
     panel = simulated_panel(("gemini", "gpt"), phrases=8, repetitions=4)
-    ranking = reference_ranking(vocabulary([f"phrase {i:02d}" for i in range(8)]), panel, NO_RESAMPLES)
-    single = reference_ranking(
-        vocabulary([f"phrase {i:02d}" for i in range(8)]), {"gpt": panel["gpt"]}, NO_RESAMPLES
-    )
-    frame = ranking_correlations(panel, {"panel": ranking, "gpt": single}, SETTINGS)
+    vocabulary = own_vocabulary({f"phrase {i:02d}": ["<finding>"] for i in range(8)})
+    ranking = reference_ranking(vocabulary, panel, SETTINGS)
+    frame = ranking_correlations(panel, "panel", ranking, SETTINGS)
     RANKING_CORRELATIONS.to_arrow(frame)
-    assert len(frame) == 8 * 7 // 2
+    assert len(frame) == 7 * 6 // 2
     assert frame["spearman"].between(0.5, 1.0).all()
     assert frame["n_phrases"].eq(8).all()
-    of_rankings = frame[(frame["first_order"] == AVERAGED) & (frame["second_order"] == AVERAGED)]
-    together = ranking.merge(single, on="phrase")
-    assert of_rankings["spearman"].tolist() == [
+    assert (frame["second_order"] == AVERAGED).sum() == 6
+    alone = ExplicitSettings(bootstrap=0, orders=1)
+    single = {judge: reference_ranking(vocabulary, {judge: rows}, alone) for judge, rows in panel.items()}
+    together = single["gemini"].merge(single["gpt"], on="phrase")
+    published = ranking.assign(ruler="published")
+    assert ranking_correlations(panel, "panel", published, alone)["spearman"].tolist() == [
         pytest.approx(spearmanr(together["mu_x"], together["mu_y"]).statistic)
     ]
 
 
 def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_three() -> None:
-    four = winners_frame([(a, b, a) for a, b in combinations("abcd", 2)])
-    three = winners_frame([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a"), *((a, "d", "") for a in "abc")])
-    two = winners_frame(
-        [("a", "b", "b"), *((a, b, "") for a, b in combinations("abcd", 2) if (a, b) != ("a", "b"))]
-    )
-    frame = ranking_correlations({"four": four, "three": three, "two": two}, {}, ExplicitSettings(orders=1))
-    found = {
-        (a, b): (None if pd.isna(r) else r, n)
-        for a, b, r, n in zip(
-            frame["first"], frame["second"], frame["spearman"], frame["n_phrases"], strict=True
-        )
+    pairs = list(combinations("abcd", 2))
+    matches = {
+        "four": winners_frame([(a, b, a) for a, b in pairs]),
+        "three": winners_frame([(a, b, a if "d" not in (a, b) else "") for a, b in pairs]),
+        "two": winners_frame([(a, b, b if (a, b) == ("a", "b") else "") for a, b in pairs]),
     }
-    assert found == {
-        ("four", "three"): (pytest.approx(1.0), 3),
-        ("four", "two"): (None, 2),
-        ("three", "two"): (None, 2),
-    }
-
-
-@pytest.mark.parametrize("judges", [[], ["ann"], ["ann", "bob", "cyd"]], ids=["none", "one", "three"])
-def test_heat_maps_are_pictures_and_the_same_bytes_every_time(judges: list[str]) -> None:
-    panel = {judge: HAND[judge] for judge in judges}
-    agreement, correlations = (
-        judge_agreement(panel),
-        ranking_correlations(panel, {}, SETTINGS),
-    )
-    for picture, frame in ((agreement_heat_map, agreement), (correlation_heat_map, correlations)):
-        png = picture(frame)
-        assert png.startswith(b"\x89PNG")
-        if len(judges) > 1:
-            assert picture(frame) == png
+    published = pd.DataFrame({"ruler": ["published"]})
+    frame = ranking_correlations(matches, "panel", published, ExplicitSettings(orders=1))
+    assert frame[["first", "second"]].agg(" ".join, axis=1).tolist() == [
+        "four three",
+        "four two",
+        "three two",
+    ]
+    assert frame["n_phrases"].tolist() == [3, 2, 2]
+    assert frame["spearman"].iloc[0] == pytest.approx(1.0)
+    assert frame["spearman"].iloc[1:].isna().all()

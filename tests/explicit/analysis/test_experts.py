@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -17,40 +16,30 @@ from profiles import examples
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts import (
-    Expert,
-    Responses,
+    Described,
     by_group,
     expert_agreement,
     load_experts,
     load_responses,
-    undescribed,
 )
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
-NOBODY: dict[str, Expert] = {}
-PLACES = {"likely": 38.0, "may": 25.0, "or": 20.0, "if any": 10.0}
+PLACES = pd.DataFrame({"phrase": ["likely", "may", "or", "if any"], "mu": [38.0, 25.0, 20.0, 10.0]})
 
 
-def ranking(places: dict[str, float]) -> pd.DataFrame:
-    return pd.DataFrame({"phrase": list(places), "mu": list(places.values())})
-
-
-def responses(experts: str, rows: dict[tuple[str, str], list[int]], **more: Any) -> Responses:
-    return Responses(
-        tuple(experts.split()),
-        tuple(a for a, _ in rows),
-        tuple(b for _, b in rows),
-        np.array(list(rows.values())).reshape(len(rows), -1),
-        **more,
-    )
+def responses(experts: str, rows: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
+    """Choices by pair: 1 or 2, 0 for none."""
+    pairs = pd.MultiIndex.from_tuples(list(rows), names=["phrase_1", "phrase_2"])
+    chosen = pd.DataFrame(list(rows.values()), pairs, experts.split(), dtype="float64")
+    return chosen.where(chosen > 0)
 
 
 STUDY = responses("ann bob cyd", {
-    ("likely", "may"): [0, 0, 1],
-    ("or", "may"): [1, 0, 1],
-    ("if any", "likely"): [1, 1, -1],
-    ("or", "if any"): [0, 0, 0],
-    ("unheard", "may"): [1, 1, 1],
+    ("likely", "may"): [1, 1, 2],
+    ("or", "may"): [2, 1, 2],
+    ("if any", "likely"): [2, 2, 0],
+    ("or", "if any"): [1, 1, 1],
+    ("unheard", "may"): [2, 2, 2],
 })  # fmt: skip
 """The ranking would choose: likely (first), may (second), likely (second), or (first), nothing."""
 
@@ -66,14 +55,12 @@ JUDGES = {
 
 
 def study(
-    answers: Responses = STUDY,
-    experts: dict[str, Expert] = NOBODY,
-    judges: dict[str, pd.DataFrame] | None = None,
+    answers: pd.DataFrame = STUDY,
+    experts: Described | None = None,
+    ranking: pd.DataFrame = PLACES,
     seed: int = 0,
 ) -> pd.DataFrame:
-    frame = expert_agreement(
-        answers, experts, "panel", ranking(PLACES), JUDGES if judges is None else judges, seed
-    )
+    frame = expert_agreement(answers, experts or {}, "panel", ranking, JUDGES, seed)
     EXPERT_AGREEMENT.to_arrow(frame)
     return frame
 
@@ -96,26 +83,32 @@ def measured(
     return {str(name): None if pd.isna(value) else value for name, value in rows.iloc[0].items()}
 
 
-def test_agreement_with_the_ranking_by_hand() -> None:
+def test_agreement_with_ranking_and_judges_by_hand() -> None:
     frame = study()
-    ann, bob, cyd = (measured(frame, "with ranking", expert, "panel") for expert in STUDY.experts)
-    assert (ann["value"], ann["n"], ann["reasons"]) == (1.0, 4, "phrase not ranked: 1")
+    ann, bob, cyd = (measured(frame, "with ranking", expert, "panel") for expert in STUDY.columns)
+    assert (ann["value"], ann["n"]) == (1.0, 4)
     assert bob["value"] == 3 / 4
-    assert (cyd["value"], cyd["n"], cyd["left_out"]) == (pytest.approx(2 / 3), 3, 2)
-    assert cyd["reasons"] == "missing answer: 1; phrase not ranked: 1"
+    assert (cyd["value"], cyd["n"]) == (pytest.approx(2 / 3), 3)
     average = measured(frame, "with ranking", "", "panel")
-    assert average["value"] == pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3)
-    assert (average["n"], average["left_out"]) == (11, 4)
-
-
-def test_agreement_with_a_judges_majority_by_hand() -> None:
-    frame = study()
-    ann, bob, cyd = (measured(frame, "with judge", expert, "gpt") for expert in STUDY.experts)
-    assert [row["value"] for row in (ann, bob, cyd)] == [1 / 2, 1.0, 0.0]
-    assert ann["reasons"] == "no valid comparison by that judge: 3"
-    assert cyd["reasons"] == "missing answer: 1; no valid comparison by that judge: 2"
+    assert (average["value"], average["n"]) == (pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3), 11)
+    shares = [measured(frame, "with judge", expert, "gpt")["value"] for expert in STUDY.columns]
+    assert shares == [1 / 2, 1.0, 0.0]
     assert measured(frame, "with judge", "ann", "none")["value"] is None
     assert measured(frame, "with judge", "", "none")["n"] == 0
+    level = PLACES.assign(mu=25.0)
+    assert measured(study(ranking=level), "with ranking", "ann", "panel")["n"] == 0, (
+        "equal places choose nothing"
+    )
+
+
+def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
+    tied = {"even": winners_frame([("likely", "may", "likely"), ("likely", "may", "may")])}
+    one = responses("ann", {("likely", "may"): [1]})
+    shares = [
+        measured(expert_agreement(one, {}, "panel", PLACES, tied, seed), "with judge", "ann", "even")["value"]
+        for seed in range(20)
+    ]
+    assert set(shares) == {0.0, 1.0}
 
 
 def test_agreement_among_experts_by_hand() -> None:
@@ -126,8 +119,7 @@ def test_agreement_among_experts_by_hand() -> None:
     assert measured(frame, "with expert")["value"] == pytest.approx((4 / 5 + 3 / 4 + 2 / 4) / 3)
     # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them first.
     position = measured(frame, "fleiss kappa", coding="position")
-    assert position["value"] == pytest.approx((2 / 3 - 0.5) / 0.5)
-    assert (position["n"], position["left_out"]) == (4, 1)
+    assert (position["value"], position["n"]) == (pytest.approx((2 / 3 - 0.5) / 0.5), 4)
     # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.
     chance = (2 / 12) ** 2 + (6 / 12) ** 2 + (4 / 12) ** 2
     assert measured(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx(
@@ -136,24 +128,16 @@ def test_agreement_among_experts_by_hand() -> None:
     assert measured(frame, "krippendorff alpha", coding="phrase")["n"] == 5
 
 
-def test_equal_places_in_the_ranking_choose_nothing() -> None:
-    level = ranking({"likely": 25.0, "may": 25.0})
-    frame = expert_agreement(responses("ann", {("likely", "may"): [0]}), NOBODY, "panel", level, {}, 0)
-    assert measured(frame, "with ranking", "ann", "panel")["reasons"] == "same place in the ranking: 1"
-
-
 def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
-    nobody = Responses((), ("likely",), ("may",), np.zeros((1, 0), dtype=np.int64), silent=("ann",))
-    frame = study(nobody)
-    assert frame["value"].isna().all()
-    alone = study(responses("ann", {("likely", "may"): [0]}))
+    assert study(responses("ann", {("likely", "may"): [0]}))["value"].isna().all()
+    alone = study(responses("ann", {("likely", "may"): [1]}))
     assert measured(alone, "with ranking", "", "panel")["value"] == 1.0
     assert measured(alone, "with expert")["value"] is None
     assert alone.loc[alone["measure"].isin(["fleiss kappa", "krippendorff alpha"]), "value"].isna().all()
 
 
 @given(
-    st.lists(st.lists(st.sampled_from([0, 1, -1]), min_size=3, max_size=3), min_size=4, max_size=4),
+    st.lists(st.lists(st.sampled_from([0, 1, 2]), min_size=3, max_size=3), min_size=4, max_size=4),
     st.lists(st.booleans(), min_size=4, max_size=4),
 )
 @examples(30)
@@ -163,14 +147,19 @@ def test_showing_pairs_the_other_way_round_changes_no_agreement(
     pairs = [("likely", "may"), ("may", "or"), ("if any", "likely"), ("or", "if any")]
     straight = responses("ann bob cyd", dict(zip(pairs, chosen, strict=True)))
     mirrored = responses("ann bob cyd", {
-        (b, a) if turn else (a, b): [1 - c if turn and c >= 0 else c for c in row]
+        (b, a) if turn else (a, b): [3 - c if turn and c else c for c in row]
         for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
     })  # fmt: skip
-    before, after = (study(answers) for answers in (straight, mirrored))
+    before, after = study(straight), study(mirrored)
     unchanged = before["coding"] != "position"
     pd.testing.assert_frame_equal(before[unchanged], after[unchanged])
     if all(turned):
         pd.testing.assert_frame_equal(before, after)
+
+
+def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path.write_text(text, encoding=encoding, newline="")
+    return path
 
 
 FILLED = """pair,phrase_1,phrase_2,example_1_1,comment,Ann,bob,cyd
@@ -179,23 +168,26 @@ FILLED = """pair,phrase_1,phrase_2,example_1_1,comment,Ann,bob,cyd
 ,,,,,,,
 3,could,may,,,2,2,1
 """
-
-
-def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
-    path.write_text(text, encoding=encoding, newline="")
-    return path
+PUBLISHED = """,question,phrase_1,phrase_2,response_1,response_2
+0,Which is surer?,likely,may,likely,likely
+1,Which is surer?.1,or,if any,or,if any
+"""
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_answers_are_phrases_or_numbers_or_nothing(tmp_path: Path, encoding: str) -> None:
     found = load_responses(write(tmp_path / "r.csv", FILLED.replace("\n", "\r\n"), encoding))
-    assert found.experts == ("Ann", "bob", "cyd")
-    assert list(zip(found.phrase_1, found.phrase_2, strict=True)) == [
-        ("likely", "may"),
-        ("or", "if any"),
-        ("could", "may"),
-    ]
-    assert found.chosen.tolist() == [[0, 1, -1], [0, 1, -1], [1, 1, 0]]
+    assert found.columns.tolist() == ["Ann", "bob", "cyd"]
+    assert found.index.tolist() == [("likely", "may"), ("or", "if any"), ("could", "may")]
+    assert found.fillna(0).to_numpy().tolist() == [[1, 2, 0], [1, 2, 0], [2, 2, 1]]
+
+
+def test_the_answers_as_the_paper_publishes_them_are_read_and_the_question_is_no_expert(
+    tmp_path: Path,
+) -> None:
+    found = load_responses(write(tmp_path / "wide.csv", PUBLISHED))
+    assert found.columns.tolist() == ["response_1", "response_2"]
+    assert found.to_numpy().tolist() == [[1, 1], [1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -203,9 +195,7 @@ def test_answers_are_phrases_or_numbers_or_nothing(tmp_path: Path, encoding: str
     [
         ("", "no column"),
         ("phrase_1,phrase_2,ann\n", "no row"),
-        ("phrase_1,ann,bob\na,1,2\n", "phrase_2"),
         ("phrase_1,phrase_2,example_1\na,b,c\n", "no expert's column"),
-        ("phrase_1;phrase_2;ann\na;b;1\n", "no column"),
         ("phrase_1,phrase_2,ann,ann\na,b,1,2\n", "two columns of one name"),
         ("phrase_1,phrase_2,ann\na,a,1\n", "row 1, column 'phrase_1'"),
         ("phrase_1,phrase_2,ann\na,b,1\na,,1\n", "row 2, column 'phrase_1'"),
@@ -224,15 +214,6 @@ def test_a_file_of_answers_that_cannot_be_used_is_refused_with_place_and_remedy(
     assert "wing" not in str(refused.value)
 
 
-def test_experts_are_described_by_their_file(tmp_path: Path) -> None:
-    text = "expert,role,occupation,years_of_experience\nann,Writer,radiologist,7.5\ncyd,reader,,\n,,,\n"
-    found = load_experts(write(tmp_path / "e.csv", text))
-    assert found == {"ann": Expert("writer", "radiologist"), "cyd": Expert("reader")}
-    answered = responses("ann bob dan", {("a", "b"): [0, 0, 0]})
-    assert undescribed(answered, found) == (["bob", "dan"], ["cyd"])
-    assert load_experts(tmp_path / "nothing.csv") == load_experts(None) == {}
-
-
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -249,28 +230,15 @@ def test_a_description_that_cannot_be_used_is_refused(tmp_path: Path, rows: str,
     assert "boss" not in str(refused.value)
 
 
-def test_the_answers_as_the_paper_publishes_them_are_read_and_the_question_is_no_expert(
-    tmp_path: Path,
-) -> None:
-    text = """,question,phrase_1,phrase_2,response_1,response_2
-0,Which is surer?,likely,may,likely,likely
-1,Which is surer?.1,or,if any,or,if any
-"""
-    found = load_responses(write(tmp_path / "wide.csv", text))
-    assert found.experts == ("response_1", "response_2")
-    assert found.chosen.tolist() == [[0, 0], [0, 1]]
-    assert measured(study(found), "fleiss kappa", coding="phrase")["value"] is not None
-
-
 def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(tmp_path: Path) -> None:
-    text = "expert,role,occupation\nann,writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n"
+    text = "expert,role,occupation\nann,Writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n,,\n"
+    assert load_experts(None) == {}
     frame = study(experts=load_experts(write(tmp_path / "e.csv", text)))
     assert measured(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
     assert measured(frame, "with expert", group="reader")["value"] == 2 / 4
     assert not (frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer").any()
     both = measured(frame, "with ranking", "", "panel", group="occupation: radiologist")
     assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)
-    assert measured(frame, "with expert", group="occupation: radiologist")["value"] == 4 / 5
     shares = by_group(frame)
     assert shares.index.tolist() == ["all (3)", "radiologist (2)", "reader (2)"], "one is a person"
     assert shares.columns.tolist() == ["panel", "gpt", "none"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import stat
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -18,8 +18,7 @@ from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
 from lunguage_assets.explicit.analysis.surveys import (
-    Question,
-    Survey,
+    PairQuestion,
     make_rating_survey,
     make_survey,
     ratings_from_form,
@@ -68,20 +67,7 @@ def test_a_survey_is_the_same_every_time_and_another_with_another_seed() -> None
     )
     assert first == again
     assert first != other
-    assert len(first.questions) == 50
-    assert first.available == 861
-
-
-def test_a_sentence_that_shows_both_phrases_comes_last() -> None:
-    shared = "Possible and likely <finding>."
-    vocabulary, ranking = own(
-        own_vocabulary({"likely": [shared, "Likely <finding>."], "possible": [shared, "Possible <finding>."]})
-    )
-    for seed in range(10):
-        (question,) = make_survey(vocabulary, ranking, pairs=5, examples=1, seed=seed).questions
-        assert all(shown != (shared,) for _, shown in question.sides)
-        (question,) = make_survey(vocabulary, ranking, pairs=5, examples=5, seed=seed).questions
-        assert all(len(shown) == 2 and shown[1] == shared for _, shown in question.sides)
+    assert len(first) == 50
 
 
 def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:
@@ -91,7 +77,7 @@ def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:
         make_survey(PUBLISHED, RULER.assign(vocabulary_version="older"))
 
 
-def form(survey: Survey, folder: Path) -> str:
+def form(survey: list[PairQuestion], folder: Path) -> str:
     """The printable page of a survey."""
     return write_survey(survey, folder / "form")[1].read_text(encoding="utf-8")
 
@@ -141,52 +127,44 @@ def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
     vocabulary, ranking = own(
         own_vocabulary({"likely": ["<script>alert(1)</script> <finding>"], "or": ["a & b <finding>"]})
     )
-    read = _Form()
-    read.feed(form(make_survey(vocabulary, ranking), tmp_path))
-    assert read.tags["script"] == 0
-    assert "<script>alert(1)</script> <finding>" in read.text
+    rated = write_rating_survey(make_rating_survey(vocabulary, ["likely", "or"]), tmp_path / "rate")[1]
+    for page in (form(make_survey(vocabulary, ranking), tmp_path), rated.read_text(encoding="utf-8")):
+        read = _Form()
+        read.feed(page)
+        assert (read.tags["script"], read.outside) == (0, [])
+        assert "<script>alert(1)</script> <finding>" in read.text
 
 
 def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:
-    question = Question(1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",))))
-    write_survey(Survey((question,), 1, False), tmp_path, experts=1)
+    question = PairQuestion(1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",))))
+    write_survey([question], tmp_path, experts=1)
     header, asked = (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()
     assert asked == "1,'=likely,'-may be,'@sum: <finding>.,'+1 <finding>.,"
     (tmp_path / "responses.csv").write_text(f"{header}\n{asked}'-may be\n", encoding="utf-8")
     heard = load_responses(tmp_path / "responses.csv")
-    assert (heard.phrase_1, heard.phrase_2, heard.chosen.tolist()) == (("=likely",), ("-may be",), [[1]])
+    assert (heard.index.tolist(), heard.to_numpy().tolist()) == ([("=likely", "-may be")], [[2]])
 
 
-def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(
-    tmp_path: Path,
-) -> None:
+def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(tmp_path: Path) -> None:
     survey = make_survey(PUBLISHED, RULER, pairs=4, examples=3)
     responses, page, experts, instructions = write_survey(survey, tmp_path / "study", experts=2)
-    rows = list(csv.reader(responses.open(encoding="utf-8", newline="")))
-    assert rows[0] == [
-        "pair",
-        "phrase_1",
-        "phrase_2",
-        *(f"example_{side}_{n}" for side in (1, 2) for n in (1, 2, 3)),
-        "expert_1",
-        "expert_2",
-    ]
-    assert [tuple(row[1:3]) for row in rows[1:]] == [
-        tuple(phrase for phrase, _ in q.sides) for q in survey.questions
-    ]
-    assert all(row[9:] == ["", ""] for row in rows[1:])
-    for row, first, second in zip(
-        rows[1:], ("1", "2", "", "1"), (rows[1][2], "2", rows[3][1].upper(), ""), strict=True
-    ):
-        row[9:] = [first, second]
-    csv.writer(responses.open("w", encoding="utf-8", newline="")).writerows(rows)
-    assert load_responses(responses).chosen.tolist() == [[0, 1], [1, 1], [-1, 0], [0, -1]]
+    rows = pd.read_csv(responses, dtype=str, keep_default_na=False)
+    shown = [f"example_{side}_{n}" for side in (1, 2) for n in (1, 2, 3)]
+    assert rows.columns.tolist() == ["pair", "phrase_1", "phrase_2", *shown, "expert_1", "expert_2"]
+    asked = [tuple(phrase for phrase, _ in question.sides) for question in survey]
+    rows["expert_1"] = ["1", "2", "", "1"]
+    rows["expert_2"] = [rows["phrase_2"][0], "2", rows["phrase_1"][2].upper(), ""]
+    rows.to_csv(responses, index=False)
+    heard = load_responses(responses)
+    assert heard.index.tolist() == asked
+    assert heard.fillna(0).to_numpy().tolist() == [[1, 2], [2, 2], [0, 1], [1, 0]]
     assert load_experts(experts).keys() == {"expert_1", "expert_2"}
-    with pytest.raises(ConfigurationError, match="filled in"):
-        write_survey(survey, tmp_path / "study", experts=2)
-    assert load_responses(responses).chosen.tolist() == [[0, 1], [1, 1], [-1, 0], [0, -1]]
     assert page.name == "survey.html"
     assert "<finding>" in instructions.read_text(encoding="utf-8")
+    before = responses.read_bytes()
+    with pytest.raises(ConfigurationError, match="filled in"):
+        write_survey(survey, tmp_path / "study", experts=2)
+    assert responses.read_bytes() == before
 
 
 def home(folder: Path, data_class: str, vocabulary: pd.DataFrame, ranking: pd.DataFrame) -> Home:
@@ -231,7 +209,7 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
     )
     place = home(tmp_path / "home", data_class, vocabulary, ranking)
     said = lunguage("survey", "make", "--home", place.root, "--pairs", 3, "--out", tmp_path / "out")
-    assert "3 of " in said
+    assert "3 phrase pairs" in said
     assert ("patients' reports" in said) is restricted
     os.umask(before)
     assert (modes(tmp_path / "out") == {0o600}) is restricted
@@ -240,55 +218,36 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
     ) is restricted
 
 
-def test_import_puts_the_answers_into_the_home_and_says_who_is_not_described(
+def test_import_puts_the_answers_into_the_home_and_one_without_any_keeps_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
-    place = home(tmp_path / "home", "credentialed", PUBLISHED, RULER)
-    filled = tmp_path / "filled.csv"
-    filled.write_text(
-        "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n",
-        encoding="utf-8",
-    )
-    described = tmp_path / "who.csv"
-    described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n", encoding="utf-8")
-    said = lunguage(
-        "survey", "import", "--home", place.root, "--responses", filled, "--experts", described
-    ).splitlines()
-    assert said[0] == "2 experts, 2 phrase pairs, 3 answers, 1 without an answer"
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
+    place = Home(tmp_path / "home")
+    place.claim(Corpus("invented", "credentialed"))
+    filled, described = tmp_path / "filled.csv", tmp_path / "who.csv"
+    filled.write_text("phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,,\nmade up,may,1,2,\n")
+    described.write_text("expert,role,occupation\nann,writer,\neve,reader,\n")
+    said = lunguage("survey", "import", "--responses", filled, "--experts", described).splitlines()
+    assert said[0] == "2 experts, 2 phrase pairs, 3 answers"
     assert "no answer in column: cyd" in said
     assert "not described as writer or reader: bob" in said
-    assert "described, but no answers: eve" in said
-    assert [line for line in said if "lacks: 1, in 1 of the pairs" in line]
     assert place.expert_responses.read_bytes() == filled.read_bytes()
-    assert load_experts(place.expert_descriptions)["ann"].role == "writer"
+    assert load_experts(place.expert_descriptions)["ann"] == ("writer", "")
     assert stat.S_IMODE(place.expert_responses.stat().st_mode) == 0o600
-
-
-def test_an_import_without_any_answer_is_refused_and_keeps_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
-    place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
-    place.expert_responses.write_text("earlier", encoding="utf-8")
     empty = tmp_path / "empty.csv"
-    empty.write_text("phrase_1,phrase_2,ann\nlikely,may,\n", encoding="utf-8")
+    empty.write_text("phrase_1,phrase_2,ann\nlikely,may,\n")
     with pytest.raises(InputError, match="nothing was imported"):
-        lunguage("survey", "import", "--home", place.root, "--responses", empty)
-    assert place.expert_responses.read_text(encoding="utf-8") == "earlier"
+        lunguage("survey", "import", "--responses", empty)
+    assert place.expert_responses.read_bytes() == filled.read_bytes()
 
 
 ENDS = ["less likely", "most likely"]
 
 
-def filled(path: Path, **said: str) -> Path:
-    """The form with columns of raters in place of the empty ones, each an answer to every sentence."""
-    rows = list(csv.DictReader(path.open(encoding="utf-8", newline="")))
-    kept = [{name: row[name] for name in ("number", "phrase", "sentence")} | said for row in rows]
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(kept[0]))
-        writer.writeheader()
-        writer.writerows(kept)
+def rated(path: Path, **said: str | list[str]) -> Path:
+    """The form with columns of raters in place of the empty ones."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)[["number", "phrase", "sentence"]]
+    frame.assign(**said).to_csv(path, index=False)
     return path
 
 
@@ -304,42 +263,17 @@ def test_sentences_of_all_phrases_are_mixed_and_the_same_every_time() -> None:
         make_rating_survey(PUBLISHED, ["likely", "unheard of"])
 
 
-def test_the_page_loads_nothing_and_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
-    vocabulary = own_vocabulary({"likely": ["<script>x</script> <finding>"], "or": ["a & b <finding>"]})
-    survey = make_rating_survey(vocabulary, ["likely", "or"])
-    paths = write_rating_survey(survey, tmp_path / "form", restrict=True)
-    page = paths[1].read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "src=" not in page
-    assert "&lt;finding&gt;" in page
-    assert "patients' reports" in page
-    assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
-    filled(paths[0], ann="40")
-    with pytest.raises(ConfigurationError, match="filled in"):
-        write_rating_survey(survey, tmp_path / "form", restrict=True)
-
-
 def test_columns_of_raters_become_ratings_and_an_empty_cell_is_no_answer(tmp_path: Path) -> None:
-    paths = write_rating_survey(make_rating_survey(PUBLISHED, ENDS, examples=2), tmp_path)
-    content, raters, count = ratings_from_form(filled(paths[0], ann="40", bob="60 %", cyd=""))
-    rows = list(csv.reader(content.splitlines()))
-    assert rows[0] == ["rater", "phrase", "sentence", "rating"]
-    assert (raters, count, len(rows)) == (2, 8, 9)
-    assert {(row[0], row[3]) for row in rows[1:]} == {("ann", "40"), ("bob", "60")}
+    paths = write_rating_survey(make_rating_survey(PUBLISHED, ENDS, examples=2), tmp_path, restrict=True)
+    assert modes(tmp_path) == {0o600}
+    assert "patients' reports" in paths[1].read_text(encoding="utf-8")
+    ratings = ratings_from_form(rated(paths[0], ann="40", bob="60 %", cyd=""))
+    assert ratings.groupby("rater")["share"].unique().map(list).to_dict() == {"ann": [0.4], "bob": [0.6]}
+    assert len(ratings) == 8
     with pytest.raises(InputError, match=r"row 1, column 'ann'.*0 to 100"):
-        ratings_from_form(filled(paths[0], ann="surely"))
+        ratings_from_form(rated(paths[0], ann="surely"))
     with pytest.raises(InputError, match="nothing was imported"):
-        ratings_from_form(filled(paths[0], ann=""))
-
-
-def rated(path: Path, lowest: str, highest: str) -> Path:
-    """Two invented raters who differ by ten points."""
-    frame = pd.read_csv(path, dtype=str)
-    low = frame["phrase"] == "less likely"
-    frame["rater_1"] = low.map({True: lowest, False: highest})
-    frame["rater_2"] = low.map({True: str(int(lowest) + 10), False: str(int(highest) - 10)})
-    frame.to_csv(path, index=False)
-    return path
+        ratings_from_form(rated(paths[0], ann=""))
 
 
 def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,7 +281,9 @@ def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pyt
     place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
     out = tmp_path / "form"
     assert "20 sentences of 2 phrases" in lunguage("survey", "make-ratings", "--out", out)
-    said = lunguage("survey", "import-ratings", "--ratings", rated(out / "ratings.csv", "10", "90"))
+    low = pd.read_csv(out / "ratings.csv")["phrase"] == "less likely"
+    raters = {f"rater_{n}": np.where(low, 10 * n, 100 - 10 * n).tolist() for n in (1, 2)}
+    said = lunguage("survey", "import-ratings", "--ratings", rated(out / "ratings.csv", **raters))
     assert "2 raters, 40 ratings of 2 phrases" in said
     chosen = chosen_anchors("", place.anchor_ratings, place.root)
     assert [one.probability for one in chosen.anchors] == pytest.approx([0.15, 0.85])

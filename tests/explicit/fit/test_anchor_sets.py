@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy.special import expit, logit
 
-from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.fit.anchors import (
     ReaderSpread,
     chosen_anchors,
@@ -104,7 +104,7 @@ def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) ->
         chosen_anchors("mine.toml", None, tmp_path)
     with pytest.raises(ConfigurationError, match="expected one of published, bwh"):
         chosen_anchors("elsewhere")
-    with pytest.raises(ConfigurationError, match=r"no file 'none\.csv'"):
+    with pytest.raises(ConfigurationError, match=r"found 'none\.csv'"):
         chosen_anchors("none.csv", None, tmp_path)
 
 
@@ -118,13 +118,11 @@ def test_readers_that_agree_have_no_spread_and_one_reader_alone_tells_nothing(tm
 
 def test_without_ratings_per_rater_the_spread_is_the_stated_one_of_clinicians() -> None:
     spread = chosen_anchors("published").spread
-    inner = [0.5, 0.5 - 1e-12, 0.5 + 1e-12]
     assert spread.sd == pytest.approx(float(logit(0.7)) / 1.2815515655, rel=1e-6)
-    low, high = reader_range(*inner, spread)
-    assert (float(low), float(high)) == pytest.approx(
-        (expit(-1.96 * spread.sd), expit(1.96 * spread.sd)), abs=1e-4
-    )
     assert "Clinical Radiology 2014" in spread.source
+    low, high = reader_range(0.5, 0.5 - 1e-12, 0.5 + 1e-12, spread)
+    ends = (expit(-1.96 * spread.sd), expit(1.96 * spread.sd))
+    assert (float(low), float(high)) == pytest.approx(ends, abs=1e-4)
 
 
 shares = st.floats(0.02, 0.98)
@@ -147,8 +145,7 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
     for _ in range(asked):
         truth = draw.normal(0.0, 1.0, 2)
         said = truth[:, None] + draw.normal(0.0, sd, (2, 6))
-        means = {f"phrase {i}": dict(zip("abcdef", said[i].tolist(), strict=True)) for i in range(2)}
-        spread = spread_between(means, "invented")
+        spread = spread_between(said, "invented")
         assert spread is not None
         mean, error = said[0].mean(), sd / math.sqrt(6)
         ends = [float(expit(mean + z * error)) for z in (0.0, -1.96, 1.96)]
@@ -158,6 +155,42 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
 
 
 def test_a_rater_who_says_0_or_100_is_not_infinitely_certain(tmp_path: Path) -> None:
-    means = reader_means(ratings_of(ratings(tmp_path, ("a", "May  be", "1", 0), ("b", "may be", "1", 100))))
-    assert means["may be"]["a"] == pytest.approx(-means["may be"]["b"])
-    assert math.isfinite(means["may be"]["a"])
+    path = ratings(tmp_path, ("a", "May  be", "1", 0), ("b", "may be", "1", 100))
+    means = reader_means(ratings_of(path))
+    assert means["may be", "a"] == pytest.approx(-means["may be", "b"])
+    assert math.isfinite(means["may be", "a"])
+
+
+def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_path: Path) -> None:
+    values = [10, 20, 15, 25, 30]
+    rows = [(f"r{i}", "Less  Likely", f"Invented {i}.", value) for i, value in enumerate(values)]
+    rows += [(f"r{i}", "most likely", f"Invented {i}.", value) for i, value in enumerate([80, 90, 85])]
+    low, high = chosen_anchors("", ratings(tmp_path, *rows)).anchors
+    margin = 1.959964 * np.std(values, ddof=1) / math.sqrt(5) / 100
+    assert (low.phrase, low.probability) == ("less likely", pytest.approx(0.20))
+    assert (low.low, low.high) == (pytest.approx(0.20 - margin), pytest.approx(0.20 + margin))
+    assert (high.phrase, high.probability) == ("most likely", pytest.approx(0.85))
+
+
+def test_a_single_or_extreme_rating_keeps_the_interval_inside_0_and_1(tmp_path: Path) -> None:
+    rows = [("r", "less likely", "s", 2), ("r", "most likely", "s", 95), ("q", "most likely", "s", 100)]
+    for anchor in chosen_anchors("", ratings(tmp_path, *rows)).anchors:
+        assert 0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0
+
+
+@pytest.mark.parametrize(("rows", "problem"), [
+    ("rater,phrase,sentence,rating", "no ratings"),
+    ("rater,phrase,sentence,score\nr,p,s,50", "no column"),
+    ("rater,phrase,sentence,rating\nr,p,s,50\nr,p,s,101", "row 2"),
+    ("rater,phrase,sentence,rating\nr,p,s,", "row 1"),
+    ("rater,phrase,sentence,rating\nr,p,s", "row 1"),
+    ("rater,phrase,sentence,rating\nr,p,s,50\nr,p,one, two,50", "row 2"),
+    ('rater,phrase,sentence,rating\nr,p,"s,50\nr,p,"s",60', "unreadable"),
+    ("rater,phrase,sentence,rating\nr,p,s,nan", "row 1"),
+    ("rater,phrase,sentence,rating\nr,p,s,0\nq,p,s,0", "mean rating"),
+])  # fmt: skip
+def test_a_wrong_ratings_file_is_refused(tmp_path: Path, rows: str, problem: str) -> None:
+    path = tmp_path / "anchor_ratings.csv"
+    path.write_text(rows + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=problem):
+        chosen_anchors("", path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -31,6 +30,7 @@ from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
+from lunguage_assets.tables.explicit import FIT_LOG
 
 PUBLISHED = ExplicitSettings(ruler="published")
 PANEL: tuple[Judge, ...] = (LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues"))
@@ -47,67 +47,39 @@ def reference(stick: tuple[pd.DataFrame, pd.DataFrame]) -> Reference:
     return Reference.of(stick[1], stick[0])
 
 
-@dataclass
-class Step:
-    """A line of the log, as the page's algorithm would write it."""
-
-    opponent: str
-    draw: float
-    answers: str
-    mu: float
-    sigma: float
-    rank: int
-
-
-@dataclass
-class FitOfOne:
-    mu: float
-    variance: float
-    steps: int
-    void: int
-    answers: int
-    invalid: int
-    stop: str
-    log: list[Step]
-
-
 def rank_of(mu: float, reference: Reference) -> int:
     return sum(1 for place in reference.mu.tolist() if place > mu)
 
 
 def fit_one(
     sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings
-) -> FitOfOne:
-    """The page's algorithm for one sentence, written without arrays; only the hashed draws are shared with
-    the code under test.
+) -> tuple[dict[str, object], list[tuple[str, float, str, float, float, int]]]:
+    """The page's algorithm for one sentence, written without arrays, and its log; only the hashed draws are
+    shared with the code under test.
     """
     beta, tau, b = 4.167, 0.083, 25.0 / 6.0
     mu, variance = 25.0, 8.333**2
     counts = [0] * len(reference.mu)
     steps = void = answers = invalid = 0
     history: list[int] = []
-    log: list[Step] = []
+    log = []
     seed = mix(text_hash(options.seed, "fit"), text_hashes([sentence]))
+    places = list(zip(reference.mu.tolist(), reference.variance.tolist(), strict=True))
     while True:
         best, opponent = -1.0, -1
-        for i, (place, spread) in enumerate(
-            zip(reference.mu.tolist(), reference.variance.tolist(), strict=True)
-        ):
+        for i, (place, spread) in enumerate(places):
             c2 = 2 * b * b + variance + spread
             draw = math.sqrt(2 * b * b / c2) * math.exp(-((mu - place) ** 2) / (2 * c2))
             if counts[i] < options.opponent_limit and draw > best:
                 best, opponent = draw, i
         keys = [mix(seed, steps + void, text_hash(judge.key)) for judge in panel]
-        playing = (
-            range(len(panel))
-            if steps < options.panel_steps
-            else [min(range(len(panel)), key=lambda j: int(mix(keys[j], 2)[0]))]
-        )
+        playing = list(range(len(panel)))
+        if steps >= options.panel_steps:
+            playing = [min(playing, key=lambda j: int(mix(keys[j], 2)[0]))]
         results, said_by = [], []
         for j in playing:
-            theirs = reference.sentences[opponent][
-                int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
-            ]
+            drawn = int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
+            theirs = reference.sentences[opponent][drawn]
             second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
             shown = (theirs, sentence) if second else (sentence, theirs)
             said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0].answer
@@ -117,30 +89,23 @@ def fit_one(
             if said != "invalid":
                 results.append(won)
         answers += len(results)
+        place, spread = places[opponent]
         for won in results:
-            v_t, v_o = variance + tau**2, float(reference.variance[opponent]) + tau**2
+            v_t, v_o = variance + tau**2, spread + tau**2
             c = math.sqrt(2 * beta**2 + v_t + v_o)
             sign = 1 if won else -1
-            t = sign * (mu - float(reference.mu[opponent])) / c
+            t = sign * (mu - place) / c
             v = math.exp(-t * t / 2) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-t / math.sqrt(2)))
             mu += sign * v_t / c * v
             variance = v_t * (1 - v_t / c**2 * v * (v + t))
+        rank = sum(1 for place, _ in places if place > mu)
         if results:
             steps += 1
             counts[opponent] += 1
-            history.append(rank_of(mu, reference))
+            history.append(rank)
         else:
             void += 1
-        log.append(
-            Step(
-                reference.phrases[opponent],
-                best,
-                " ".join(said_by),
-                mu,
-                math.sqrt(variance),
-                rank_of(mu, reference),
-            )
-        )
+        log.append((reference.phrases[opponent], best, " ".join(said_by), mu, math.sqrt(variance), rank))
         stop = ""
         if len(history) >= options.patience and len(set(history[-options.patience :])) == 1:
             stop = "stable rank"
@@ -151,7 +116,8 @@ def fit_one(
         elif void >= 10:
             stop = "no valid answers"
         if stop:
-            return FitOfOne(mu, variance, steps, void, answers, invalid, stop, log)
+            found = {"mu": mu, "variance": variance, "steps": steps, "void": void, "answers": answers}
+            return found | {"invalid": invalid, "rank": rank, "stop": stop}, log
 
 
 def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
@@ -175,38 +141,24 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
 def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     reference: Reference, options: ExplicitSettings, rate: float
 ) -> None:
-    panel = (
-        [ScriptedJudge(moody(rate), key="moody"), *PANEL]
-        if rate < 0.7
-        else [ScriptedJudge(moody(rate), key="moody")]
-    )
+    moods = ScriptedJudge(moody(rate), key="moody")
+    panel: list[Judge] = [moods, *PANEL] if rate < 0.7 else [moods]
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[: max(6, scaled(25))]
     log = FitLog([judge.key for judge in panel], reference.phrases)
     fits = fit_sentences(sentences, reference, panel, options, log)
     logged = log.table(sentences).to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
-        expected = fit_one(sentence, reference, panel, options)
-        assert (STOPS[fits.stop[i]], fits.steps[i], fits.void[i]) == (
-            expected.stop,
-            expected.steps,
-            expected.void,
-        )
-        assert (fits.answers[i], fits.invalid[i], fits.rank[i]) == (
-            expected.answers,
-            expected.invalid,
-            rank_of(expected.mu, reference),
-        )
-        assert fits.mu[i] == pytest.approx(expected.mu, abs=1e-9)
-        assert fits.variance[i] == pytest.approx(expected.variance, abs=1e-9)
+        expected, plays = fit_one(sentence, reference, panel, options)
+        for name, value in expected.items():
+            found = STOPS[fits.stop[i]] if name == "stop" else getattr(fits, name)[i]
+            assert found == (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value)
         rows = logged.get_group(sentence)
-        assert rows["step"].tolist() == list(range(len(expected.log)))
-        assert rows["opponent"].tolist() == [step.opponent for step in expected.log]
-        assert rows["answers"].tolist() == [step.answers for step in expected.log]
-        assert rows["rank"].tolist() == [step.rank for step in expected.log]
-        for column, values in (("draw_probability", "draw"), ("mu", "mu"), ("sigma", "sigma")):
-            assert rows[column].to_numpy() == pytest.approx(
-                [getattr(step, values) for step in expected.log], abs=1e-9
-            )
+        assert rows["step"].tolist() == list(range(len(plays)))
+        names = ("opponent", "draw_probability", "answers", "mu", "sigma", "rank")
+        for name, values in zip(names, zip(*plays, strict=True), strict=True):
+            told = list(values)
+            exact = name in ("opponent", "answers", "rank")
+            assert rows[name].tolist() == (told if exact else pytest.approx(told, abs=1e-9))
 
 
 def fitted(
@@ -241,16 +193,16 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
     pd.testing.assert_frame_equal(part.sort_index(), whole.loc[part.index].sort_index())
 
 
-def test_identical_masked_sentences_are_fitted_once(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    rows = [
-        finding(i, ent=ent, sent=f"Possible {ent}.")
-        for i, ent in enumerate(["edema", "pneumonia", "edema", "mass"])
-    ]
+def test_identical_masked_sentences_are_fitted_and_logged_once(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    ents = ["edema", "pneumonia", "edema", "mass"]
+    findings = findings_frame([finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(ents)])
     judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0].answer)
-    frame = fitted(rows, stick, [judge])
-    assert frame["sentence_key"].nunique() == 1
-    assert frame["mu"].nunique() == 1
-    assert len(judge.compared) == frame["answers"].iloc[0]
+    hedges = hedge_phrases(findings, PANEL[0])
+    tables = fit_pairs(findings, hedges, *stick, [judge], published_anchors(), PUBLISHED)
+    assert tables.probabilities["sentence_key"].nunique() == tables.probabilities["mu"].nunique() == 1
+    assert len(judge.compared) == judge.calls == len(tables.log) == tables.probabilities["answers"].iloc[0]
 
 
 def test_a_judge_is_called_once_per_round(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -260,61 +212,55 @@ def test_a_judge_is_called_once_per_round(stick: tuple[pd.DataFrame, pd.DataFram
     assert judge.calls == frame["steps"].max()
 
 
-def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases(
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_fitting_in_chunks_or_without_the_log_changes_nothing_and_no_sentence_is_in_the_log(
+    stick: tuple[pd.DataFrame, pd.DataFrame], at_once: int
+) -> None:
+    findings = pd.concat(
+        [invented_findings(8), findings_frame([finding(9, ent="edema", sent="Possible edema, quokka.")])]
+    )
+    arguments = (findings, hedge_phrases(findings, PANEL[0]), *stick, PANEL, published_anchors())
+    whole, parts = fit_pairs(*arguments, PUBLISHED), fit_pairs(*arguments, PUBLISHED, at_once=at_once)
+    assert set(whole.log["sentence_key"]) == set(whole.probabilities["sentence_key"])
+    assert not any("quokka" in str(value) for value in whole.log.to_numpy().ravel())
+    FIT_LOG.to_arrow(whole.log)
+    off = fit_pairs(*arguments, PUBLISHED.model_copy(update={"fit_log": False}))
+    assert off.log.empty
+    for other in (parts, off):
+        pd.testing.assert_frame_equal(other.probabilities, whole.probabilities, check_exact=True)
+    pd.testing.assert_frame_equal(parts.log, whole.log, check_exact=True)
+
+
+def test_a_batch_without_tentative_pairs_has_empty_tables(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    assert fitted([finding(0, status="dp")], stick).empty
+
+
+def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases_and_is_shown_to_no_judge(
     stick: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
-    rows = [finding(0, sent="Possible opacity or collapse.", masked_sentence=None, mask_state="not located")]
-    frame = fitted(rows, stick)
-    expected = 1.0 / (1.0 + math.exp(-0.08899 * ((22.9237 + 20.0270) / 2 - 24.89)))
-    assert frame["stop"].tolist() == ["not located"]
-    assert frame["p_source"].tolist() == ["phrase"]
-    assert frame["p"].iloc[0] == pytest.approx(expected, abs=1e-3)
-    assert frame["p_low"].iloc[0] < frame["p"].iloc[0] < frame["p_high"].iloc[0]
-    assert frame["mu"].isna().all()
-    assert frame["sentence_key"].tolist() == [""]
-
-
-def test_an_unmaskable_pair_is_never_shown_to_a_judge(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    unseen = {"masked_sentence": None, "mask_state": "not located"}
     judge = ScriptedJudge()
-    fitted(
-        [finding(0, sent="Possible opacity.", masked_sentence=None, mask_state="not located")], stick, [judge]
-    )
+    rows = [finding(0, sent="Possible opacity or collapse.", **unseen), finding(1, sent="Opacity.", **unseen)]
+    frame = fitted(rows, stick, [judge])
+    expected = 1.0 / (1.0 + math.exp(-0.08899 * ((22.9237 + 20.0270) / 2 - 24.89)))
     assert judge.compared == []
-
-
-def test_a_pair_without_place_and_phrase_has_no_information(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    frame = fitted([finding(0, sent="Opacity.", masked_sentence=None, mask_state="not located")], stick)
-    assert frame[["p", "p_low", "p_high"]].iloc[0].tolist() == [0.5, 0.0, 1.0]
-    assert frame["p_source"].tolist() == ["none"]
+    assert frame["stop"].tolist() == ["not located"] * 2
+    assert frame["p_source"].tolist() == ["phrase", "none"]
+    assert frame["p"].tolist() == pytest.approx([expected, 0.5], abs=1e-3)
+    assert frame["p_low"].iloc[0] < frame["p"].iloc[0] < frame["p_high"].iloc[0]
+    assert frame[["p_low", "p_high"]].iloc[1].tolist() == [0.0, 1.0]
+    assert frame["mu"].isna().all()
+    assert frame["sentence_key"].tolist() == [""] * 2
+    assert (frame[["steps", "answers", "invalid_answers"]] == 0).all(axis=None)
 
 
 def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(
     stick: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     frame = fitted([finding(0)], stick, [ScriptedJudge(lambda question: "invalid")])
-    row = frame.iloc[0]
-    assert (row["stop"], row["steps"], row["answers"], row["invalid_answers"], row["p_source"]) == (
-        "no valid answers",
-        10,
-        0,
-        10,
-        "phrase",
-    )
-    assert frame["mu"].isna().all()
-
-
-def test_more_certain_hedges_get_higher_probabilities(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    hedges = [
-        "Most likely # at the left base.",
-        "Probable #.",
-        "Opacity may represent #.",
-        "# cannot be excluded.",
-        "Minimal #, if any.",
-    ]
-    frame = fitted([finding(i, sent=text.replace("#", "pneumonia")) for i, text in enumerate(hedges)], stick)
-    assert frame["p"].tolist() == sorted(frame["p"], reverse=True)
-    assert (frame["p_low"] < frame["p"]).all()
-    assert (frame["p"] < frame["p_high"]).all()
+    found = frame[["stop", "steps", "answers", "invalid_answers", "p_source"]].iloc[0].tolist()
+    assert found == ["no valid answers", 10, 0, 10, "phrase"]
+    assert frame[["mu", "sigma", "rank", "mu_centre", "mu_sd"]].isna().all(axis=None)
 
 
 def test_hedges_of_another_batch_are_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -337,36 +283,28 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
 def test_where_the_published_ruler_took_the_place_of_an_own_ranking_opponents_are_the_bundled_sentences(
     stick: tuple[pd.DataFrame, pd.DataFrame], reference: Reference
 ) -> None:
-    assert Reference.of(stick[1], own_vocabulary({"likely": ["likely <finding>."]})).sentences == (
-        reference.sentences
-    )
+    found = Reference.of(stick[1], own_vocabulary({"likely": ["likely <finding>."]}))
+    assert found.sentences == reference.sentences
 
 
 def test_unusable_anchors_are_found_before_any_judge_is_asked(
     stick: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     findings, judge = findings_frame([finding(0)]), ScriptedJudge()
+    anchors = [Anchor("surely", 0.9, 0.8, 0.95)]
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
-        fit_pairs(
-            findings,
-            hedge_phrases(findings, PANEL[0]),
-            *stick,
-            [judge],
-            [Anchor("surely", 0.9, 0.8, 0.95)],
-            PUBLISHED,
-        )
+        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], anchors, PUBLISHED)
     assert judge.calls == 0
 
 
 def test_the_draw_probability_takes_b_unrounded() -> None:
-    expected = math.sqrt(2 * (25 / 6) ** 2 / (2 * (25 / 6) ** 2 + 3.0)) * math.exp(
-        -(4.0**2) / (2 * (2 * (25 / 6) ** 2 + 3.0))
-    )
-    assert draw_probability(24.0, 2.0, 20.0, 1.0) == pytest.approx(expected, abs=1e-12)
-    rounded = math.sqrt(2 * 4.167**2 / (2 * 4.167**2 + 3.0)) * math.exp(
-        -(4.0**2) / (2 * (2 * 4.167**2 + 3.0))
-    )
-    assert abs(draw_probability(24.0, 2.0, 20.0, 1.0) - rounded) > 1e-6
+    def expected(b: float) -> float:
+        c2 = 2 * b**2 + 3.0
+        return math.sqrt(2 * b**2 / c2) * math.exp(-(4.0**2) / (2 * c2))
+
+    found = float(draw_probability(24.0, 2.0, 20.0, 1.0))
+    assert found == pytest.approx(expected(25 / 6), abs=1e-12)
+    assert abs(found - expected(4.167)) > 1e-6
 
 
 def test_a_phrase_without_any_valid_match_is_no_opponent(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -392,19 +330,14 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
 
 def test_a_vocabulary_of_two_phrases_ranks_and_fits() -> None:
     options = ExplicitSettings(ruler_minimum=2, bootstrap=10)
-    vocabulary = own_vocabulary(
-        {phrase: [f"{phrase} <finding> {i}." for i in range(10)] for phrase in ("likely", "if any")}
-    )
-    ranking = reference_ranking(
-        vocabulary, {judge.key: comparison_matches(vocabulary, judge, options) for judge in PANEL}, options
-    )
-    findings = findings_frame(
-        [finding(i, sent=f"{word} pneumonia.") for i, word in enumerate(("Likely", "Possible"))]
-    )
+    words = ("likely", "if any")
+    vocabulary = own_vocabulary({word: [f"{word} <finding> {i}." for i in range(10)] for word in words})
+    matches = {judge.key: comparison_matches(vocabulary, judge, options) for judge in PANEL}
+    ranking = reference_ranking(vocabulary, matches, options)
+    findings = findings_frame([finding(0, sent="Likely pneumonia."), finding(1, sent="Possible pneumonia.")])
     anchors = [Anchor("if any", 0.2, 0.18, 0.22), Anchor("likely", 0.8, 0.78, 0.82)]
-    frame = fit_pairs(
-        findings, hedge_phrases(findings, PANEL[0]), vocabulary, ranking, PANEL, anchors, options
-    ).probabilities
+    hedges = hedge_phrases(findings, PANEL[0])
+    frame = fit_pairs(findings, hedges, vocabulary, ranking, PANEL, anchors, options).probabilities
     FITTED_PROBABILITIES.to_arrow(frame)
     assert set(frame["stop"]) <= {"stable rank", "no opponent left"}
     assert frame["p"].iloc[0] > frame["p"].iloc[1]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from lunguage_assets.explicit.fit.anchors import anchors_from_ratings
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.calibrating import (
@@ -141,7 +141,8 @@ def test_outcomes_that_give_no_line_give_no_anchors(found: LabelOutcomes, why: s
 
 def test_the_file_of_anchors_is_read_as_the_anchors_that_were_written(tmp_path: Path) -> None:
     write_csv(as_ratings(ANCHORS), tmp_path / "anchor_ratings.csv")
-    for read, written in zip(anchors_from_ratings(tmp_path / "anchor_ratings.csv"), ANCHORS, strict=True):
+    chosen = chosen_anchors("anchor_ratings.csv", root=tmp_path).anchors
+    for read, written in zip(chosen, ANCHORS, strict=True):
         assert read.phrase == written.phrase
         assert read.probability == pytest.approx(written.probability, abs=1e-6)
         assert (read.low, read.high) == pytest.approx((written.low, written.high), abs=0.005)

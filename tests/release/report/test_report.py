@@ -97,7 +97,6 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         second="lexicon",
         value=0.8125,
         n=40,
-        reasons="",
     )
     correlated = row(
         RANKING_CORRELATIONS, first="cues", first_order=0, second="lexicon", second_order=0, spearman=0.9
@@ -123,7 +122,7 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         for step in (1, 2)
     ]
     experts = [
-        row(EXPERT_AGREEMENT, group="all", first=who, second="panel", value=0.75, n=9, reasons="")
+        row(EXPERT_AGREEMENT, group="all", first=who, second="panel", value=0.75, n=9)
         for who in ("", "dr-nameless")
     ]
     return {
