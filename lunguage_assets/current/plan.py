@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
@@ -28,24 +27,16 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "expand": ("deduplicated_findings", "expansions", RESULT),
     "refit": ("fitted_probabilities", "deduplicated_findings", "expansions", RESULT),
     "analyse_structuring": ("structuring_agreement",),
-    "analyse": (
-        "judge_agreement",
-        "fit_validation",
-        "pathway_audit",
-    ),
+    "analyse": ("judge_agreement", "fit_validation", "pathway_audit"),
     "release": (RELEASE,),
 }
 """Job -> assets that it makes, upstream first; all of a job share their partitions."""
 
 
-def first_job(table: str) -> str:
-    """The first of the jobs that make a table."""
-    return next(job for job, steps in STEPS_OF_JOB.items() if STEP_OF[table] in steps)
-
-
 def not_there(table: str, keys: Sequence[str]) -> str:
     """The message about a table that a step reads and nobody has made."""
-    return f"{table} ({', '.join(keys)}) is not there. Launch the job `{first_job(table)}` for it first."
+    job = next(job for job, steps in STEPS_OF_JOB.items() if STEP_OF[table] in steps)
+    return f"{table} ({', '.join(keys)}) is not there. Launch the job `{job}` for it first."
 
 
 @dataclass(frozen=True)
@@ -79,7 +70,7 @@ class Wanted:
     Args:
         ranker: whose results and release; a judge that is no ranker ends with its comparisons.
         batches: registered batches; None: all.
-        rebuild: make the measuring stick (vocabulary, comparisons, ranking) again although it is current.
+        rebuild: make the reference scale (vocabulary, comparisons, ranking) again although it is current.
         release: folder of the release; None: the home's.
     """
 
@@ -89,13 +80,13 @@ class Wanted:
     release: Path | None = None
 
 
-def plan(standings: Standings, wanted: Wanted) -> list[Stage]:
+def plan(now: Standings, wanted: Wanted) -> list[Stage]:
     """The stages, upstream first; none when everything is current.
 
     Raises:
         ConfigurationError: no batch is registered, or no such batch or judge.
     """
-    return list(_Planning(standings, wanted).stages())
+    return list(_Planning(now, wanted).stages())
 
 
 def is_current(now: Standings, step: str, keys: Keys, wanted: Wanted) -> bool:
@@ -108,40 +99,41 @@ def is_current(now: Standings, step: str, keys: Keys, wanted: Wanted) -> bool:
 class _Planning:
     """One look at the standings, and which steps are going to be made."""
 
-    def __init__(self, standings: Standings, wanted: Wanted) -> None:
-        self._now, self._wanted, self._judges = standings, wanted, standings.judges
+    def __init__(self, now: Standings, wanted: Wanted) -> None:
+        self._now, self._wanted = now, wanted
         self._to_make: set[tuple[str, Keys]] = set()
-        self._batches = _chosen(standings, wanted.batches)
+        self._batches = _chosen(now.batches, wanted.batches)
 
     def stages(self) -> Iterator[Stage]:
-        extractor, ranker, rebuild = self._judges.extractor, self._wanted.ranker, self._wanted.rebuild
-        ranks = ranker in self._judges.rankers
-        members = self._judges.members(ranker) if ranks else (ranker,)
+        now, judges, rebuild, ranker = self._now, self._now.judges, self._wanted.rebuild, self._wanted.ranker
+        extractor, ranks = judges.extractor, ranker in judges.rankers
         # a missing vocabulary is collected from all batches, a kept one needs none of them
-        read = self._now.batches if self._needs("hedge_vocabulary", (extractor,), rebuild) else self._batches
+        read = now.batches if self._needs("hedge_vocabulary", (extractor,), rebuild) else self._batches
         for batch in read:
-            if self._now.is_text(batch):
-                yield from self._if_needed("read_reports", (batch,))
-                yield from self._if_needed("structure", (self._judges.structurer, batch))
-            yield from self._if_needed("ingest", (batch,))
-            yield from self._if_needed("extract_hedges", (extractor, batch))
-        yield from self._if_needed("build_vocabulary", (extractor,), force=rebuild)
-        for judge in members:
-            yield from self._if_needed("compare", (judge,), force=rebuild)
+            if now.is_text(batch):
+                yield from self._if_needed("read_reports", batch)
+                yield from self._if_needed("structure", judges.structurer, batch)
+            yield from self._if_needed("ingest", batch)
+            yield from self._if_needed("extract_hedges", extractor, batch)
+        yield from self._if_needed("build_vocabulary", extractor, force=rebuild)
+        for judge in judges.members(ranker) if ranks else (ranker,):
+            yield from self._if_needed("compare", judge, force=rebuild)
         if not ranks:
             return
-        yield from self._if_needed("rank", (ranker,), force=rebuild)
+        yield from self._if_needed("rank", ranker, force=rebuild)
         for batch in self._batches:
-            if self._needs("fitted_probabilities", (ranker, batch)):
-                yield from self._if_needed("refit", (ranker, batch))
-            else:
-                yield from self._if_needed("expand", (ranker, batch))
-        yield from self._if_needed("release", (ranker,))
+            fits = self._needs("fitted_probabilities", (ranker, batch))
+            yield from self._if_needed("refit" if fits else "expand", ranker, batch)
+        yield from self._if_needed("release", ranker)
 
-    def _if_needed(self, job: str, keys: Keys, *, force: bool = False) -> Iterator[Stage]:
-        if any(self._needs(step, keys, force) for step in STEPS_OF_JOB[job]):
-            self._to_make.update((step, keys) for step in STEPS_OF_JOB[job])
-            yield Stage(job, keys, self._because(STEPS_OF_JOB[job], keys))
+    def _if_needed(self, job: str, *keys: str, force: bool = False) -> Iterator[Stage]:
+        steps = STEPS_OF_JOB[job]
+        if any(self._needs(step, keys, force) for step in steps):
+            self._to_make.update((step, keys) for step in steps)
+            # nobody needs to be told why a missing table is made
+            tables = [table for step in steps for table in RECIPES[step].tables]
+            because = [reason for table in tables for reason in self._now.of(table, *keys).because]
+            yield Stage(job, keys, tuple(dict.fromkeys(because)))
 
     def _needs(self, step: str, keys: Keys, force: bool = False) -> bool:
         if force or (step, keys) in self._to_make or not is_current(self._now, step, keys, self._wanted):
@@ -155,15 +147,8 @@ class _Planning:
             if not wanted.on_request
         )
 
-    def _because(self, steps: Sequence[str], keys: Keys) -> tuple[str, ...]:
-        """Reasons of stored tables; nobody needs to be told why a missing one is made."""
-        tables = (table for step in steps for table in RECIPES[step].tables)
-        found = chain.from_iterable(self._now.of(table, *keys).because for table in tables)
-        return tuple(dict.fromkeys(found))
 
-
-def _chosen(standings: Standings, batches: Collection[str] | None) -> list[str]:
-    known = standings.batches
+def _chosen(known: Sequence[str], batches: Collection[str] | None) -> list[str]:
     unknown = sorted(set(batches or ()) - set(known))
     if unknown or not known:
         named = f"batch {unknown[0]!r} is not registered" if unknown else "no batch is registered"

@@ -1,7 +1,6 @@
 """Fingerprints of what a step reads besides tables: settings, files that a person may edit, judges.
 
-Each has a name that a person knows, because the name is the reason shown for a stale table. A change of one
-option changes only the fingerprints of the steps that read this option.
+Each has a name that a person knows, because the name is the reason shown for a stale table.
 """
 
 from __future__ import annotations
@@ -23,19 +22,15 @@ from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules
 from lunguage_assets.tables import FINDINGS
 
-OPTIONS: Mapping[str, tuple[str, frozenset[str]]] = {
-    "corpus settings": ("corpus", frozenset({"default_view"})),
-    "vocabulary settings": ("explicit", frozenset({"ruler", "ruler_minimum", "minimum_examples"})),
-    "comparison settings": ("explicit", frozenset({"seed", "repetitions", "position"})),
-    "ranking settings": ("explicit", frozenset({"seed", "orders", "bootstrap"})),
-    "fit settings": (
-        "explicit",
-        frozenset(
-            {"seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit", "fit_log"}
-        ),
-    ),
-    "merge settings": ("implicit", frozenset({"merge_threshold", "history", "mode"})),
-}  # fmt: skip
+_OF_FIT = {"seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit", "fit_log"}
+OPTIONS: Mapping[str, tuple[str, set[str]]] = {
+    "corpus settings": ("corpus", {"default_view"}),
+    "vocabulary settings": ("explicit", {"ruler", "ruler_minimum", "minimum_examples"}),
+    "comparison settings": ("explicit", {"seed", "repetitions", "position"}),
+    "ranking settings": ("explicit", {"seed", "orders", "bootstrap"}),
+    "fit settings": ("explicit", _OF_FIT),
+    "merge settings": ("implicit", {"merge_threshold", "history", "mode"}),
+}
 """Name -> group of settings, and the options of it that are read under this name."""
 
 _FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
@@ -52,24 +47,18 @@ NOTHING = "none"
 
 
 def broken_files(home: Home) -> list[str]:
-    """What is wrong with files that a person edits in a home, each with file, place and remedy; those that
-    are not there are not asked about. A broken judges file is refused before.
+    """What is wrong with files that a person edits in a home, each with file, place and remedy. A broken
+    judges file is refused before.
     """
     from lunguage_assets.corpus.vocabulary import Vocabulary
-    from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.explicit.hedges.hedging import load_corrections
     from lunguage_assets.implicit.merging.blacklist import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
     from lunguage_assets.tables import TERMS
 
-    def anchors() -> object:
-        choice = load_settings(home.settings_file).explicit.anchors
-        return chosen_anchors(choice, home.anchor_ratings, home.root)
-
     problems: dict[str, None] = {}
     for read in (
-        lambda: load_settings(home.settings_file),
-        anchors,
+        lambda: _anchors(home, load_settings(home.settings_file)),
         lambda: load_corrections(home.corrections_file),
         lambda: load_blacklist(home.blacklist_file),
         lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
@@ -102,8 +91,6 @@ class Reads:
         match name:
             case "judge" | "structurer":
                 return self._identity(name, keys[name])
-            case "extractor":
-                return self._identity("judge", self._judges.extractor)
             case "members":
                 members = self._judges.members(keys["ranker"])
                 return fingerprint([self._identity("judge", judge) for judge in members])
@@ -121,24 +108,19 @@ class Reads:
         return of(key, self._judges, self._prompts)
 
     def _read_of_home(self, name: str) -> str:
-        if name in OPTIONS:
-            group, options = OPTIONS[name]
-            return fingerprint(getattr(self.settings, group).model_dump(include=set(options)))
-        if name in _FILES:
-            return "".join(map(_of_file, _FILES[name](self._home)))
-        return {"text rules": text_rules, "anchors": self._anchors, "encoder": self._encoder}[name]()
-
-    def _anchors(self) -> str:
-        from lunguage_assets.explicit.fit.anchors import chosen_anchors
-
-        choice = self.settings.explicit.anchors
-        chosen = chosen_anchors(choice, self._home.anchor_ratings, self._home.root)
-        return fingerprint([chosen.name, repr(chosen.anchors), sorted(chosen.optional)])
-
-    def _encoder(self) -> str:
         from lunguage_assets.implicit.encoders import encoder_identity
 
-        return encoder_identity(self.settings.implicit, self._home.root)
+        if name in OPTIONS:
+            group, options = OPTIONS[name]
+            return fingerprint(getattr(self.settings, group).model_dump(include=options))
+        if name in _FILES:
+            return "".join(map(_of_file, _FILES[name](self._home)))
+        of: Mapping[str, Callable[[], str]] = {
+            "text rules": text_rules,
+            "anchors": lambda: _anchors(self._home, self.settings),
+            "encoder": lambda: encoder_identity(self.settings.implicit, self._home.root),
+        }
+        return of[name]()
 
     @cached_property
     def _corrections(self) -> Mapping[str, Sequence[str]]:
@@ -152,11 +134,16 @@ class Reads:
         if self._corrections:
             with suppress(FileNotFoundError, ConfigurationError):
                 findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
-                found = set(findings["finding_id"])
-        own = [
-            [finding, list(self._corrections[finding])] for finding in sorted(found & set(self._corrections))
-        ]
+                found = set(findings["finding_id"]) & set(self._corrections)
+        own = [[finding, list(self._corrections[finding])] for finding in sorted(found)]
         return fingerprint(own) if own else NOTHING
+
+
+def _anchors(home: Home, settings: Settings) -> str:
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+
+    chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
+    return fingerprint([chosen.name, repr(chosen.anchors), sorted(chosen.optional)])
 
 
 def _of_file(path: Path) -> str:

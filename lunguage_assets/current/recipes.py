@@ -26,13 +26,10 @@ preset's structurer's, those of the ranker's members, all.
 class Input:
     """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
 
-    `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the
-    vocabulary by themselves: it is the measuring stick, collected again on request or on a slow schedule.
-
-    `optional`: read when it is there. The release shows analyses of its ranker, and does without them.
-
-    `of_texts`: read only of batches that were delivered as raw reports; other batches have no such table.
-    Dagster draws the line all the same.
+    Args:
+        on_request: another version of it makes nothing stale: new phrases do not renew the reference scale.
+        optional: read when it is there.
+        of_texts: read only of batches that were delivered as raw reports; others have no such table.
     """
 
     table: str
@@ -52,7 +49,6 @@ class Recipe:
         reads: what it reads besides, by the names that `reads.Reads` knows.
         code: raised by one whenever the code of the step gives another result for the same inputs.
         asks_judges: whether making it may cost money.
-        on_request: an analysis, which nothing follows from.
         by_query: it reads the complete batches of its ranker by SQL, a part at a time; no table whole.
     """
 
@@ -61,7 +57,6 @@ class Recipe:
     reads: tuple[str, ...] = ()
     code: str = "1"
     asks_judges: bool = False
-    on_request: bool = False
     by_query: bool = False
 
     @property
@@ -70,9 +65,17 @@ class Recipe:
         return dimensions_of(self.tables[0])
 
 
-def _inputs(*tables: str, optional: bool = False) -> tuple[Input, ...]:
-    return tuple(Input(table, optional=optional) for table in tables)
+def _inputs(*tables: str, optional: bool = False, of_texts: bool = False) -> tuple[Input, ...]:
+    return tuple(Input(table, optional=optional, of_texts=of_texts) for table in tables)
 
+
+_VOCABULARY, _MATCHES = Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")
+_RESULT = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside")
+_TEXTS = ("report_texts", "rejected_reports", "reading_notes", "structured_findings")
+_ANALYSES = (
+    *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
+    *("expert_agreement", "pathway_audit"),
+)
 
 RECIPES: Mapping[str, Recipe] = {
     "report_texts": Recipe(
@@ -82,24 +85,19 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "structured_findings": Recipe(
         ("structured_findings", "sentence_accounts", "refused_values"),
-        (Input("report_texts"), Input("report_sentences")),
+        _inputs("report_texts", "report_sentences"),
         ("delivery", "structurer"),
         code="2",
         asks_judges=True,
     ),
     "findings": Recipe(
         ("findings", "reports", "rejected", "intake_notes", "terms"),
-        (
-            Input("report_texts", of_texts=True),
-            Input("rejected_reports", of_texts=True),
-            Input("reading_notes", of_texts=True),
-            Input("structured_findings", of_texts=True),
-        ),
-        reads=("delivery", "corpus settings", "terms"),
+        _inputs(*_TEXTS, of_texts=True),
+        ("delivery", "corpus settings", "terms"),
         code="3",
     ),
     "hedge_phrases": Recipe(
-        ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), code="2", asks_judges=True
+        ("hedge_phrases",), _inputs("findings"), ("corrections", "judge"), code="2", asks_judges=True
     ),
     "hedge_vocabulary": Recipe(
         ("hedge_vocabulary",),
@@ -108,23 +106,17 @@ RECIPES: Mapping[str, Recipe] = {
         code="2",
     ),
     "comparison_matches": Recipe(
-        ("comparison_matches",),
-        (Input("hedge_vocabulary", "extractor"),),
-        ("comparison settings", "judge"),
-        asks_judges=True,
+        ("comparison_matches",), (_VOCABULARY,), ("comparison settings", "judge"), asks_judges=True
     ),
     "reference_ranking": Recipe(
-        ("reference_ranking",),
-        (Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")),
-        ("ranking settings",),
-        code="5",
+        ("reference_ranking",), (_VOCABULARY, _MATCHES), ("ranking settings",), code="5"
     ),
     "fitted_probabilities": Recipe(
         ("fitted_probabilities", "fit_log"),
         (
             Input("findings"),
             Input("hedge_phrases", "extractor"),
-            Input("hedge_vocabulary", "extractor"),
+            _VOCABULARY,
             Input("reference_ranking"),
         ),
         ("fit settings", "anchors", "members"),
@@ -133,18 +125,18 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "deduplicated_findings": Recipe(
         ("deduplicated_findings",),
-        (Input("findings"), Input("terms"), Input("fitted_probabilities")),
+        _inputs("findings", "terms", "fitted_probabilities"),
         ("merge settings", "encoder", "blacklist", "statements", "labels"),
         code="6",
     ),
     "expansions": Recipe(
         ("expansions", "pathway_matches"),
-        (Input("terms"), Input("deduplicated_findings")),
+        _inputs("terms", "deduplicated_findings"),
         ("pathways", "labels", "statements"),
         code="5",
     ),
     "lunguage_plus_plus": Recipe(
-        ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside"),
+        _RESULT,
         (
             *_inputs("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
             *_inputs("deduplicated_findings", "pathway_matches", "expansions"),
@@ -156,47 +148,32 @@ RECIPES: Mapping[str, Recipe] = {
         ("structuring_agreement",),
         (Input("structured_findings", "all", optional=True),),
         ("corpus settings", "gold findings"),
-        on_request=True,
     ),
     "judge_agreement": Recipe(
         ("judge_agreement", "ranking_correlations", "expert_agreement"),
-        (
-            Input("comparison_matches", "members"),
-            Input("reference_ranking"),
-        ),
+        (_MATCHES, Input("reference_ranking")),
         ("comparison settings", "ranking settings", "expert responses"),
         code="4",
-        on_request=True,
     ),
     "fit_validation": Recipe(
         ("fit_validation", "ranking_robustness"),
-        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        (Input("reference_ranking"), _MATCHES),
         ("comparison settings", "ranking settings", "fit settings"),
         code="2",
-        on_request=True,
     ),
     "pathway_audit": Recipe(
         ("pathway_audit",),
         _inputs("terms", "reports", "pathway_matches", "lunguage_plus_plus", "resolution_log"),
         ("pathways", "labels", "statements"),
         code="3",
-        on_request=True,
         by_query=True,
     ),
     RELEASE: Recipe(
         (RELEASE,),
         (
             *_inputs("reference_ranking", "reports", "rejected", "fitted_probabilities", "pathway_matches"),
-            *_inputs("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside"),
-            *_inputs(
-                "judge_agreement",
-                "ranking_correlations",
-                "ranking_robustness",
-                "fit_validation",
-                "expert_agreement",
-                "pathway_audit",
-                optional=True,
-            ),
+            *_inputs(*_RESULT),
+            *_inputs(*_ANALYSES, optional=True),
         ),
         ("labels", "statements"),
         code="11",

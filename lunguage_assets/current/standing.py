@@ -1,8 +1,7 @@
 """Whether a stored table is current: its record compared with its recipe as it stands now.
 
 A table is stale when something that it was made of is another now, or is itself stale; the reasons given are
-the roots ("pathways changed"), not the way down from them. The easy version, comparing times, calls a table
-stale after every repetition and current after every restored file.
+the roots ("pathways changed"), not the way down from them.
 """
 
 from __future__ import annotations
@@ -15,23 +14,12 @@ from itertools import product
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
-
 from lunguage_assets.current.reads import Reads
-from lunguage_assets.current.recipes import (
-    BATCH,
-    RECIPES,
-    RELEASE,
-    STEP_OF,
-    STRUCTURER,
-    Input,
-    Recipe,
-    dimensions_of,
-)
+from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, Input, dimensions_of
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.record import MadeOf, TableRecord
-from lunguage_assets.home.store import VERSION, partition_path, stored_record
+from lunguage_assets.home.store import partition_path, stored_record
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.tables import TABLES
 
@@ -102,36 +90,31 @@ class Standings:
     def _complete_batches(self, ranker: str) -> list[str]:
         """Batches of which everything is stored that a release of the ranker reads."""
         read = {wanted.table: dimensions_of(wanted.table) for wanted in RECIPES[RELEASE].inputs}
-        return [
-            batch
-            for batch in self.batches
-            if all(
-                self.exists(table, *(batch if dimension == BATCH else ranker for dimension in dimensions))
-                for table, dimensions in read.items()
-                if BATCH in dimensions
-            )
-        ]
+        of_batch = {table: dimensions for table, dimensions in read.items() if BATCH in dimensions}
 
-    def stale_batches(self, ranker: str) -> dict[str, tuple[str, ...]]:
-        """Complete batches of a ranker whose result is stale -> reasons."""
-        results = {
-            batch: self.of("lunguage_plus_plus", ranker, batch) for batch in self.complete_batches(ranker)
-        }
-        return {batch: result.because for batch, result in results.items() if result.state == "stale"}
+        def is_complete(batch: str) -> bool:
+            own = {BATCH: batch, "ranker": ranker}
+            return all(self.exists(table, *map(own.__getitem__, of_batch[table])) for table in of_batch)
 
-    def made_of(self, step: str, keys: Keys, read: Mapping[str, object] | None = None) -> MadeOf:
+        return [batch for batch in self.batches if is_complete(batch)]
+
+    def made_of(
+        self, step: str, keys: Keys, versions: Mapping[tuple[str, Keys], str] | None = None
+    ) -> MadeOf:
         """What a step's partition is made of when it is made now.
 
-        `read`: table -> frame, or frames by partition, as they were read. Their versions count, not those of
-        files that may have been replaced since; of other tables the stored version counts.
+        `versions` of the partitions that were read count, not those of files that may have been replaced
+        since; None: those that are stored.
         """
-        versions = {
-            f"{wanted.table}/{'/'.join(place)}": self._version_read(wanted.table, place, read or {})
+        recipe, by_name = RECIPES[step], self._named(step, keys)
+        read = {
+            (wanted.table, place): self._version(wanted.table, place)
+            if versions is None
+            else versions.get((wanted.table, place), "")
             for wanted, place in self.inputs(step, keys)
         }
-        recipe, by_name = RECIPES[step], self._named(step, keys)
-        reads = {name: self.reads.of(name, by_name) for name in recipe.reads}
-        return MadeOf(recipe.code, {place: found for place, found in versions.items() if found}, reads)
+        found = {_where(*place): version for place, version in read.items() if version}
+        return MadeOf(recipe.code, found, {name: self.reads.of(name, by_name) for name in recipe.reads})
 
     def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
@@ -177,10 +160,9 @@ class Standings:
         for name in recipe.reads:
             if made_of.reads.get(name) != self.reads.of(name, by_name):
                 yield f"{name} changed"
-        wanted_places = set()
+        gone = set(made_of.inputs)
         for wanted, place in self.inputs(step, keys):
-            where = f"{wanted.table}/{'/'.join(place)}"
-            wanted_places.add(where)
+            gone.discard(where := _where(wanted.table, place))
             if wanted.on_request:
                 continue
             above = self.of(wanted.table, *place)
@@ -192,45 +174,35 @@ class Standings:
                 yield f"{_place(wanted.table, place)} is new"
             elif made_of.inputs[where] != self._version(wanted.table, place):
                 yield f"{_place(wanted.table, place)} made again"
-        if recipe.by_query and set(made_of.inputs) - wanted_places:
+        if recipe.by_query and gone:
             yield "a batch or an analysis was removed"
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
         """Every input of a step's partition, with the keys of the partition that is read."""
-        recipe, own = RECIPES[step], self._named(step, keys)
-        for wanted in recipe.inputs:
+        own = self._named(step, keys)
+        for wanted in RECIPES[step].inputs:
             if wanted.of_texts and not self.is_text(own[BATCH]):
                 continue
-            dimensions = dimensions_of(wanted.table)
-            for place in product(
-                *(self._read_along(dimension, recipe, wanted, own) for dimension in dimensions)
-            ):
+            along = [self._read_along(name, step, wanted, own) for name in dimensions_of(wanted.table)]
+            for place in product(*along):
                 if not wanted.optional or self.record(wanted.table, *place) is not None:
                     yield wanted, place
 
-    def _read_along(
-        self, dimension: str, recipe: Recipe, wanted: Input, own: Mapping[str, str]
-    ) -> Sequence[str]:
+    def _read_along(self, dimension: str, step: str, wanted: Input, own: Mapping[str, str]) -> Sequence[str]:
         """Keys along one dimension of an input that a step's partition reads."""
         judges = self.judges
-        if dimension == "judge" and wanted.judge == "extractor":
-            return [judges.extractor]
-        if dimension == "judge" and wanted.judge == "members":
-            return judges.members(own["ranker"])
-        if dimension == "judge" and wanted.judge == "all":
-            return judges.active_judges
+        match dimension, wanted.judge:
+            case "judge", "extractor":
+                return [judges.extractor]
+            case "judge", "members":
+                return judges.members(own["ranker"])
+            case "judge", "all":
+                return judges.active_judges
         if dimension in own:
             return [own[dimension]]
         if dimension == STRUCTURER:
             return judges.structurers if wanted.judge == "all" else [judges.structurer]
-        return self.complete_batches(own["ranker"]) if recipe.by_query else self.batches
-
-    def _version_read(self, table: str, keys: Keys, read: Mapping[str, object]) -> str:
-        given = read.get(table)
-        frame = given.get(keys) if isinstance(given, Mapping) else given
-        if isinstance(frame, pd.DataFrame):
-            return str(frame.attrs[VERSION])
-        return "" if table in read else self._version(table, keys)
+        return self.complete_batches(own["ranker"]) if RECIPES[step].by_query else self.batches
 
     def _version(self, table: str, keys: Keys) -> str:
         record = self.record(table, *keys)
@@ -239,6 +211,10 @@ class Standings:
     @staticmethod
     def _named(step: str, keys: Keys) -> dict[str, str]:
         return dict(zip(RECIPES[step].dimensions, keys, strict=True))
+
+
+def _where(table: str, keys: Sequence[str]) -> str:
+    return f"{table}/{'/'.join(keys)}"
 
 
 def _place(table: str, keys: Sequence[str]) -> str:

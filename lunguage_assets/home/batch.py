@@ -1,8 +1,5 @@
 """Registered batches: their records, how their files come into the home as a whole or not at all, and how a
 batch goes with all tables that are of it alone.
-
-Its files go last: a removal that was killed is done by doing it again. What several batches made together (a
-vocabulary, a ranking) and releases that are sealed stay: they are made of it among others.
 """
 
 from __future__ import annotations
@@ -11,7 +8,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from upath import UPath
@@ -22,6 +19,8 @@ from lunguage_assets.corpus.texts.reading import SourceParts, pack
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, stored_partitions
+
+_REMOVALS = "removals.json"
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,9 @@ def store_batches(
     Raises:
         InputError: the delivery is not what was surveyed.
     """
-    staging = {part: _staging(batches, batch) for part, batch in new.items()}
+    staging = {part: _aside(batches, batch.key) for part, batch in new.items()}
+    for folder in staging.values():
+        folder.mkdir(parents=True)
     copied = [*delivery.files]
     if (declaration := delivery.folder / DECLARATION).is_file():
         copied.append(declaration)
@@ -66,9 +67,8 @@ def store_batches(
         studies = pack(replace(delivery.texts, chosen=None), parts, places)
         if delivery.metadata is not None and len(parts.digests) > 1:
             copied.remove(delivery.metadata)
-            split_metadata(
-                delivery.metadata, {folder / METADATA: studies[part] for part, folder in staging.items()}
-            )
+            split = {folder / METADATA: studies[part] for part, folder in staging.items()}
+            split_metadata(delivery.metadata, split)
     for part, batch in new.items():
         for path in copied:
             shutil.copyfile(path, staging[part] / path.name)
@@ -76,10 +76,14 @@ def store_batches(
         staging[part].rename(batches / batch.key)
 
 
-def _staging(batches: Path, batch: Batch) -> Path:
-    staging = batches / f".{batch.key}.{uuid.uuid4().hex}.tmp"
-    staging.mkdir(parents=True)
-    return staging
+def _aside(batches: Path, key: str) -> Path:
+    return batches / f".{key}.{uuid.uuid4().hex}.tmp"
+
+
+def clear_abandoned(batches: Path) -> None:
+    """Remove what a registration or a removal left that was killed; the caller holds the lock."""
+    for abandoned in batches.glob(".*.tmp"):
+        shutil.rmtree(abandoned)
 
 
 def read_batch(manifest: Path) -> Batch:
@@ -91,12 +95,6 @@ def read_batch(manifest: Path) -> Batch:
 def as_json(values: object) -> str:
     """As the home's records are written."""
     return json.dumps(values, indent=2, sort_keys=True) + "\n"
-
-
-_RECORD = "removals.json"
-_BATCH = "report_batch"
-
-Place = Path | UPath
 
 
 @dataclass(frozen=True)
@@ -119,44 +117,36 @@ class Following:
     review: tuple[Path, ...]
 
 
-def following(root: Path, tables: Place, key: str) -> Following:
+def following(root: Path, tables: Path | UPath, key: str) -> Following:
     """What is stored of a batch alone in a home whose tables lie at a place."""
     own = (
         (table, keys)
         for table, dimensions in PARTITIONED_BY.items()
-        if _BATCH in dimensions
+        if dimensions[-1] == "report_batch"
         for keys in stored_partitions(tables, table)
         if keys[-1] == key
     )
     return Following(tuple(own), tuple(sorted(root.glob(f"review/*/{key}.csv"))))
 
 
-def remove_batch(root: Path, tables: Place, batch: Batch, who: str, when: str) -> Removal:
-    """Remove a batch. The home's registration is locked by the caller."""
+def remove_batch(root: Path, tables: Path | UPath, batch: Batch, who: str, when: str) -> Removal:
+    """Remove a batch, its files last: a removal that was killed is done by doing it again. What several
+    batches made together and sealed releases stay. The home's registration is locked by the caller.
+    """
     found = following(root, tables, batch.key)
     for table, keys in found.tables:
         partition_path(tables, table, *keys).unlink(missing_ok=True)
     for file in found.review:
         file.unlink(missing_ok=True)
     removal = Removal(batch.key, batch.sha256, batch.number, who, when, len(found.tables))
-    noted = [asdict(one) for one in (*removals(root), removal)]
-    replace_text(root / _RECORD, as_json(noted))
-    folder = root / "batches" / batch.key
-    folder.rename(folder.with_name(f".{batch.key}.{uuid.uuid4().hex}.tmp"))  # as a whole or not at all
+    replace_text(root / _REMOVALS, as_json([asdict(one) for one in (*removals(root), removal)]))
+    (root / "batches" / batch.key).rename(_aside(root / "batches", batch.key))
     clear_abandoned(root / "batches")
     return removal
 
 
-def clear_abandoned(batches: Path) -> None:
-    """Remove what a registration or a removal left that was killed; the caller holds the lock."""
-    for abandoned in batches.glob(".*.tmp"):
-        shutil.rmtree(abandoned)
-
-
 def removals(root: Path) -> list[Removal]:
     """All removals of a home, the oldest first."""
-    file = root / _RECORD
+    file = root / _REMOVALS
     noted = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    return [
-        Removal(**{name: value for name, value in one.items() if name != "finished"}) for one in noted
-    ]  # `finished` was noted by earlier versions
+    return [Removal(**{field.name: one[field.name] for field in fields(Removal)}) for one in noted]

@@ -58,9 +58,8 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Registration:
-    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered.
-
-    `parts` says of raw reports which is in which batch of the delivery.
+    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered; `parts`
+    says of raw reports which is in which batch of the delivery.
     """
 
     delivery: Delivery
@@ -97,16 +96,13 @@ class Home:
     release = _Place("release")
     """Where releases go unless a run names another folder."""
     settings_file = _Place("settings.toml")
+
+    # what a person may put there, or not
     anchor_ratings = _Place("anchor_ratings.csv")
-    """Optional ratings of the anchor phrases (explicit.md section 6)."""
     corrections_file = _Place("corrections.csv")
-    """Optional corrections of extracted phrases (explicit.md section 1)."""
     gold_findings = _Place("gold_findings.csv")
-    """Optional findings that people coded, as Lunguage.csv: structurers are held against them."""
     expert_responses = _Place("expert_responses.csv")
-    """Optional answers of human experts to a survey (explicit.md section 4)."""
     expert_descriptions = _Place("experts.csv")
-    """Optional description of these experts."""
 
     @property
     def tables(self) -> Path | UPath:
@@ -116,12 +112,15 @@ class Home:
     @property
     def pathways_file(self) -> Path | None:
         """The person's own pathways, in the form of resources/pathways.yaml, or None: the packaged ones."""
-        return _if_there(self.root / "pathways.yaml")
+        return self._if_there("pathways.yaml")
 
     @property
     def blacklist_file(self) -> Path | None:
         """The person's own blacklist, in the form of resources/blacklist.yaml, or None: the packaged one."""
-        return _if_there(self.root / "blacklist.yaml")
+        return self._if_there("blacklist.yaml")
+
+    def _if_there(self, name: str) -> Path | None:
+        return self.root / name if (self.root / name).exists() else None
 
     def review_queue(self, judge: str, batch: str) -> Path:
         """The review queue of a batch, by one judge's extraction."""
@@ -134,9 +133,7 @@ class Home:
     def corpus(self) -> Corpus | None:
         """The corpus of this home; None while it is empty."""
         path = self.root / "corpus.json"
-        if not path.exists():
-            return None
-        return Corpus(**json.loads(path.read_text(encoding="utf-8")))
+        return Corpus(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
     def claim(self, corpus: Corpus) -> None:
         """Bind the home to a corpus, or refuse when it holds another."""
@@ -171,7 +168,7 @@ class Home:
         return sorted(found, key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
-        """A registered batch; its record alone is read, because of hundreds each is asked for.
+        """A registered batch.
 
         Raises:
             ConfigurationError: no such batch.
@@ -230,11 +227,7 @@ class Home:
         return following(self.root, self.tables, self.batch(key).key)
 
     def remove(self, key: str, who: str, when: str) -> Removal:
-        """Remove a registered batch with the tables of it alone; `who` did so, and `when` (ISO, UTC).
-
-        Raises:
-            ConfigurationError: no such batch.
-        """
+        """Remove a registered batch with the tables of it alone; `when` is ISO, UTC. Raises as `batch`."""
         with self._registering():
             return remove_batch(self.root, self.tables, self.batch(key), who, when)
 
@@ -310,12 +303,5 @@ def batch_keys(key: str, parts: int) -> list[str]:
 
 
 def usable_key(name: str) -> str:
-    """A partition key from any name.
-
-    Lower case; other characters become hyphens; at most a hundred characters.
-    """
+    """A partition key from any name: lower case, hyphens for other characters, at most a hundred of them."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
-
-
-def _if_there(path: Path) -> Path | None:
-    return path if path.exists() else None

@@ -1,11 +1,8 @@
 """The record in every stored table: what its rows were made of, and a digest that shows whether they are
 still those.
 
-A table is encoded once, to the bytes of its Parquet file. The rows come first, the footer last, and the
-record
-stands in the footer: so it can name the digest of all bytes before it. A file that another program wrote has
-no record, one whose rows were changed under the record has another digest. A record in a file of its own, the
-easy version, would be left behind by whoever copies, restores or exchanges a table.
+A table is encoded once, to the bytes of its Parquet file: rows first, footer last. The record stands in the
+footer, so it can name the digest of all bytes before it.
 """
 
 from __future__ import annotations
@@ -45,10 +42,8 @@ class MadeOf:
 
 @dataclass(frozen=True)
 class TableRecord:
-    """A stored table's record. `version` stands for its rows and all that they were made of.
-
-    `set_aside`: studies that are not in it because a row broke a rule, here or before, each as the values of
-    `quality.set_aside.Aside`.
+    """A stored table's record. `set_aside`: studies that are not in it because a row broke a rule, here or
+    before, each as the values of `quality.set_aside.Aside`.
     """
 
     table: str
@@ -65,11 +60,8 @@ class TableRecord:
 
     def written(self, indent: int | None = None) -> str:
         """The record as JSON."""
-        return json.dumps(
-            {name: value for name, value in asdict(self).items() if value or name != "set_aside"},
-            sort_keys=True,
-            indent=indent,
-        )
+        values = {name: value for name, value in asdict(self).items() if value or name != "set_aside"}
+        return json.dumps(values, sort_keys=True, indent=indent)
 
 
 @dataclass(frozen=True)
@@ -110,18 +102,12 @@ def encode(
 
 
 def read_record(content: bytes) -> TableRecord | None:
-    """The record in the bytes of a stored table; None when there is none, or the rows are not those it speaks
-    of.
-    """
+    """The record in the bytes of a stored table; None when there is none, or the rows are others."""
     try:
         values = json.loads((pq.read_metadata(io.BytesIO(content)).metadata or {})[_KEY])
-        record = TableRecord(
-            values["table"],
-            tuple(values["keys"]),
-            MadeOf(**values["made_of"]),
-            values["content"],
-            tuple(map(tuple, values.get("set_aside", ()))),
-        )
+        aside = tuple(map(tuple, values.get("set_aside", ())))
+        made_of, keys = MadeOf(**values["made_of"]), tuple(values["keys"])
+        record = TableRecord(values["table"], keys, made_of, values["content"], aside)
     except (KeyError, TypeError, ValueError, pa.ArrowInvalid):
         return None
     footer = int.from_bytes(content[-_TAIL:-4], "little")

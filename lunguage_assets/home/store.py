@@ -27,40 +27,25 @@ from lunguage_assets.tables.schema import Table
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_TABLES_BY: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("report_batch",): (
+        *("report_texts", "report_sentences", "rejected_reports", "reading_notes", "structuring_agreement"),
+        *("reports", "findings", "rejected", "intake_notes", "terms"),
+    ),
+    ("structurer", "report_batch"): ("structured_findings", "sentence_accounts", "refused_values"),
+    ("judge", "report_batch"): ("hedge_phrases",),
+    ("judge",): ("hedge_vocabulary", "comparison_matches"),
+    ("ranker",): (
+        *("reference_ranking", "judge_agreement", "ranking_correlations", "ranking_robustness"),
+        *("fit_validation", "expert_agreement", "pathway_audit"),
+    ),
+    ("ranker", "report_batch"): (
+        *("fitted_probabilities", "fit_log", "deduplicated_findings", "pathway_matches", "expansions"),
+        *("conflicts", "resolution_log", "lunguage_plus_plus", "accounting", "set_aside"),
+    ),
+}
 PARTITIONED_BY: dict[str, tuple[str, ...]] = {
-    "report_texts": ("report_batch",),
-    "report_sentences": ("report_batch",),
-    "rejected_reports": ("report_batch",),
-    "reading_notes": ("report_batch",),
-    "structured_findings": ("structurer", "report_batch"),
-    "sentence_accounts": ("structurer", "report_batch"),
-    "refused_values": ("structurer", "report_batch"),
-    "structuring_agreement": ("report_batch",),
-    "reports": ("report_batch",),
-    "findings": ("report_batch",),
-    "rejected": ("report_batch",),
-    "intake_notes": ("report_batch",),
-    "terms": ("report_batch",),
-    "hedge_phrases": ("judge", "report_batch"),
-    "hedge_vocabulary": ("judge",),
-    "comparison_matches": ("judge",),
-    "reference_ranking": ("ranker",),
-    "fitted_probabilities": ("ranker", "report_batch"),
-    "fit_log": ("ranker", "report_batch"),
-    "judge_agreement": ("ranker",),
-    "ranking_correlations": ("ranker",),
-    "ranking_robustness": ("ranker",),
-    "fit_validation": ("ranker",),
-    "expert_agreement": ("ranker",),
-    "deduplicated_findings": ("ranker", "report_batch"),
-    "pathway_matches": ("ranker", "report_batch"),
-    "expansions": ("ranker", "report_batch"),
-    "conflicts": ("ranker", "report_batch"),
-    "resolution_log": ("ranker", "report_batch"),
-    "lunguage_plus_plus": ("ranker", "report_batch"),
-    "accounting": ("ranker", "report_batch"),
-    "set_aside": ("ranker", "report_batch"),
-    "pathway_audit": ("ranker",),
+    table: dimensions for dimensions, tables in _TABLES_BY.items() for table in tables
 }
 """Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 
@@ -93,12 +78,7 @@ def write_table(
     keys: Sequence[str] = (),
     made_of: MadeOf | None = None,
 ) -> Encoded:
-    """Validate and encode a frame, then `publish_table`.
-
-    Raises:
-        InvalidTable: the frame does not fit the schema; nothing is stored.
-        NotWritten: as in `publish_table`.
-    """
+    """Encode a frame, then publish it; raises as `encode` and `publish_table`."""
     encoded = encode(table, frame, keys, made_of)
     publish_table(encoded, path)
     return encoded
@@ -121,8 +101,7 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
 
 
 def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
-    """The record of a stored table. None: of another schema, without a record, or changed after it was
-    stored.
+    """The record of a stored table. None: of another schema, without a record, or changed since.
 
     Raises:
         FileNotFoundError: nothing is stored.
@@ -160,8 +139,8 @@ def _decoded(table: Table, stored: bytes) -> pd.DataFrame:
 
 
 def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
-    """A stored partition, its columns, types, value rules and record asserted; `attrs["version"]` is its
-    version, `attrs["set_aside"]` the studies that are not in it because they break a rule.
+    """A stored partition, its columns, types, value rules and record asserted, with `VERSION` and `SET_ASIDE`
+    in its `attrs`.
 
     Raises:
         FileNotFoundError: the partition has not been materialised.
@@ -177,16 +156,12 @@ def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
             f"table {table.name}, file {path}: its rows were changed after they were stored, or another "
             "program wrote it. Materialise it again before anything reads it."
         )
-    frame.attrs[VERSION] = record.version
-    frame.attrs[SET_ASIDE] = record.set_aside
+    frame.attrs |= {VERSION: record.version, SET_ASIDE: record.set_aside}
     return frame
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
-    """Whether a partition is stored with this version's schema.
-
-    One of an older version must be materialised again.
-    """
+    """Whether a partition is stored with this version's schema."""
     try:
         with UPath(path).open("rb") as stream:
             return bool(pq.read_schema(stream).remove_metadata().equals(table.arrow))
@@ -195,9 +170,8 @@ def is_stored(table: Table, path: UPath | Path) -> bool:
 
 
 def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
-    """Remove temporary files of killed writers from a local store and return how many.
-
-    Files that a living writer can still be writing stay.
+    """Remove temporary files of killed writers from a local store and return how many; younger ones may
+    belong to a living writer.
     """
     if not is_local(root):  # an upload that was broken off is no object
         return 0
@@ -217,8 +191,7 @@ def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
     for name, table in TABLES.items():
         if not is_stored(table, UPath(root) / name / _EMPTY):
             publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
-        dimensions = PARTITIONED_BY[name]
-        parts = "string_split(filename, '/')"
+        parts, dimensions = "string_split(filename, '/')", PARTITIONED_BY[name]
         keys = [
             f"regexp_replace({parts}[{position - len(dimensions)}], '\\.parquet$', '') AS {dimension}"
             for position, dimension in enumerate(dimensions)
@@ -226,9 +199,7 @@ def create_catalog(connection: DuckDBPyConnection, root: UPath | Path) -> None:
         columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
         place = re.sub(r"[*?\[]", r"[\g<0>]", str(UPath(root) / name))  # names, and no patterns
         pattern = f"{place}/**/*.parquet".replace("'", "''")
-        connection.execute(
-            f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} "
-            f"FROM read_parquet('{pattern}', filename = true)"
-        )
+        read = f"SELECT {columns} FROM read_parquet('{pattern}', filename = true)"
+        connection.execute(f"CREATE OR REPLACE VIEW {name} AS {read}")
         connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")
     connection.execute("COMMIT")

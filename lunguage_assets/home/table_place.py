@@ -1,9 +1,7 @@
-"""Where a home's tables lie: a folder in the home, or a place on shared or object storage that belongs to
-this home alone.
+"""Where a home's tables lie: a folder in it, or a place on other storage that belongs to this home alone.
 
-`$LUNGUAGE_TABLES` names such a place, as any fsspec URL, when the home is made; the home keeps it, so that no
-process can look for the tables elsewhere later. A small file at the place says whose it is, so that two homes
-never write over each other.
+`$LUNGUAGE_TABLES` names such a place, as any fsspec URL, when the home is made; the home keeps it. A small
+file at the place says whose it is, so that two homes never write over each other.
 """
 
 from __future__ import annotations
@@ -30,8 +28,7 @@ def is_local(place: Path | UPath) -> bool:
 
 
 def open_place(named: str) -> Path | UPath:
-    """A place by its path or URL. Remote listings are never kept: another machine may have added a table
-    since.
+    """A place by its path or URL. Remote listings are never kept: another machine may have added a table.
 
     Raises:
         ConfigurationError: no installed package can open such a URL.
@@ -78,16 +75,13 @@ def claim_place(home: Path) -> None:
     place = tables_place(home)
     if place == home / "tables":
         return
-    record = _read(home / _RECORD)
-    identity = record.get("home") or uuid.uuid4().hex
-    owner = _read(place / OWNER).get("home")
-    if owner not in (None, identity):
+    identity = _read(home / _RECORD).get("home") or uuid.uuid4().hex
+    owner = _read(place / OWNER).get("home", identity)
+    if owner != identity:
         raise CorpusMismatch(f"{place} holds the tables of another home (id {owner}). Name another place.")
-    if not record:
-        written = json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True)
-        replace_text(home / _RECORD, written + "\n")
-    if owner is None:
-        publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
+    kept = json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True) + "\n"
+    replace_text(home / _RECORD, kept)
+    publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
 
 
 def publish(content: bytes, path: Path | UPath) -> None:
@@ -101,7 +95,4 @@ def publish(content: bytes, path: Path | UPath) -> None:
 
 
 def _read(record: Path | UPath) -> dict[str, str]:
-    try:
-        return dict(json.loads(record.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return {}
+    return dict(json.loads(record.read_text(encoding="utf-8"))) if record.exists() else {}

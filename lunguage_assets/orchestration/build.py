@@ -9,8 +9,9 @@ import dagster as dg
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
+from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit, text
 from lunguage_assets.orchestration.assets.release import release_asset
+from lunguage_assets.orchestration.assets.table_asset import TableAsset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
@@ -20,6 +21,14 @@ from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import withhold_messages
+
+TABLE_ASSETS: dict[str, TableAsset] = {
+    found.name: found
+    for module in (text, corpus, explicit, implicit, analysis)
+    for found in vars(module).values()
+    if isinstance(found, TableAsset)
+}
+"""The assets that are tables, by name, in the order of the method."""
 
 DESCRIPTIONS = {
     "read_reports": "Read the raw reports of a batch, and cut them into sentences.",
@@ -33,46 +42,35 @@ DESCRIPTIONS = {
     "expand": "Merge duplicates, expand diagnoses, resolve contradictions.",
     "refit": "Fit a batch with the present ranking, and redo all that follows from its probabilities.",
     "analyse_structuring": "Agreement of the structurers of a batch, and with rows that people coded.",
-    "analyse": "Agreement of judges and experts, robustness of the ranking, validation of the fit, findings"
-    " over time.",
+    "analyse": "Agreement of judges and experts, robustness of the ranking, validation of the fit.",
     "release": "Write the bundle of a ranker over all its batches.",
 }
 
 
 def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
     """One job per entry of `STEPS_OF_JOB`."""
-    return [
-        dg.define_asset_job(
-            job,
-            selection=dg.AssetSelection.assets(*steps),
-            description=" ".join(
-                [DESCRIPTIONS[job], *([COSTS] if any(RECIPES[step].asks_judges for step in steps) else [])]
-            ),
-        )
-        for job, steps in STEPS_OF_JOB.items()
-    ]
+    jobs = []
+    for job, steps in STEPS_OF_JOB.items():
+        costs = f" {COSTS}" if any(RECIPES[step].asks_judges for step in steps) else ""
+        selection = dg.AssetSelection.assets(*steps)
+        jobs.append(dg.define_asset_job(job, selection, description=DESCRIPTIONS[job] + costs))
+    return jobs
 
 
 def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     """All definitions for a home, with its judges, ledger and budget; None: as the environment says."""
     chosen = home or HomeResource.from_environment()
-    place = chosen.home
+    place, automation = chosen.home, chosen.settings.automation
     corpus = place.corpus()
     place.require_private(corpus)
     withhold_messages(corpus.data_class if corpus is not None else None)
-    partitions = build_partitions(chosen.judges)
-    automation = chosen.settings.automation
-    jobs = asset_jobs()
+    partitions, jobs = build_partitions(chosen.judges), asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
-    assets = [*(one.definition(partitions) for one in TABLE_ASSETS.values()), release_asset(partitions)]
+    tables = [one.definition(partitions) for one in TABLE_ASSETS.values()]
     return dg.Definitions(
-        assets=automated(assets, automation, chosen),
+        assets=[*automated(tables, chosen), release_asset(partitions)],
         jobs=jobs,
-        sensors=[
-            automation_sensor(automation),
-            landing_sensor(place, first_jobs),
-            alerts_sensor(),
-        ],
+        sensors=[automation_sensor(automation), landing_sensor(place, first_jobs), alerts_sensor()],
         schedules=[nightly_schedule(list(partitions.panel_members), automation)],
         resources={
             "home": chosen,

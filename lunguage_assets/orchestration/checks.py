@@ -1,9 +1,11 @@
 """Asset checks: each is something that a person acts on, and says how.
 
-They belong to the asset (`check_specs`), look at the tables that its step has made, before they are stored,
-and cost three events each. What people expect of a table stands in `expectations/` and only warns. Blocking
-is `conflict_free` alone: nothing that breaks a rule is stored, and it says what was refused.
+They belong to the asset and look at the tables that its step has made, before they are stored. What people
+expect of a table stands in `expectations/` and only warns. Blocking is `conflict_free` alone: nothing that
+breaks a rule is stored, and it says what was refused.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,17 +29,17 @@ from lunguage_assets.quality.drift import drift_of_p, earlier_fits
 from lunguage_assets.quality.suites import load_suite, suite_file, unmet
 from lunguage_assets.tables import TABLES
 
-ERROR = dg.AssetCheckSeverity.ERROR
+WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
 
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What a check can look at.
+    """What a check looks at.
 
     Args:
         home: settings, judges, stored tables.
         keys: key of the partition by dimension.
-        tables: frames that the step has made, and single partitions that it has read, by table.
+        tables: frames that the step has made, by table.
     """
 
     home: HomeResource
@@ -55,7 +57,9 @@ class CheckOutcome:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     remedy: str = ""
     because: str = ""
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.WARN
+
+
+Look = Callable[[CheckContext], CheckOutcome]
 
 
 @dataclass(frozen=True)
@@ -67,17 +71,8 @@ class Check:
     table: str
     name: str
     description: str
-    look: Callable[[CheckContext], CheckOutcome] | None
-    blocking: bool = False
-
-    def spec(self, partitions: Partitions) -> dg.AssetCheckSpec:
-        return dg.AssetCheckSpec(
-            self.name,
-            asset=STEP_OF[self.table],
-            description=self.description,
-            blocking=self.blocking,
-            partitions_def=partitions.of(self.table),
-        )
+    look: Look | None = None
+    severity: dg.AssetCheckSeverity = WARN
 
     def result(self, outcome: CheckOutcome) -> dg.AssetCheckResult:
         """An outcome as Dagster takes it, with the remedy where it did not pass."""
@@ -85,50 +80,14 @@ class Check:
             asset_key=STEP_OF[self.table],
             check_name=self.name,
             passed=outcome.passed,
-            severity=outcome.severity,
+            severity=self.severity,
             description=outcome.because or None,
             metadata={**outcome.metadata, **({} if outcome.passed else {"remedy": outcome.remedy})},
         )
 
-    def outcome(self, context: CheckContext) -> CheckOutcome:
-        """What it finds. What keeps it from looking, such as a file that was edited wrongly, is a finding
-        too: a check that only reports stops no run.
-        """
-        assert self.look is not None
-        try:
-            return self.look(context)
-        except LunguageError as error:
-            return CheckOutcome(
-                False, {"note": str(error)}, "Fix what the note names, and launch this again."
-            )
 
-
-def check(
-    table: str, name: str, description: str
-) -> Callable[[Callable[[CheckContext], CheckOutcome]], Check]:
-    """Make a function that looks a check of a table."""
-    return lambda look: Check(table, name, description, look)
-
-
-WITH_SUITE = (
-    "sentence_accounts",
-    "hedge_phrases",
-    "hedge_vocabulary",
-    "comparison_matches",
-    "reference_ranking",
-    "fitted_probabilities",
-    "deduplicated_findings",
-    "expansions",
-    "lunguage_plus_plus",
-    "judge_agreement",
-)
-"""Tables with a file in `expectations/`."""
-
-
-def expectations(table: str) -> Check:
-    """What people expect of a table, in `expectations/<table>.yaml`; each rule that does not hold with what
-    was found, the keys of rows, and its remedy.
-    """
+def _expectations(table: str) -> Check:
+    """What people expect of a table; each rule that does not hold with what was found, and its remedy."""
 
     def look(context: CheckContext) -> CheckOutcome:
         frame, file = context.tables[table], suite_file(table, context.home.home.root)
@@ -152,99 +111,82 @@ def expectations(table: str) -> Check:
     return Check(table, "expectations", f"What people expect of the table: expectations/{table}.yaml.", look)
 
 
-@check(
-    "rejected", "intake_accepted", "Few of the delivered rows were rejected; the reasons say what to correct."
-)
-def intake_accepted(context: CheckContext) -> CheckOutcome:
+def _intake_accepted(context: CheckContext) -> CheckOutcome:
     frame, reports = context.tables["rejected"], context.tables["reports"]
     delivered = int(reports["rows_delivered"].sum()) + int((frame["study_id"] == "").sum())
     share = len(frame) / delivered if delivered else 0.0
     allowed = context.home.settings.checks.rejected_share
     places = [f"{file}:{line}" for file, line in zip(frame["file"], frame["line"], strict=True)]
     reasons = sorted(frame.groupby("reason", sort=False), key=lambda group: (-len(group[1]), group[0]))
-    report = markdown(
-        ["reason", "rows", "expected", "what to do"],
-        ((reason, len(rows), rows["expected"].iloc[0], rows["remedy"].iloc[0]) for reason, rows in reasons),
-        "Every delivered row was accepted.",
-    )
-    return CheckOutcome(
-        share <= allowed,
-        {
-            "rows_delivered": delivered,
-            "rejected": len(frame),
-            "rejected_share": share,
-            "allowed_share": allowed,
-            "report": report,
-            "examples": examples(places),
-        },
+    metadata = {
+        "rows_delivered": delivered,
+        "rejected": len(frame),
+        "rejected_share": share,
+        "allowed_share": allowed,
+        "report": markdown(
+            ["reason", "rows", "expected", "what to do"],
+            ((why, len(rows), rows["expected"].iloc[0], rows["remedy"].iloc[0]) for why, rows in reasons),
+            "Every delivered row was accepted.",
+        ),
+        "examples": examples(places),
+    }
+    remedy = (
         "Correct the rows as the table says and deliver them as a new batch: the table `rejected` has each "
         "of them in its column `content`. If nearly all rows share one reason, the export writes a column in "
-        "another form: correct the export, and deliver everything again. Accepted rows stay valid.",
+        "another form: correct the export, and deliver everything again. Accepted rows stay valid."
     )
+    return CheckOutcome(share <= allowed, metadata, remedy)
 
 
-@check(
-    "fitted_probabilities",
-    "p_drift",
-    "The p of tentative findings are distributed as in earlier batches of the same ranker and ranking.",
-)
-def p_drift(context: CheckContext) -> CheckOutcome:
-    ranker, batch = context.keys["ranker"], context.keys["report_batch"]
-    earlier = earlier_fits(context.home.home, ranker, batch)
+def _p_drift(context: CheckContext) -> CheckOutcome:
+    earlier = earlier_fits(context.home.home, context.keys["ranker"], context.keys["report_batch"])
     allowed = context.home.settings.checks.drift_distance
     drift = drift_of_p(context.tables["fitted_probabilities"], list(earlier.values()), allowed)
     if drift is None:
         return CheckOutcome(True, {"note": "Nothing to compare with: no earlier batch is stored."})
-    return CheckOutcome(
-        not drift.drifted,
-        {
-            "distance": drift.distance,
-            "allowed_distance": allowed,
-            "p_value": drift.p_value,
-            "pairs": drift.new,
-            "pairs_before": drift.earlier,
-            "compared_with": ", ".join(earlier),
-        },
-        "Look at the histograms of p of this batch and of an earlier one: another hospital or another way of "
-        "reporting is a reason; a judge that answers otherwise than before (`lunguage doctor`) or phrases "
-        "cut otherwise are faults. If the reports are right, run with --rebuild-ranking, so that the ranking "
-        "knows their phrases.",
+    metadata = {
+        "distance": drift.distance,
+        "allowed_distance": allowed,
+        "p_value": drift.p_value,
+        "pairs": drift.new,
+        "pairs_before": drift.earlier,
+        "compared_with": ", ".join(earlier),
+    }
+    remedy = (
+        "Compare p of this batch with an earlier one: another hospital or another way of reporting is a "
+        "reason; a judge that answers otherwise than before (`lunguage doctor`) or phrases cut otherwise are "
+        "faults. If the reports are right, run with --rebuild-ranking: the ranking then knows their phrases."
     )
+    return CheckOutcome(not drift.drifted, metadata, remedy)
 
 
-@check("set_aside", "none_set_aside", "No study was set aside because a row broke a rule.")
-def none_set_aside(context: CheckContext) -> CheckOutcome:
+def _none_set_aside(context: CheckContext) -> CheckOutcome:
     frame = context.tables["set_aside"]
     found = (
         (rule, rows["study_id"].nunique(), examples(rows["study_id"]), rows["found"].iloc[0])
         for rule, rows in frame.groupby("rule")
     )
     report = markdown(["rule", "studies", "for instance", "found"], found, "No study was set aside.")
-    return CheckOutcome(
-        frame.empty,
-        {"studies": int(frame["study_id"].nunique()), "report": report},
+    remedy = (
         "The result is whole without these studies. A row that breaks a rule is a fault of this package or "
         "of a model's answer: look at them with `lunguage explain STUDY`, and report the rule and what was "
-        "found.",
+        "found."
     )
+    return CheckOutcome(frame.empty, {"studies": int(frame["study_id"].nunique()), "report": report}, remedy)
 
 
 def _conflict_free(context: CheckContext) -> CheckOutcome:
     """The step has asserted the guarantees of these rows, and set aside the studies that break one."""
     frame, conflicts = context.tables["lunguage_plus_plus"], context.tables["conflicts"]
     both = conflicts.loc[conflicts["conflict_type"] == "stated_contradiction", "study_id"]
-    return CheckOutcome(
-        True,
-        {
-            "rows": len(frame),
-            "studies": int(frame["study_id"].nunique()),
-            "studies_that_state_both": int(both.nunique()),
-            "report": dg.MetadataValue.md(
-                f"All guarantees hold for {len(frame)} rows:\n\n"
-                + "\n".join(f"- {one}" for one in GUARANTEES)
-            ),
-        },
-    )
+    guarantees = "\n".join(f"- {one}" for one in GUARANTEES)
+    metadata = {
+        "rows": len(frame),
+        "studies": int(frame["study_id"].nunique()),
+        "studies_that_state_both": int(both.nunique()),
+        "report": dg.MetadataValue.md(f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}"),
+    }
+    return CheckOutcome(True, metadata)
 
 
 CONFLICT_FREE = Check(
@@ -253,67 +195,96 @@ CONFLICT_FREE = Check(
     "No finding twice at one place and time, no polarity clash, every generated row under a living parent, "
     "every probability in its range, every row accounted for. What breaks this is not stored.",
     _conflict_free,
-    blocking=True,
+    ERROR,
 )
 
 VERIFIED = Check(
     "reference_ranking",
     "equals_trueskill_package",
     "Closed form and the `trueskill` package agree on a sample, and the ranking is what its matches give.",
-    None,
+    severity=ERROR,
 )
-"""Made by the asset itself, which has the matches at hand."""
+
+WITH_SUITE = (
+    *("sentence_accounts", "hedge_phrases", "hedge_vocabulary", "comparison_matches", "reference_ranking"),
+    *("fitted_probabilities", "deduplicated_findings", "expansions", "lunguage_plus_plus"),
+    "judge_agreement",
+)
+"""Tables with a file in `expectations/`."""
 
 CHECKS: tuple[Check, ...] = (
     CONFLICT_FREE,
-    intake_accepted,
-    *map(expectations, WITH_SUITE),
+    Check(
+        "rejected",
+        "intake_accepted",
+        "Few of the delivered rows were rejected; the reasons say what to correct.",
+        _intake_accepted,
+    ),
+    *map(_expectations, WITH_SUITE),
     VERIFIED,
-    p_drift,
-    none_set_aside,
+    Check(
+        "fitted_probabilities",
+        "p_drift",
+        "The p of tentative findings are distributed as in earlier batches of the same ranker and ranking.",
+        _p_drift,
+    ),
+    Check(
+        "set_aside",
+        "none_set_aside",
+        "No study was set aside because a row broke a rule.",
+        _none_set_aside,
+    ),
 )
 
 
 def refused(step: str, error: InvalidTable) -> Iterator[dg.AssetCheckResult]:
     """The blocking check of a step of whose tables nothing is stored, because rows break rules."""
     if CONFLICT_FREE.table in RECIPES[step].tables:
-        yield CONFLICT_FREE.result(
-            CheckOutcome(
-                False,
-                {"note": str(error)},
-                "Nothing was stored, and what was stored before stays. Run it again with the newest version; "
-                "if rows still break a rule, report it with the note.",
-                severity=ERROR,
-            )
+        remedy = (
+            "Nothing was stored, and what was stored before stays. Run it again with the newest version; "
+            "if rows still break a rule, report it with the note."
         )
+        yield CONFLICT_FREE.result(CheckOutcome(False, {"note": str(error)}, remedy))
 
 
 def verification_result(found: Verification) -> dg.AssetCheckResult:
     """What `verify_with_package` found, as the result of the check `VERIFIED`."""
-    return VERIFIED.result(
-        CheckOutcome(
-            found.passed,
-            {
-                "matches_played_by_the_package": found.matches,
-                "order": found.order,
-                "largest_difference_to_the_package": found.package_difference,
-                "tolerance_of_the_package": PACKAGE_TOLERANCE,
-                "largest_difference_to_the_stored_ranking": found.replay_difference,
-                "tolerance_of_the_stored_ranking": REPLAY_TOLERANCE,
-            },
-            "The rating arithmetic differs from the trueskill package: report this; do not use the ranking.",
-            severity=ERROR,
-        )
-    )
+    metadata = {
+        "matches_played_by_the_package": found.matches,
+        "order": found.order,
+        "largest_difference_to_the_package": found.package_difference,
+        "tolerance_of_the_package": PACKAGE_TOLERANCE,
+        "largest_difference_to_the_stored_ranking": found.replay_difference,
+        "tolerance_of_the_stored_ranking": REPLAY_TOLERANCE,
+    }
+    remedy = "The rating arithmetic differs from the trueskill package: report this; do not use the ranking."
+    return VERIFIED.result(CheckOutcome(found.passed, metadata, remedy))
 
 
 def check_specs(tables: Sequence[str], partitions: Partitions) -> list[dg.AssetCheckSpec]:
     """Of the checks of tables that are made together, for `check_specs` of their asset."""
-    return [check.spec(partitions) for check in CHECKS if check.table in tables]
+    return [
+        dg.AssetCheckSpec(
+            check.name,
+            asset=STEP_OF[check.table],
+            description=check.description,
+            blocking=check is CONFLICT_FREE,
+            partitions_def=partitions.of(check.table),
+        )
+        for check in CHECKS
+        if check.table in tables
+    ]
 
 
 def check_results(context: CheckContext) -> Iterator[dg.AssetCheckResult]:
-    """Of the checks of tables that are there; to be yielded before the tables are."""
-    for one in CHECKS:
-        if one.table in context.tables and one.look is not None:
-            yield one.result(one.outcome(context))
+    """Of the checks of tables that are there; to be yielded before the tables are. What keeps a check from
+    looking, such as a file that was edited wrongly, is a finding too.
+    """
+    for check in CHECKS:
+        if check.table in context.tables and check.look is not None:
+            try:
+                found = check.look(context)
+            except LunguageError as error:
+                remedy = "Fix what the note names, and launch this again."
+                found = CheckOutcome(False, {"note": str(error)}, remedy)
+            yield check.result(found)

@@ -1,8 +1,7 @@
 """Everything that this package takes from private modules of Dagster, each with the reason.
 
 No other module imports from `dagster._...`. A public name goes first, wherever there is one. A name that
-Dagster moves fails here, and the test of this module says what needs it. What takes long to import is
-imported late.
+Dagster moves fails here, and the test of this module says what needs it.
 """
 
 from __future__ import annotations
@@ -23,9 +22,6 @@ from dagster._core.remote_origin import (
 
 # The same: how the code location is loaded.
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-
-# The schedules ask when the next night is, and refuse a cron line that is none.
-from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
 
 LOCATION = "lunguage_assets.definitions"
 """Name of the code location, as `lunguage ui` and workspace.yaml load it."""

@@ -1,9 +1,8 @@
 """The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is
 written and again when it is read.
 
-Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a
-backfill or the automation would read a file that was changed, restored from elsewhere or written by something
-else; so no asset computes with rows that the store would have refused.
+Dagster holds back downstream steps of a failed check in the same run only. So no asset computes with rows
+that the store would have refused, whoever put them there.
 """
 
 from __future__ import annotations
@@ -34,39 +33,38 @@ from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
-class ParquetTables(dg.IOManager):
-    """Stores tables under `<root>/<table>/<keys>.parquet`, as their records name table and keys. A plain
-    frame, which an asset of somebody else returns, is stored likewise: under the name of its asset.
+class TableStore(dg.ConfigurableIOManager):
+    """Stores tables under `<root>/<table>/<keys>.parquet`, as their records name table and keys; a plain
+    frame, which an asset of somebody else returns, under the name of its asset.
 
-    Why a table is not stored, or not read, is said in plain words, and such a step is not tried again.
+    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views.
     """
 
-    def __init__(self, root: UPath, database: Path) -> None:
-        self._root, self._database = root, database
+    root: str
+    database: str
+
+    @property
+    def place(self) -> UPath:
+        return UPath(open_place(self.root))
 
     def handle_output(self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame) -> None:
         with plain_failures("nothing stored: "):
-            path = self._store_plain(context, obj) if isinstance(obj, pd.DataFrame) else self._store(obj)
-        if not self._database.exists():
-            build_catalog(self._root, self._database)
-        rows = len(obj if isinstance(obj, pd.DataFrame) else obj[0].frame)
+            if isinstance(obj, pd.DataFrame):
+                rows = len(obj)
+                key = context.asset_partition_key if context.has_asset_partitions else ""
+                publish(obj.to_parquet(), path := self._plain_path(context, key))
+            else:
+                rows = len(obj[0].frame)
+                for table in reversed(obj):  # where an asset's own table is, its side tables are
+                    path = partition_path(self.place, table.record.table, *table.record.keys)
+                    publish_table(table, path)
+        if not Path(self.database).exists():
+            build_catalog(self.place, Path(self.database))
         context.add_output_metadata({"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows})
-
-    def _store(self, tables: Sequence[Encoded]) -> UPath:
-        """Side tables first: where an asset's own table is, all of them are."""
-        for table in reversed(tables):
-            path = partition_path(self._root, table.record.table, *table.record.keys)
-            publish_table(table, path)
-        return path
-
-    def _store_plain(self, context: dg.OutputContext, frame: pd.DataFrame) -> UPath:
-        path = self._plain_path(context, context.asset_partition_key if context.has_asset_partitions else "")
-        publish(frame.to_parquet(), path)
-        return path
 
     def _plain_path(self, context: dg.InputContext | dg.OutputContext, key: str) -> UPath:
         """Several dimensions are folders, in Dagster's order of them."""
-        return partition_path(self._root, "/".join(context.asset_key.path), *(key or "all").split("|"))
+        return partition_path(self.place, "/".join(context.asset_key.path), *(key or "all").split("|"))
 
     def load_input(self, context: dg.InputContext) -> pd.DataFrame | dict[str, pd.DataFrame]:
         """A stored partition, or several by their keys, for assets and notebooks of other people: own assets
@@ -80,7 +78,7 @@ class ParquetTables(dg.IOManager):
     def _read(self, context: dg.InputContext, key: str) -> pd.DataFrame:
         table = context.asset_key.path[-1]
         if table in TABLES:
-            return stored_table(self._root, table, store_keys(key, PARTITIONED_BY[table]))
+            return stored_table(self.place, table, store_keys(key, PARTITIONED_BY[table]))
         try:
             return pd.read_parquet(io.BytesIO(self._plain_path(context, key).read_bytes()))
         except FileNotFoundError:
@@ -100,24 +98,9 @@ def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.Data
         raise MethodError(not_there(table, keys)) from None
 
 
-class TableStore(dg.ConfigurableIOManagerFactory):
-    """Configuration of the store.
-
-    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views.
-    """
-
-    root: str
-    database: str
-
-    def create_io_manager(self, context: dg.InitResourceContext) -> ParquetTables:
-        return ParquetTables(UPath(open_place(self.root)), Path(self.database))
-
-
 def build_catalog(root: UPath | Path, database: Path) -> None:
-    """Build the DuckDB file aside and rename it, so that whoever has it open keeps a working file.
-
-    Views of tables on other storage can be queried by a client that can reach that storage (docs:
-    deploy/README.md).
+    """Build the DuckDB file aside and rename it, so that whoever has it open keeps a working file. Views of
+    tables on other storage can be queried by a client that can reach that storage (deploy/README.md).
     """
     database.parent.mkdir(parents=True, exist_ok=True)
     aside = database.with_name(f".{database.name}.{uuid.uuid4().hex}.tmp")

@@ -24,7 +24,6 @@ class Partitions:
     """
 
     by_dimensions: dict[tuple[str, ...], dg.PartitionsDefinition]
-    structurer: dg.PartitionsDefinition
     extractor: str
     panel_members: dict[str, tuple[str, ...]]
 
@@ -35,21 +34,17 @@ class Partitions:
     def mapping(self, step: str, wanted: Input) -> dg.PartitionMapping:
         """Which partitions of an input a partition of a step reads, as its recipe says."""
         own, read = RECIPES[step].dimensions, dimensions_of(wanted.table)
-        if wanted.judge == "all" and not set(own) & set(read):
-            return dg.AllPartitionMapping()
+        shared = set(own) & set(read)
         if wanted.judge == "members":
             return dg.StaticPartitionMapping(self._rankers_of_members())
+        if wanted.judge == "extractor" and BATCH not in read:
+            return dg.SpecificPartitionsPartitionMapping([self.extractor])
         if wanted.judge == "extractor":
-            return (
-                self._extractors_batch()
-                if BATCH in read
-                else dg.SpecificPartitionsPartitionMapping([self.extractor])
-            )
+            return self._extractors_batch()
         if own == read:
             return dg.IdentityPartitionMapping()
-        if set(own) & set(read):
-            (shared,) = set(own) & set(read)
-            return dg.MultiToSingleDimensionPartitionMapping(shared)
+        if len(shared) == 1:
+            return dg.MultiToSingleDimensionPartitionMapping(*shared)
         return dg.AllPartitionMapping()
 
     def deps(self, step: str) -> list[dg.AssetDep]:
@@ -87,22 +82,16 @@ def accept_previews() -> None:
 def build_partitions(judges: JudgesConfiguration) -> Partitions:
     """Partition definitions for the judges and panels of a configuration."""
     accept_previews()
-    judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
-    ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
-    structurer = dg.StaticPartitionsDefinition(list(judges.structurers))
-    return Partitions(
-        by_dimensions={
-            (BATCH,): REPORT_BATCH,
-            ("judge",): judge,
-            ("ranker",): ranker,
-            ("judge", BATCH): dg.MultiPartitionsDefinition({"judge": judge, BATCH: REPORT_BATCH}),
-            ("ranker", BATCH): dg.MultiPartitionsDefinition({"ranker": ranker, BATCH: REPORT_BATCH}),
-            (STRUCTURER, BATCH): dg.MultiPartitionsDefinition({STRUCTURER: structurer, BATCH: REPORT_BATCH}),
-        },
-        structurer=structurer,
-        extractor=judges.extractor,
-        panel_members={key: judges.members(key) for key in judges.rankers},
-    )
+    alone: dict[str, dg.PartitionsDefinition] = {
+        "judge": dg.StaticPartitionsDefinition(list(judges.active_judges)),
+        "ranker": dg.StaticPartitionsDefinition(list(judges.rankers)),
+        STRUCTURER: dg.StaticPartitionsDefinition(list(judges.structurers)),
+        BATCH: REPORT_BATCH,
+    }
+    by_dimensions = {(name,): definition for name, definition in alone.items()}
+    for name in ("judge", "ranker", STRUCTURER):
+        by_dimensions[name, BATCH] = dg.MultiPartitionsDefinition({name: alone[name], BATCH: REPORT_BATCH})
+    return Partitions(by_dimensions, judges.extractor, {key: judges.members(key) for key in judges.rankers})
 
 
 def forget_removed(instance: dg.DagsterInstance, home: Home) -> None:
@@ -119,7 +108,5 @@ def partition_key(dimensions: Sequence[str], keys: Sequence[str]) -> str | dg.Mu
 
 def store_keys(key: str, dimensions: Sequence[str]) -> tuple[str, ...]:
     """Keys in the order of the store's paths, from Dagster's, which has dimensions in alphabetical order."""
-    if len(dimensions) == 1:
-        return (str(key),)
     named = dict(zip(sorted(dimensions), str(key).split("|"), strict=True))
     return tuple(named[dimension] for dimension in dimensions)

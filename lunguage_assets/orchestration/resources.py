@@ -54,15 +54,13 @@ def open_ledger(place: str) -> Ledger:
 
 
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """The home folder with what differs from one deployment to the next.
+    """The home folder with what differs from one deployment to the next; an empty field is not set.
 
-    `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file
-    (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a
-    PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars (empty: none): what this
-    process, and what all who share the ledger within 24 hours, may spend. `strict` (empty: as the settings
-    say) lets a study that breaks a rule end the run. `processes` (empty: the cores) is how many compute one
-    batch. `release_to` is a folder that the
-    command line may write a release into.
+    `judges_file` and `prompts_folder` are paths (else the bundled ones), `preset` one of the judges file,
+    `structurer_key` another structurer than the preset's, `ledger` a file or a PostgreSQL URL (else in the
+    home), `budget` and `daily_budget` US dollars: what this process, and what all who share the ledger within
+    24 hours, may spend. `strict` lets a study that breaks a rule end the run. `processes` (else the cores) is
+    how many compute one batch, `release_to` a folder that the command line may write a release into.
     """
 
     root: str
@@ -82,17 +80,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     @classmethod
     def from_environment(cls, home: Home | None = None, **fields: str) -> HomeResource:
         """Fields that are not given are environment variables, which Dagster resolves when a run begins."""
-        place = home or Home.from_environment()
         named = {
             field: dg.EnvVar(variable)
             for field, variable in VARIABLES.items()
             if field not in fields and os.environ.get(variable, "").strip()
         }
-        return cls(root=str(place.root), **named, **fields)  # type: ignore[arg-type]
-
-    def fields(self) -> dict[str, str]:
-        """What makes the same resource in another process; variables of the environment are looked up."""
-        return {name: _value(getattr(self, name)) for name in ("root", *VARIABLES)}
+        return cls(root=str((home or Home.from_environment()).root), **named, **fields)  # type: ignore[arg-type]
 
     @property
     def home(self) -> Home:
@@ -129,12 +122,8 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def judges(self) -> JudgesConfiguration:
         """The judges configuration in force."""
         if self._judges is None:
-            file = _value(self.judges_file)
-            self._judges = load_judges(
-                Path(file) if file else None,
-                _value(self.preset) or None,
-                _value(self.structurer_key) or None,
-            )
+            file, preset, structurer = map(_value, (self.judges_file, self.preset, self.structurer_key))
+            self._judges = load_judges(Path(file) if file else None, preset or None, structurer or None)
         return self._judges
 
     @property
@@ -183,6 +172,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             progress=progress,
         )
 
+    def anchor_set(self) -> AnchorSet:
+        """The anchors that this home's settings choose."""
+        from lunguage_assets.explicit.fit.anchors import chosen_anchors
+
+        return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
+
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Assert that the phrases hold the anchors of the probability scale.
 
@@ -219,14 +214,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         from lunguage_assets.explicit.fit.probability import unmapped
         from lunguage_assets.explicit.rating.ranking import published_instead
 
-        def problem(ranking: pd.DataFrame) -> str:
-            return unmapped(ranking, self.anchor_set().of(set(ranking["phrase"])))
-
-        reason = problem(own)
+        reason = unmapped(own, self.anchor_set().of(set(own["phrase"])))
         if not reason:
             return own
         published = published_instead(own, reason, identities)
-        if self.settings.explicit.ruler != "auto" or problem(published):
+        anchors = self.anchor_set().of(set(published["phrase"]))
+        if self.settings.explicit.ruler != "auto" or unmapped(published, anchors):
             raise self._no_scale(reason)
         return published
 
@@ -238,16 +231,6 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             f"{self.home.settings_file}, or rate ranked phrases in {self.home.anchor_ratings}; then run with "
             "--rebuild-ranking."
         )
-
-    def anchors_that_choose(self, extractor: str) -> AnchorSet | None:
-        """Anchors without which the phrases of an extractor are not ranked; None: they are in any case."""
-        return self.anchor_set()
-
-    def anchor_set(self) -> AnchorSet:
-        """The anchors that this home's settings choose."""
-        from lunguage_assets.explicit.fit.anchors import chosen_anchors
-
-        return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
 
     def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
         """Write the pairs that a person should look at, for a spreadsheet; where they are."""

@@ -1,11 +1,9 @@
 """Keeping report text out of what is stored and shown of unexpected errors: libraries quote values.
 
-Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of
-every other error only its kind and the places in the code are kept, unless the corpus is synthetic.
-`plain_failures` stands around everything of ours that Dagster calls and that sees rows: assets, checks,
-tables read and stored, the sensor of deliveries. Dagster can withhold too, by a variable of the
-environment. Processes that serve a home get it (`lunguage ui`, deploy/); a command would have to set it
-for itself.
+Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of every
+other error only its kind and the places in the code are kept, unless the corpus is synthetic.
+`plain_failures` stands around everything of ours that Dagster calls and that sees rows. Dagster can withhold
+too, by a variable of the environment, which processes that serve a home get (`lunguage ui`, deploy/).
 """
 
 from __future__ import annotations
@@ -51,26 +49,23 @@ def redaction(data_class: DataClass | None) -> str:
 
 @contextmanager
 def plain_failures(before: str = "") -> Iterator[None]:
-    """Turn an error that a person can act on into a Dagster failure with that message, and no retry.
-
-    Of an unexpected error only its kind and places are told when its message might quote a report.
+    """Turn an error that a person can act on into a Dagster failure with that message, and no retry; of an
+    unexpected one only its kind and places are told when its message might quote a report.
     """
     try:
         yield
     except dg.Failure:
         raise
     except LunguageError as error:
-        raise dg.Failure(
-            description=f"{before}{error}", metadata={"kind": type(error).__name__}, allow_retries=False
-        ) from None
+        kind = {"kind": type(error).__name__}
+        raise dg.Failure(f"{before}{error}", metadata=kind, allow_retries=False) from None
     except Exception as error:
         if messages_may_be_shown():
             raise
+        said = "its message is withheld, because it may quote a report. Please report this."
+        places = {"kind": type(error).__name__, "places": dg.MetadataValue.text(_trace(error))}
         raise dg.Failure(
-            description=f"{before}unexpected {where(error)}; its message is withheld, because it may quote a"
-            " report. Please report this.",
-            metadata={"kind": type(error).__name__, "places": dg.MetadataValue.text(_trace(error))},
-            allow_retries=False,
+            f"{before}unexpected {where(error)}; {said}", metadata=places, allow_retries=False
         ) from None
 
 
@@ -87,19 +82,15 @@ def _trace(error: BaseException | None) -> str:
     lines = []
     while error is not None:
         lines.append(type(error).__name__)
-        lines += [
-            f"  {frame.filename}, line {frame.lineno}, in {frame.name}"
-            for frame in traceback.extract_tb(error.__traceback__)
-        ]
+        for frame in traceback.extract_tb(error.__traceback__):
+            lines.append(f"  {frame.filename}, line {frame.lineno}, in {frame.name}")
         error = error.__cause__
     return "\n".join(lines)
 
 
 class _PlacesOnly(logging.Filter):
-    """Dagster logs what it withholds; the log, too, gets places only.
-
-    It gets nothing of failures that say themselves what is wrong, and nothing where the process was asked to
-    stop: that is no error.
+    """Dagster logs what it withholds; the log, too, gets places only, and nothing of failures that say
+    themselves what is wrong, or of a process that was asked to stop.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

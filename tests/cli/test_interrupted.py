@@ -19,15 +19,15 @@ from served_home import wait_for
 from lunguage_assets.cli.main import answer_signals
 from lunguage_assets.current.plan import Wanted
 from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
+from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.orchestration.runs.runner import Runner
 
 HELD = """
 import time
-from lunguage_assets.orchestration.io_manager import ParquetTables
-ParquetTables.handle_output = lambda *_: time.sleep(300)
+from lunguage_assets.orchestration.io_manager import TableStore
+TableStore.handle_output = lambda *_: time.sleep(300)
 from lunguage_assets.cli.main import main
 main()
 """
@@ -57,7 +57,7 @@ def answering() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("place", "called"),
-    [(TableStore, "create_io_manager"), (Home, "delivery"), (ParquetTables, "handle_output")],
+    [(TableStore, "create_io_manager"), (Home, "delivery"), (TableStore, "handle_output")],
     ids=["while its store is opened", "in a step", "while a table is stored"],
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(

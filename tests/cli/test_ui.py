@@ -227,7 +227,7 @@ def test_a_browser_shows_which_partitions_are_there_and_what_was_counted_in_one(
 ) -> None:
     browser.open(f"{ui.url}/assets/findings?view=partitions", "Materialized (1)")
     browser.click("first")
-    browser.wait_for("tentative", "status", "share", "█")
+    browser.wait_for("tentative", "status", "share")
     browser.open(
         f"{ui.url}/assets/lunguage_plus_plus?view=partitions", "panel", "lexicon", "first", "Missing"
     )

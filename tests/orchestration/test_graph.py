@@ -11,8 +11,7 @@ import pytest
 from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
-from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.build import TABLE_ASSETS, build_defs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
@@ -89,8 +88,6 @@ def test_everything_a_person_meets_in_the_ui_is_described(definitions: dg.Defini
     for key in graph.get_all_asset_keys():
         node = graph.get(key)
         assert (node.description or "").endswith("."), key
-        assert node.owners, key
-        assert 1 <= len(node.kinds) <= 3, "Dagster shows no more kinds"
     described: dict[str, str | None] = {
         f"check {key.to_user_string()}": graph.get(key).description for key in graph.asset_check_keys
     }

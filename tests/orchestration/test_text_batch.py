@@ -16,7 +16,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
-from lunguage_assets.orchestration.automation.conditions import Ready, _is_ready
+from lunguage_assets.orchestration.automation.conditions import Ready, is_ready
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules import structurer
 from lunguage_assets.tables import TABLES
@@ -115,10 +115,10 @@ def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_the
     text_home: SmallHome,
 ) -> None:
     now = text_home.standings()
-    assert _is_ready(now, "structured_findings", ("rules", "raw"))
-    assert _is_ready(now, "findings", ("raw",))
-    assert not _is_ready(now, "structured_findings", ("rules", "five"))
-    assert not _is_ready(now, "findings", ("five",))
+    assert is_ready(now, "structured_findings", ("rules", "raw"))
+    assert is_ready(now, "findings", ("raw",))
+    assert not is_ready(now, "structured_findings", ("rules", "five"))
+    assert not is_ready(now, "findings", ("five",))
     graph = text_home.definitions.resolve_asset_graph()
     carried = graph.get(dg.AssetKey("structured_findings")).automation_condition
     assert carried is not None

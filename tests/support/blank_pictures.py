@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.pictures import heat_maps, plots
 from lunguage_assets.release.report import figures
 
@@ -15,7 +14,7 @@ _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
 _DRAWING = (heat_maps, plots)
-_USING = (*_DRAWING, analysis, figures)
+_USING = (*_DRAWING, figures)
 _NAMES = {
     name
     for module in _DRAWING

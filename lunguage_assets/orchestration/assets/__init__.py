@@ -1,3 +1,1 @@
-"""Assets by group: corpus, explicit, implicit, release. Each module only loads, calls the method, and
-attaches metadata.
-"""
+"""Assets by group: each module only loads, calls the method, and attaches metadata."""

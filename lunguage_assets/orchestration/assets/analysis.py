@@ -1,34 +1,39 @@
-"""Group `analysis`: how far judges, ranking and fit can be trusted (explicit.md sections 3, 4, 7). Nothing
-downstream depends on it.
+"""Group `analysis`: how far judges, ranking, fit and pathways can be trusted (explicit.md sections 3, 4, 7;
+implicit.md section 4). Nothing downstream depends on it but the figures of the release.
 """
+
+from collections import Counter
 
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
 from lunguage_assets.explicit.analysis.agreement import ranking_correlations as correlate_rankings
-from lunguage_assets.explicit.analysis.experts import by_group, load_experts, load_responses
 from lunguage_assets.explicit.analysis.experts import expert_agreement as experts_with_ranking
+from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
 from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
 from lunguage_assets.explicit.analysis.validation import ranking_robustness as rank_with_half
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.orchestration.assets.explicit import same_vocabulary
+from lunguage_assets.orchestration.assets.release import newest_studies
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.metadata import picture, rows_table
+from lunguage_assets.orchestration.metadata import rows_table
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
-from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
+from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 _SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n")
+_AUDIT = ("diagnosis", "sub_finding", "expected", "mentioned", "share", "strength", "against_experts")
 
 
 @table_asset("analysis")
 def judge_agreement(
-    home: HomeResource,
-    keys: Keys,
-    comparison_matches: Frames,
-    reference_ranking: pd.DataFrame,
+    home: HomeResource, keys: Keys, comparison_matches: Frames, reference_ranking: pd.DataFrame
 ) -> Result:
     """How far judges agree with each other, with themselves, with the pooled ranking, and with the human
     experts whose answers `lunguage survey import` has brought.
@@ -37,30 +42,20 @@ def judge_agreement(
     matches = _by_judge(comparison_matches, reference_ranking)
     agreement = judges_with_each_other(matches)
     correlations = correlate_rankings(matches, ranker, reference_ranking, settings)
-    experts, of_experts = EXPERT_AGREEMENT.frame(), {}
+    experts, metadata = EXPERT_AGREEMENT.frame(), {"agreement": rows_table(agreement, _SHOWN)}
     if home.home.expert_responses.exists():
         responses = load_responses(home.home.expert_responses)
         described = load_experts(home.home.expert_descriptions)
         experts = experts_with_ranking(
             responses, described, ranker, reference_ranking, matches, settings.seed
         )
-        of_experts = {
-            "experts": rows_table(experts, ["group", "experts", *_SHOWN]),
-            "experts_by_occupation": picture(expert_heat_map(by_group(experts))),
-        }
-    return dg.MaterializeResult(
-        value={
-            "judge_agreement": agreement,
-            "ranking_correlations": correlations,
-            "expert_agreement": experts,
-        },
-        metadata={
-            "agreement": rows_table(agreement, _SHOWN),
-            "plot": picture(agreement_heat_map(agreement)),
-            "correlations": picture(correlation_heat_map(correlations)),
-            **of_experts,
-        },
-    )
+        metadata["experts"] = rows_table(experts, ["group", "experts", *_SHOWN])
+    value = {
+        "judge_agreement": agreement,
+        "ranking_correlations": correlations,
+        "expert_agreement": experts,
+    }
+    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 @table_asset("analysis")
@@ -71,24 +66,47 @@ def fit_validation(
     settings, matches = home.settings.explicit, _by_judge(comparison_matches, reference_ranking)
     robustness = rank_with_half(reference_ranking, matches, settings)
     validation = fit_phrases_back(reference_ranking, matches, settings)
-    value = {"fit_validation": validation, "ranking_robustness": robustness}
-    if validation.empty:
-        note = "the published ruler has no matches to rank again and to fit back with"
-        return dg.MaterializeResult(value=value, metadata={"note": note})
     measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
     means = robustness.groupby("comparisons", as_index=False)[measures].mean()
-    limits = (settings.opponent_limit, settings.panel_steps)
     last = validation[validation["step"] == validation["step"].max()]
-    of_run = ["strategy", "judges", "opponent_limit", "panel_steps"]
-    distances = ["mean_distance", "sd_distance", "mean_distance_stopped"]
+    distances = ["strategy", "judges", "opponent_limit", "panel_steps", "mean_distance", "sd_distance"]
     return dg.MaterializeResult(
-        value=value,
+        value={"fit_validation": validation, "ranking_robustness": robustness},
         metadata={
             "robustness": rows_table(means, ["comparisons", *measures]),
-            "robustness_plot": picture(robustness_plot(robustness)),
-            "last_step": rows_table(last, [*of_run, *distances]),
-            "curves": picture(validation_curves(validation, *limits)),
-            "spread": picture(validation_spread(validation, *limits)),
+            "last_step": rows_table(last, [*distances, "mean_distance_stopped"]),
+        },
+    )
+
+
+@table_asset("analysis")
+def pathway_audit(home: HomeResource, keys: Keys) -> Result:
+    """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts. It reads all
+    batches of a ranker a part at a time, as the release does.
+    """
+    dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
+    listed = load_label_list(dictionary=dictionary)
+
+    def of_batch(batch: str) -> EdgeAudit:
+        terms = read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
+        vocabulary = Vocabulary.from_terms(terms)
+        return EdgeAudit(load_dictionary(home.home.pathways_file, vocabulary), vocabulary, listed)
+
+    counts: Counts = Counter()
+    with newest_studies(home, *keys) as studies:
+        audits = {batch: of_batch(batch) for batch in studies.batches}
+        for part in studies.parts("study", ["lunguage_plus_plus"]):
+            for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
+                counts.update(audits[str(batch)].counts(rows))
+    audit = audit_table(counts, dictionary)
+    measured = audit[audit["mentioned"] > 0]
+    below = int((audit["against_experts"] == "below").sum())
+    return dg.MaterializeResult(
+        value=audit,
+        metadata={
+            "measured": len(measured),
+            "below_the_experts": below,
+            "edges": rows_table(measured, _AUDIT),
         },
     )
 

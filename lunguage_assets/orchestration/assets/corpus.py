@@ -30,12 +30,8 @@ def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **
     tables = {table: getattr(taken, table) for table in RECIPES["findings"].tables}
     tables = without_studies(tables, studies_of(set_aside))
     accepted = tables["findings"]
-    return dg.MaterializeResult(
-        value=tables,
-        metadata={
-            "batch_sha256": batch.sha256,
-            "files": ", ".join(batch.files),
-            "studies": int(accepted["study_id"].nunique()),
-            "tentative": int(accepted["status"].isin(["tp", "tn"]).sum()),
-        },
-    )
+    counts = {
+        "studies": int(accepted["study_id"].nunique()),
+        "tentative": int(accepted["status"].isin(["tp", "tn"]).sum()),
+    }
+    return dg.MaterializeResult(value=tables, metadata={"batch_sha256": batch.sha256, **counts})

@@ -2,8 +2,6 @@
 tentative finding.
 """
 
-from typing import Any
-
 import dagster as dg
 import pandas as pd
 
@@ -21,19 +19,14 @@ from lunguage_assets.explicit.rating.matches import comparison_matches as play_m
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.checks import verification_result
-from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture, probability_bars
+from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.ahead import asked_ahead
 from lunguage_assets.tables import HEDGE_PHRASES
 
 
 def same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
-    """Refuse to mix artifacts of two vocabularies (re-asserted here: blocking checks do not reach other
-    partitions).
-    """
-    expected = set(vocabulary["vocabulary_version"])
-    found = set(frame["vocabulary_version"])
-    if found - expected:
+    """Refuse to mix artifacts of two vocabularies: blocking checks do not reach other partitions."""
+    if set(frame["vocabulary_version"]) - set(vocabulary["vocabulary_version"]):
         raise MethodError(
             f"{what} belongs to another version of the hedge vocabulary. Materialise it again, "
             "then what follows from it."
@@ -47,26 +40,19 @@ def hedge_phrases(home: HomeResource, keys: Keys, spending: Spending, findings: 
     judge = home.judge(key, spending.note)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
     queue = home.keep_review_queue(key, batch, review_queue(frame))
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "judge": judge.identity,
-            "review_queue": dg.MetadataValue.path(str(queue)),
-            "pairs": len(frame),
-            "unreviewed": int(frame["needs_review"].sum()),
-            "corrected": int(frame["corrected"].sum()),
-            "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
-            "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase"),
-            "phrases_per_pair": counts(frame["phrases"].map(len).astype(str), "phrases in the pair"),
-        },
-    )
+    metadata = {
+        "judge": judge.identity,
+        "review_queue": dg.MetadataValue.path(str(queue)),
+        "unreviewed": int(frame["needs_review"].sum()),
+        "corrected": int(frame["corrected"].sum()),
+        "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase"),
+    }
+    return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
 @table_asset("explicit")
 def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> Result:
     """Collect one judge's hedging phrases over all batches."""
-    from lunguage_assets.pictures.plots import vocabulary_histogram  # matplotlib is slow to import
-
     by_batch = {batch: frame for (_, batch), frame in hedge_phrases.items()}
     registered = [batch.key for batch in home.home.registered()]
     if registered and not by_batch:
@@ -74,19 +60,14 @@ def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> R
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
     unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
-    frame = collect_vocabulary(collected, home.settings.explicit, home.anchors_that_choose(*keys))
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "batches": ", ".join(key for key in registered if key in by_batch) or "none",
-            "retained": int(frame["retained"].sum()),
-            "histogram": picture(vocabulary_histogram(frame)),
-            "corrections_of_unknown_findings": ", ".join(unknown) or "none",
-            "ruler": _version(frame, "ruler"),
-            "ruler_reason": _version(frame, "ruler_reason"),
-            "vocabulary_version": _version(frame, "vocabulary_version"),
-        },
-    )
+    frame = collect_vocabulary(collected, home.settings.explicit, home.anchor_set())
+    metadata = {
+        "batches": ", ".join(key for key in registered if key in by_batch) or "none",
+        "retained": int(frame["retained"].sum()),
+        "corrections_of_unknown_findings": ", ".join(unknown) or "none",
+        **_first(frame, "ruler", "ruler_reason", "vocabulary_version"),
+    }
+    return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
 @table_asset("explicit")
@@ -94,22 +75,17 @@ def comparison_matches(
     home: HomeResource, keys: Keys, spending: Spending, hedge_vocabulary: pd.DataFrame
 ) -> Result:
     """Have one judge play all comparisons of the vocabulary."""
-    retained = set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
-    home.require_anchors(retained)
-    spending.begin_with(asked_ahead(home.root, *keys))
+    home.require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]))
     judge = home.judge(*keys, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "judge": judge.identity,
-            "matches": len(frame),
-            "invalid": len(frame) - len(valid),
-            "p_sentence_1": float((valid == "sentence_1").mean()),
-            "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
-        },
-    )
+    metadata = {
+        "judge": judge.identity,
+        "invalid": len(frame) - len(valid),
+        "p_sentence_1": float((valid == "sentence_1").mean()),
+        **_first(hedge_vocabulary, "vocabulary_version"),
+    }
+    return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
 @table_asset("explicit")
@@ -128,25 +104,17 @@ def reference_ranking(
     reads = home.standings().reads
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
     own = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
-    ranked, not_used = home.on_a_scale(own, identities), {}
-    if ranked is not own:
-        not_used = {"own_ranking": _ranking_table(own), "own_plot": picture(ranking_plot(own))}
+    ranked = home.on_a_scale(own, identities)
     verified = verify_with_package(own, in_panel_order, home.settings.explicit)
-    return dg.MaterializeResult(
-        value=ranked,
-        check_results=[verification_result(verified)],
-        metadata={
-            "judges": ", ".join(in_panel_order),
-            "ruler": _version(ranked, "ruler"),
-            "ruler_reason": _version(ranked, "ruler_reason"),
-            "phrases": len(ranked),
-            "ranking_version": _version(ranked, "ranking_version"),
-            "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
-            "ranking": _ranking_table(ranked),
-            "plot": picture(ranking_plot(ranked)),
-            **not_used,
-        },
-    )
+    metadata = {
+        "judges": ", ".join(in_panel_order),
+        **_first(ranked, "ruler", "ruler_reason", "ranking_version", "vocabulary_version"),
+        "ranking": _ranking_table(ranked),
+        "plot": picture(ranking_plot(ranked)),
+        **({} if ranked is own else {"own_ranking": _ranking_table(own)}),
+    }
+    results = [verification_result(verified)]
+    return dg.MaterializeResult(value=ranked, check_results=results, metadata=metadata)
 
 
 @table_asset("explicit")
@@ -166,37 +134,27 @@ def fitted_probabilities(
     panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
     tables = fit_pairs(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
     frame = tables.probabilities
-    return dg.MaterializeResult(
-        value={"fitted_probabilities": frame, "fit_log": tables.log},
-        metadata={
-            "pairs": len(frame),
-            "ranking_version": _version(reference_ranking, "ranking_version"),
-            "ruler": str(reference_ranking["ruler"].iloc[0]),
-            **_summary_of_fits(frame),
-        },
-    )
-
-
-def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
     fitted = frame[frame["p_source"] == "fitted"]
-    return {
+    metadata = {
+        **_first(reference_ranking, "ruler", "ranking_version"),
         "mean_p": round(float(fitted["p"].mean()), 4) if len(fitted) else 0.0,
         "sd_p": round(float(fitted["p"].std(ddof=0)), 4) if len(fitted) else 0.0,
         "mean_steps": round(float(fitted["steps"].mean()), 2) if len(fitted) else 0.0,
-        "histogram": probability_bars(frame["p"]),
     }
+    return dg.MaterializeResult(
+        value={"fitted_probabilities": frame, "fit_log": tables.log}, metadata=metadata
+    )
 
 
-def _version(frame: pd.DataFrame, column: str) -> str:
-    return str(frame[column].iloc[0]) if len(frame) else "none"
+def _first(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
+    """Columns that have one value for all rows."""
+    return {column: str(frame[column].iloc[0]) if len(frame) else "none" for column in columns}
 
 
 def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
     columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
-    return markdown(
-        ["rank", "phrase", "mu", "95% interval", "matches"],
-        (
-            (rank, shown_phrase(phrase), f"{mu:.2f}", f"{low:.2f} to {high:.2f}", n)
-            for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
-        ),
+    rows = (
+        (rank, shown_phrase(phrase), f"{mu:.2f}", f"{low:.2f} to {high:.2f}", n)
+        for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
     )
+    return markdown(["rank", "phrase", "mu", "95% interval", "matches"], rows)

@@ -14,12 +14,10 @@ from lunguage_assets.implicit.chunks import expansion_tools, merging_tools, reso
 from lunguage_assets.implicit.encoders import encoding_counts
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
-from lunguage_assets.orchestration.metadata import account_of, counts
+from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, set_aside_frame, studies_of
 
@@ -42,42 +40,29 @@ def deduplicated_findings(
         )
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "encoder": embedder.identity,
-            **encoding_counts(embedder),
-            "merge_threshold": settings.merge_threshold,
-            **{found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")},
-        },
-    )
+    merged = {found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")}
+    metadata = {"encoder": embedder.identity, **encoding_counts(embedder), **merged}
+    return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
 @table_asset("implicit")
 def expansions(
-    home: HomeResource,
-    keys: Keys,
-    terms: pd.DataFrame,
-    deduplicated_findings: pd.DataFrame,
+    home: HomeResource, keys: Keys, terms: pd.DataFrame, deduplicated_findings: pd.DataFrame
 ) -> Result:
     """Match every finding to a pathway and generate the sub-findings that it implies."""
     made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
-    dictionary, _ = expansion_tools(*made_of)
     found = by_studies(expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes)
-    expanded = Expansion(joined([one.matches for one in found]), joined([one.expansions for one in found]))
-    matched = expanded.matches[expanded.matches["reason"] == "matched"]
-    generated = expanded.expansions[expanded.expansions["outcome"] == "generated"]
-    return dg.MaterializeResult(
-        value={"expansions": expanded.expansions, "pathway_matches": expanded.matches},
-        metadata={
-            "expanding": len(matched),
-            "generated": len(generated),
-            "already_stated": len(expanded.expansions) - len(generated),
-            "diagnoses": counts(matched["diagnosis"], "diagnosis"),
-            "sub_findings": counts(generated["name"], "generated sub-finding"),
-            "pathways": _trees(dictionary, sorted(set(matched["diagnosis"]))),
-        },
-    )
+    matches, expanded = joined([one.matches for one in found]), joined([one.expansions for one in found])
+    matched = matches[matches["reason"] == "matched"]
+    generated = expanded[expanded["outcome"] == "generated"]
+    metadata = {
+        "expanding": len(matched),
+        "generated": len(generated),
+        "already_stated": len(expanded) - len(generated),
+        "diagnoses": counts(matched["diagnosis"], "diagnosis"),
+        "sub_findings": counts(generated["name"], "generated sub-finding"),
+    }
+    return dg.MaterializeResult(value={"expansions": expanded, "pathway_matches": matches}, metadata=metadata)
 
 
 @table_asset("implicit")
@@ -101,43 +86,29 @@ def lunguage_plus_plus(
     given = (deduplicated_findings, pathway_matches, expansions)
     made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
     found = by_studies(resolve_chunk, given, resolution_tools, *made_of, processes=home.processes_at_once)
-    resolved = Resolution(
-        *(joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts"))
+    parts = [joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts")]
+    rows, log, conflicts = parts
+    accounts = account(
+        reports, rejected, deduplicated_findings, expanded, Resolution(*parts), studies_of(set_aside)
     )
-    conflicts, rows = resolved.conflicts, resolved.rows
-    accounts = account(reports, rejected, deduplicated_findings, expanded, resolved, studies_of(set_aside))
-    totals = {
-        name: int(accounts[name].sum()) for name in accounts.columns if name not in ("study_id", "balanced")
+    totals = accounts.drop(columns=["study_id", "balanced"]).sum()
+    metadata = {
+        "generated": int((rows["source"] == "expansion").sum()),
+        "contested": len(conflicts),
+        "unbalanced": int((~accounts["balanced"]).sum()),
+        "ranking_version": version,
+        "mode": str(rows["mode"].iloc[0]) if len(rows) else home.settings.implicit.mode,
+        "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
+        **{str(name): int(total) for name, total in totals.items()},
     }
-    return dg.MaterializeResult(
-        value={
-            "lunguage_plus_plus": rows,
-            "resolution_log": resolved.log,
-            "conflicts": conflicts,
-            "accounting": accounts,
-            "set_aside": set_aside_frame(set_aside, reports),
-        },
-        metadata={
-            "generated": int((rows["source"] == "expansion").sum()),
-            "contested": len(conflicts),
-            "unbalanced": int((~accounts["balanced"]).sum()),
-            "ranking_version": version,
-            "mode": str(rows["mode"].iloc[0]) if len(rows) else home.settings.implicit.mode,
-            "account": account_of(totals, "what became of the rows"),
-            "conflict_types": counts(conflicts["conflict_type"] + ", " + conflicts["source"], "conflict"),
-            "released_with": dg.MetadataValue.asset(dg.AssetKey("release")),
-            "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
-            **totals,
-        },
-    )
-
-
-def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:
-    """The pathways of the diagnoses that matched, as trees; drawn as pictures they are in
-    docs/pathways.md.
-    """
-    trees = ["\n".join(pathway_tree(dictionary, diagnosis).written()) for diagnosis in diagnoses]
-    return dg.MetadataValue.md("\n\n".join(f"```\n{tree}\n```" for tree in trees) or "nothing matched")
+    value = {
+        "lunguage_plus_plus": rows,
+        "resolution_log": log,
+        "conflicts": conflicts,
+        "accounting": accounts,
+        "set_aside": set_aside_frame(set_aside, reports),
+    }
+    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 def _one_version(fitted: pd.DataFrame, ranking: pd.DataFrame) -> str:

@@ -2,7 +2,7 @@
 whole.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -10,20 +10,15 @@ from pathlib import Path
 import dagster as dg
 import pandas as pd
 from dagster_duckdb import DuckDBResource
-from duckdb import DuckDBPyConnection
 from upath import UPath
 
-from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.recipes import RELEASE as STEP
+from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.home.store import (
-    PARTITIONED_BY,
-    is_stored,
-    partition_path,
-    read_table,
-)
+from lunguage_assets.home.store import is_stored, partition_path, read_table
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture
+from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -34,7 +29,6 @@ from lunguage_assets.release.bundle.provenance import read_origin
 from lunguage_assets.rights import require_private
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
 
-GROUP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
 
 MEMORY = "1GB"
@@ -42,7 +36,6 @@ MEMORY = "1GB"
 
 NAMED = 5
 """Batches that an error names."""
-
 
 OPTIONS = {
     "out": dg.Field(str, "", description="Folder for `release/<ranker>/`; empty: the home."),
@@ -54,8 +47,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     """The release of each ranker."""
     spec = dg.AssetSpec(
         STEP,
-        group_name=GROUP,
-        owners=OWNERS,
+        group_name="release",
         kinds={"csv", "parquet"},
         tags={"contains": "report-text"},
         metadata={"dagster/column_schema": column_schema(RELEASE)},
@@ -63,8 +55,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         deps=partitions.deps(STEP),
         description="Lunguage++ over all batches as a numbered version (docs/reports.md): a restricted part "
         "with the rows, an open part with ranking and pathways, and the report. The same content makes no "
-        "new version. Of a study that came again, the newest delivery. Analyses of the ranker are shown when "
-        "they are there.",
+        "new version. Of a study that came again, the newest delivery.",
     )
 
     @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP), config_schema=OPTIONS)
@@ -72,40 +63,32 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         ranker, out = context.partition_key, context.op_execution_context.op_config["out"]
         with plain_failures():
             folder, root = release_folder(home, out) / "release" / ranker, UPath(home.home.tables)
-            ranking = stored_table(root, "reference_ranking", (ranker,))
-            now = home.standings()
-            made_of = now.made_of(STEP, (ranker,))
-            batches, missing = stored_batches(root, ranker, now.batches)
-            refuse_stale(ranker, len(batches), now.stale_batches(ranker))
-            with querying(folder) as connection:
+            ranking, now = stored_table(root, "reference_ranking", (ranker,)), home.standings()
+            made_of, complete = now.made_of(STEP, (ranker,)), now.complete_batches(ranker)
+            refuse_stale(now, ranker)
+            with newest_studies(home, ranker, now) as studies:
+                missing = tuple(key for key in now.batches if key not in complete)
                 written = write_bundle(
-                    Release(ranker, ranking, NewestStudies(connection, batches), tuple(missing)),
+                    Release(ranker, ranking, studies, missing),
                     folder,
                     read_origin(home.home, home.settings, home.judges, home.prompts),
                     *stored_extras(root, ranker, home.judges.extractor),
                 )
             record = now.note_release(ranker, folder, made_of)
         summary = written.summary
-        return dg.MaterializeResult(
-            data_version=dg.DataVersion(record.version),
-            metadata={
-                "dagster/row_count": summary["rows_out"],
-                "folder": dg.MetadataValue.path(str(folder)),
-                "version": written.version,
-                "is_new": written.is_new,
-                "report": dg.MetadataValue.path(str(written.report)),
-                "versions_removed": ", ".join(written.removed) or "none",
-                "rows_out": summary["rows_out"],
-                "reports": summary["reports"],
-                "batches": ", ".join(summary["batches"]) or "none",
-                "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
-                "conflicts": counts(summary["conflicts"], "conflict"),
-                "probabilities": picture(
-                    (written.report.parent / "figures" / "probabilities.png").read_bytes()
-                ),
-                "summary": dg.MetadataValue.json(summary),
-            },
-        )
+        metadata = {
+            "dagster/row_count": summary["rows_out"],
+            "folder": dg.MetadataValue.path(str(folder)),
+            "version": written.version,
+            "is_new": written.is_new,
+            "report": dg.MetadataValue.path(str(written.report)),
+            "reports": summary["reports"],
+            "batches": ", ".join(summary["batches"]) or "none",
+            "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
+            "conflicts": counts(summary["conflicts"], "conflict"),
+            "summary": dg.MetadataValue.json(summary),
+        }
+        return dg.MaterializeResult(data_version=dg.DataVersion(record.version), metadata=metadata)
 
     return write_release
 
@@ -134,15 +117,18 @@ def release_folder(home: HomeResource, out: str) -> Path:
     )
 
 
-def refuse_stale(ranker: str, batches: int, stale: Mapping[str, Sequence[str]]) -> None:
+def refuse_stale(now: Standings, ranker: str) -> None:
     """Raise when a batch is stale: the release would name settings and files that are not its own."""
+    complete = now.complete_batches(ranker)
+    results = {batch: now.of("lunguage_plus_plus", ranker, batch) for batch in complete}
+    stale = {batch: result.because for batch, result in results.items() if result.state == "stale"}
     if stale:
         named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {batches} batches of ranker {ranker!r} are stale: {named}{more}. `lunguage run`"
-            " makes such batches again. Ask `lunguage estimate` first when language models judge; or undo the"
-            " change."
+            f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: {named}{more}. "
+            "`lunguage run` makes such batches again. Ask `lunguage estimate` first when language models "
+            "judge; or undo the change."
         )
 
 
@@ -161,28 +147,21 @@ def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, p
     return analyses, phrases.set_index("phrase")["n_examples"]
 
 
-def stored_batches(
-    root: UPath, ranker: str, keys: list[str]
-) -> tuple[dict[str, dict[str, UPath]], list[str]]:
-    """The tables of every batch that is complete for the ranker, in registration order, and keys of the
-    others.
-    """
-
-    def paths(key: str) -> dict[str, UPath]:
-        parts = {"ranker": ranker, "report_batch": key}
-        return {
-            name: partition_path(root, name, *(parts[dimension] for dimension in PARTITIONED_BY[name]))
-            for name in TABLES_PER_BATCH
-        }
-
-    found = {key: paths(key) for key in keys}
-    complete = {key: made for key, made in found.items() if all(path.exists() for path in made.values())}
-    return complete, [key for key in keys if key not in complete]
-
-
 @contextmanager
-def querying(folder: Path) -> Iterator[DuckDBPyConnection]:
-    """DuckDB with bounded memory. What does not fit is put beside the versions: it may be report text."""
-    spill = {"memory_limit": MEMORY, "temp_directory": str(folder / ".spill.tmp")}
-    with DuckDBResource(database=":memory:", connection_config=spill).get_connection() as connection:
-        yield connection
+def newest_studies(home: HomeResource, ranker: str, now: Standings | None = None) -> Iterator[NewestStudies]:
+    """The newest delivery of every study over the complete batches of a ranker, by DuckDB with bounded
+    memory. What does not fit is put beside the release: it may be report text.
+    """
+    root, spill = UPath(home.home.tables), home.home.release / ranker / ".spill.tmp"
+
+    def path(table: str, batch: str) -> UPath:
+        own = {"ranker": ranker, "report_batch": batch}
+        return partition_path(root, table, *(own[dimension] for dimension in dimensions_of(table)))
+
+    batches = {
+        batch: {table: path(table, batch) for table in TABLES_PER_BATCH}
+        for batch in (now or home.standings()).complete_batches(ranker)
+    }
+    limits = {"memory_limit": MEMORY, "temp_directory": str(spill)}
+    with DuckDBResource(database=":memory:", connection_config=limits).get_connection() as connection:
+        yield NewestStudies(connection, batches)

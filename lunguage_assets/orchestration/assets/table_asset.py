@@ -21,16 +21,10 @@ from lunguage_assets.current.recipes import BATCH, RECIPES, Input, Recipe, dimen
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.record import Encoded, encode, fingerprint
-from lunguage_assets.home.store import SET_ASIDE, partition_path
+from lunguage_assets.home.store import SET_ASIDE, VERSION, partition_path
 from lunguage_assets.orchestration.checks import CheckContext, check_results, check_specs, refused
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import (
-    EXAMPLES,
-    Spending,
-    asset_options,
-    counted,
-    markdown,
-)
+from lunguage_assets.orchestration.metadata import SHOWN, Spending, asset_options, counted, markdown
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -66,17 +60,6 @@ class StepOutputs:
     metadata: Mapping[str, Any]
     check_results: Sequence[dg.AssetCheckResult]
 
-    @property
-    def frames(self) -> Tables:
-        """The tables by name."""
-        return {table.record.table: table.frame for table in self.tables}
-
-    @property
-    def version(self) -> str:
-        """Dagster's data version: that of the table, or of all that were made together."""
-        versions = [table.record.version for table in self.tables]
-        return versions[0] if len(versions) == 1 else fingerprint(versions)
-
 
 @dataclass(frozen=True)
 class TableAsset:
@@ -103,16 +86,18 @@ class TableAsset:
             context: dg.AssetExecutionContext, home: HomeResource
         ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
-            of_partition = dict(zip(recipe.dimensions, keys, strict=True))
             with plain_failures():
                 try:
                     made = self.made(home, keys, context.log)
                 except InvalidTable as error:
                     yield from refused(self.name, error)
                     raise
+                frames = {one.record.table: one.frame for one in made.tables}
                 yield from made.check_results
-                yield from check_results(CheckContext(home, of_partition, made.frames))
-                version = dg.DataVersion(made.version)
+                by_name = dict(zip(recipe.dimensions, keys, strict=True))
+                yield from check_results(CheckContext(home, by_name, frames))
+                versions = [one.record.version for one in made.tables]
+                version = dg.DataVersion(versions[0] if len(versions) == 1 else fingerprint(versions))
                 yield dg.Output(made.tables, self.name, metadata=made.metadata, data_version=version)
 
         return materialize
@@ -125,21 +110,18 @@ class TableAsset:
             InvalidTable: too many studies break a rule.
         """
         recipe, now, spending = RECIPES[self.name], home.standings(), Spending(log)
-        read = {} if recipe.by_query else _read(self.name, keys, now)
-        made_of = now.made_of(self.name, keys, read)
+        read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
+        made_of = now.made_of(self.name, keys, versions)
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
-        encoded = tuple(
-            encode(TABLES[table], frames[table], keys, made_of, asides) for table in recipe.tables
-        )
-        metadata = {
-            **(result.metadata or {}),
-            **spending.metadata(),
-            **_told(asides),
-            **_counts(recipe, frames),
-        }
-        return StepOutputs(encoded, metadata, result.check_results or ())
+        encoded = tuple(encode(TABLES[one], frames[one], keys, made_of, asides) for one in recipe.tables)
+        metadata = {**(result.metadata or {}), **spending.metadata()}
+        if asides:
+            rows = [(one.study_id, one.step, one.table, one.rule, one.found) for one in asides[:SHOWN]]
+            metadata["studies_set_aside"] = len(studies_of(asides))
+            metadata["set_aside"] = markdown(["study", "step", "table", "rule", "found"], rows)
+        return StepOutputs(encoded, {**metadata, **_counts(recipe, frames)}, result.check_results or ())
 
 
 def table_asset(group: str) -> Callable[[Callable[..., Result]], TableAsset]:
@@ -190,39 +172,33 @@ def _carried(frame: Any) -> list[Aside]:
     return [Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in values]
 
 
-def _told(asides: Sequence[Aside]) -> dict[str, Any]:
-    if not asides:
-        return {}
-    rows = [(one.study_id, one.step, one.table, one.rule, one.found) for one in asides]
-    shown = markdown(["study", "step", "table", "rule", "found"], rows[:EXAMPLES])
-    return {"studies_set_aside": len(studies_of(asides)), "set_aside": shown}
-
-
 def _counts(recipe: Recipe, frames: Tables) -> dict[str, Any]:
-    """The counts that are shown of a table, and the rows and counts of its side tables."""
+    """The count that is shown of a table, and the rows and counts of its side tables."""
     own, *side = recipe.tables
-    found = dict(counted(TABLES[own], frames[own]))
+    found: dict[str, Any] = dict(counted(own, frames[own]))
     for table in side:
         found[f"{table}_rows"] = len(frames[table])
-        found |= {f"{table}_{name}": count for name, count in counted(TABLES[table], frames[table]).items()}
+        found |= {f"{table}_{name}": count for name, count in counted(table, frames[table]).items()}
     return found
 
 
-def _read(name: str, keys: Keys, now: Standings) -> dict[str, Any]:
-    """Table -> frame that an asset reads, or `Frames`. What is read on request is left out while it is not
-    there.
+def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
+    """Table -> frame that an asset reads, or `Frames`; and the version of each partition. What is read on
+    request is left out while it is not there.
     """
     root, recipe = now.home.tables, RECIPES[name]
     found: dict[str, Any] = {wanted.table: {} for wanted in recipe.inputs if _several(recipe, wanted)}
+    versions: dict[tuple[str, Keys], str] = {}
     for wanted, place in now.inputs(name, keys):
         if wanted.on_request and not partition_path(root, wanted.table, *place).exists():
             continue
         frame = stored_table(root, wanted.table, place)
+        versions[wanted.table, place] = str(frame.attrs[VERSION])
         if wanted.table in found:
             found[wanted.table][place] = frame
         else:
             found[wanted.table] = frame
-    return found
+    return found, versions
 
 
 def _several(recipe: Recipe, wanted: Input) -> bool:

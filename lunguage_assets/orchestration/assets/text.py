@@ -25,7 +25,7 @@ from lunguage_assets.structuring.agreement import structuring_agreement as agree
 from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
 from lunguage_assets.structuring.rules.structurer import chunk_tools, structure_chunk
 
-_MEASURES = ("rows", "first", "second", "agreed", "precision", "recall", "f1", "kappa")
+_SHOWN = ("structurer_1", "structurer_2", "field", "rows", "agreed", "precision", "recall", "f1", "kappa")
 
 
 @table_asset("text")
@@ -64,21 +64,15 @@ def structured_findings(
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
     aside = studies_of(set_aside)
     found = without_studies({"structured_findings": found}, aside)["structured_findings"]
-    unread = {"account": "unreadable", "reason": "set aside", "rows": 0}
     theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
-    accounts = accounts.assign(**{name: accounts[name].mask(theirs, to) for name, to in unread.items()})
-    return dg.MaterializeResult(
-        value={
-            "structured_findings": found,
-            "sentence_accounts": accounts,
-            "refused_values": refused,
-        },
-        metadata={
-            "structurer": structurer.identity,
-            "studies": len(reports),
-            "studies_with_findings": int(found["study_id"].nunique()),
-        },
-    )
+    accounts.loc[theirs, ["account", "reason", "rows"]] = ["unreadable", "set aside", 0]
+    value = {"structured_findings": found, "sentence_accounts": accounts, "refused_values": refused}
+    metadata = {
+        "structurer": structurer.identity,
+        "studies": len(reports),
+        "studies_with_findings": int(found["study_id"].nunique()),
+    }
+    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 @table_asset("text")
@@ -87,16 +81,12 @@ def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: F
     read = {structurer: frame for (structurer, _), frame in structured_findings.items()}
     gold = _gold(home, *keys)
     frame = agreement_of_structurers(read, gold)
-    found = frame[frame["field"] == "finding"]
-    return dg.MaterializeResult(
-        value=frame,
-        metadata={
-            "structurers": ", ".join(read) or "none",
-            "gold_rows": 0 if gold is None else len(gold),
-            "findings": rows_table(found, ["structurer_1", "structurer_2", *_MEASURES]),
-            "agreement": rows_table(frame, ["structurer_1", "structurer_2", "field", *_MEASURES]),
-        },
-    )
+    metadata = {
+        "structurers": ", ".join(read) or "none",
+        "gold_rows": 0 if gold is None else len(gold),
+        "agreement": rows_table(frame, _SHOWN),
+    }
+    return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
 def _gold(home: HomeResource, batch: str) -> pd.DataFrame | None:

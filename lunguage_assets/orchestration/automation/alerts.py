@@ -83,14 +83,13 @@ def _mail(address: str, parts: SplitResult, text: str) -> None:
     message["From"], message["To"] = named["from"][0], ", ".join(named["to"])
     message["Subject"] = text.partition(". ")[0]
     message.set_content(text)
-    secure = ssl.create_default_context()
-    server = (
-        smtplib.SMTP_SSL(parts.hostname, parts.port or 465, timeout=_SECONDS, context=secure)
-        if parts.scheme == "smtps"
-        else smtplib.SMTP(parts.hostname, parts.port or 587, timeout=_SECONDS)
-    )
+    secure, encrypted = ssl.create_default_context(), parts.scheme == "smtps"
+    if encrypted:
+        server = smtplib.SMTP_SSL(parts.hostname, parts.port or 465, timeout=_SECONDS, context=secure)
+    else:
+        server = smtplib.SMTP(parts.hostname, parts.port or 587, timeout=_SECONDS)
     with server:
-        if parts.scheme != "smtps" and parts.hostname not in NAMES_OF_THIS_MACHINE:
+        if not encrypted and parts.hostname not in NAMES_OF_THIS_MACHINE:
             server.starttls(context=secure)
         if parts.username:
             server.login(unquote(parts.username), unquote(parts.password or ""))

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF, dimensions_of
+from lunguage_assets.current.recipes import RECIPES, STEP_OF, dimensions_of
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.orchestration.automation.schedules import release_freshness
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
@@ -22,13 +21,8 @@ from lunguage_assets.settings import AutomationSettings
 
 SENSOR = "carry_batches_on"
 CARRIED = (
-    "structured_findings",
-    "findings",
-    "hedge_phrases",
-    "fitted_probabilities",
-    "deduplicated_findings",
-    "expansions",
-    "lunguage_plus_plus",
+    *("structured_findings", "findings", "hedge_phrases", "fitted_probabilities"),
+    *("deduplicated_findings", "expansions", "lunguage_plus_plus"),
 )
 """Steps that a new batch goes through, upstream first."""
 
@@ -56,11 +50,11 @@ class Ready(dg.AutomationCondition):
             return dg.AutomationResult(context, context.get_empty_subset())
         step, now = context.key.path[-1], self._home.standings()
         keys = chosen.expensively_compute_partition_keys()
-        ready = {key for key in keys if _is_ready(now, step, store_keys(key, RECIPES[step].dimensions))}
+        ready = {key for key in keys if is_ready(now, step, store_keys(key, RECIPES[step].dimensions))}
         return dg.AutomationResult(context, chosen.compute_intersection_with_partition_keys(ready))
 
 
-def _is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
+def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
     """Whether everything is current that the step, and those before it in the same run, read of others."""
     if step == "hedge_phrases" and not _extracts(now, keys[0]):
         return False
@@ -69,7 +63,7 @@ def _is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
     if step in ("structured_findings", "findings") and not now.is_text(keys[-1]):
         return False  # findings are taken in by a person, a command or the landing sensor
     return all(
-        _is_ready(now, STEP_OF[wanted.table], place)
+        is_ready(now, STEP_OF[wanted.table], place)
         if dimensions_of(wanted.table) == RECIPES[step].dimensions
         else now.is_current(wanted.table, *place)
         for wanted, place in now.inputs(step, keys)
@@ -85,14 +79,13 @@ def _extracts(now: Standings, judge: str) -> bool:
 def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is sound."""
     automatic = dg.AutomationCondition
-    stick = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
+    scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     # a ranking that comes for the first time asks for no batch that was there before it
-    unranked = automatic.any_deps_match(automatic.missing()).allow(
-        dg.AssetSelection.assets("reference_ranking")
-    )
+    ranking = dg.AssetSelection.assets("reference_ranking")
+    unranked = automatic.any_deps_match(automatic.missing()).allow(ranking)
     unseen = automatic.missing() & automatic.initial_evaluation()  # taken in while nobody looked
     arrived = automatic.newly_missing() | unseen if table == "hedge_phrases" else automatic.newly_missing()
-    news = (arrived | automatic.any_deps_updated().ignore(stick)).since(
+    news = (arrived | automatic.any_deps_updated().ignore(scale)).since(
         automatic.newly_requested() | automatic.newly_updated() | unranked
     )
     unsound = automatic.any_checks_match(
@@ -108,19 +101,14 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     )
 
 
-def automated(
-    assets: Sequence[dg.AssetsDefinition], settings: AutomationSettings, home: HomeResource
-) -> list[dg.AssetsDefinition]:
+def automated(assets: Sequence[dg.AssetsDefinition], home: HomeResource) -> list[dg.AssetsDefinition]:
     """The assets, those that a batch is carried through with their condition."""
-    late = release_freshness(settings) if settings.enabled else None
 
     def attach(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = spec.key.path[-1]
-        if table in CARRIED:
-            return spec.replace_attributes(automation_condition=condition(home, table))
-        if table == RELEASE and late is not None:
-            return dg.apply_freshness_policy(spec, late)
-        return spec
+        if table not in CARRIED:
+            return spec
+        return spec.replace_attributes(automation_condition=condition(home, table))
 
     return list(dg.map_asset_specs(attach, assets))
 
@@ -137,9 +125,7 @@ def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSen
         emit_backfills=False,
         use_user_code_server=True,
         run_tags={"lunguage/launched_by": SENSOR},
-        description=(
-            "Carries every batch that is taken in on to lunguage_plus_plus, for the rankers that have a "
-            "ranking. A step that failed is not tried again before something that it reads changes. Starts "
-            "by itself with `enabled = true` under [automation] in settings.toml."
-        ),
+        description="Carries every batch that is taken in on to lunguage_plus_plus, for the rankers that "
+        "have a ranking. What failed is not tried again before something that it reads changes. It starts by "
+        "itself with `enabled = true` under [automation] in settings.toml.",
     )

@@ -1,9 +1,9 @@
 """The sensor `landing`: every tick makes one pass over the landing folder and asks for one run per new batch:
 of `ingest`, or of `read_reports` where raw reports were delivered.
 
-Its cursor is the number of the last batch that it asked for. Dagster keeps it together with the runs that it
-has begun to launch: after a kill between registration and launch the next tick asks again, under the same
-run key. Names of files stay out of ticks, logs and tags, because they may name patients.
+Its cursor is the number of the last batch that it asked for; after a kill between registration and launch
+the next tick asks again, under the same run key. Names of files stay out of ticks, logs and tags, because
+they may name patients.
 """
 
 import time
@@ -44,14 +44,12 @@ def landing_sensor(
         settings = load_settings(home.settings_file).landing
     except LunguageError:  # the code location must load; every tick reports the error
         settings = LandingSettings()
-    status = (
-        dg.DefaultSensorStatus.RUNNING if landing_folder(home, settings) else dg.DefaultSensorStatus.STOPPED
-    )
+    running, stopped = dg.DefaultSensorStatus.RUNNING, dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
         jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
-        default_status=status,
+        default_status=running if landing_folder(home, settings) else stopped,
         description="Registers complete deliveries of the landing folder as batches; one run reads each "
         "(docs/dagster.md).",
     )
@@ -74,31 +72,26 @@ def landing_sensor(
 def _requests(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
     """Runs for all batches that were not asked for, whatever came of this pass; without any, why."""
     asked = int(cursor) if cursor and cursor.isdecimal() else 0
-    present = {batch.key: batch.kind for batch in home.registered()}  # an intended batch is not yet there
-    batches = [batch for batch in load_record(home).batches.values() if batch.key in present]
-    new = [batch for batch in sorted(batches, key=lambda batch: batch.number) if batch.number > asked]
-    new = new[:REQUESTS_PER_TICK]
+    kinds = {batch.key: batch.kind for batch in home.registered()}  # an intended batch is not yet there
+    new = [one for one in load_record(home).batches.values() if one.key in kinds and one.number > asked]
+    new = sorted(new, key=lambda batch: batch.number)[:REQUESTS_PER_TICK]
     if not new:
         return dg.SensorResult(skip_reason=otherwise, cursor=cursor)
     return dg.SensorResult(
-        run_requests=[run_request(batch, JOB_OF_KIND[present[batch.key]]) for batch in new],
+        run_requests=[_run_request(batch, JOB_OF_KIND[kinds[batch.key]]) for batch in new],
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request([batch.key for batch in new])],
         cursor=str(new[-1].number),
     )
 
 
-def run_request(batch: LandedBatch, job: str) -> dg.RunRequest:
+def _run_request(batch: LandedBatch, job: str) -> dg.RunRequest:
     """The run that reads a batch; its tags are counts."""
+    counts = {"studies": batch.studies, "rows": batch.rows, "rejected_rows": batch.rejected}
     return dg.RunRequest(
         job_name=job,
         run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
         partition_key=batch.key,
-        tags={
-            "lunguage/batch_sha256": batch.sha256[:16],
-            "lunguage/studies": str(batch.studies),
-            "lunguage/rows": str(batch.rows),
-            "lunguage/rejected_rows": str(batch.rejected),
-        },
+        tags={f"lunguage/{name}": str(count) for name, count in counts.items()},
     )
 
 

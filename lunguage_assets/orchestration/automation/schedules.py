@@ -5,19 +5,14 @@ right after it, one that comes twice runs once.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from datetime import datetime
 
 import dagster as dg
 
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.dagster_private import cron_string_iterator, is_valid_cron_schedule
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import AutomationSettings
-
-GRACE = timedelta(hours=2)
-"""Longer than a night with a change of the clock, and than a release takes."""
 
 
 def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg.ScheduleDefinition:
@@ -26,22 +21,27 @@ def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg
     Raises:
         ConfigurationError: the cron line is none.
     """
-    running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
 
-    @dg.schedule(
-        job_name="release",
-        cron_schedule=_checked(settings.nightly),
-        execution_timezone=settings.time_zone,
-        default_status=running if settings.enabled else stopped,
-        description="Writes the release of every ranker in use that has a finished batch. When nothing "
-        "changed, it comes out byte for byte the same.",
-    )
     def nightly_release(
         context: dg.ScheduleEvaluationContext, home: HomeResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         yield from releases(home.standings(), rankers, context.scheduled_execution_time)
 
-    return nightly_release
+    running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
+    try:
+        return dg.schedule(
+            job_name="release",
+            cron_schedule=settings.nightly,
+            execution_timezone=settings.time_zone,
+            default_status=running if settings.enabled else stopped,
+            description="Writes the release of every ranker in use that has a finished batch. When nothing "
+            "changed, it comes out byte for byte the same.",
+        )(nightly_release)
+    except dg.DagsterInvalidDefinitionError:
+        raise ConfigurationError(
+            f"settings, option automation.nightly: found {settings.nightly!r}; expected five fields of cron, "
+            "such as '0 2 * * *'. Fix it or remove it."
+        ) from None
 
 
 def releases(
@@ -62,20 +62,3 @@ def releases(
         yield dg.SkipReason(
             "No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch."
         )
-
-
-def release_freshness(settings: AutomationSettings) -> dg.FreshnessPolicy:
-    """Late when one nightly release is missing, failed when two are; the longest pause of the cron counts."""
-    start = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
-    ticks = islice(cron_string_iterator(start, _checked(settings.nightly), settings.time_zone), 60)
-    pause = max(after - before for before, after in pairwise(ticks))
-    return dg.FreshnessPolicy.time_window(fail_window=2 * pause + GRACE, warn_window=pause + GRACE)
-
-
-def _checked(cron: str) -> str:
-    if not is_valid_cron_schedule(cron):
-        raise ConfigurationError(
-            f"settings, option automation.nightly: found {cron!r}; expected five fields of cron, "
-            "such as '0 2 * * *'. Fix it or remove it."
-        )
-    return cron

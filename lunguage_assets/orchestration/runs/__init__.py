@@ -1,1 +1,1 @@
-"""Runs: executed by the command line, backfilled, queued, and which process does what."""
+"""Runs: executed by the command line, and the instance that keeps them."""

@@ -20,16 +20,26 @@ from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
 from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE, redaction
 
 DAGSTER_VARIABLE = "DAGSTER_HOME"
+HOST_TAG = ".dagster/lunguage_host"
+"""Run tag: the machine on which a command executes the run. Dagster hides such tags."""
+
+_COMMAND_LOCK = ".command.lock"
+_AT_WORK = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+_CLOCK_S = 2.0
+"""The start of the machine is known to the second, and its last digit may change between two looks."""
 
 
 @contextmanager
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """The persistent instance of a home, or the one that `$DAGSTER_HOME` names."""
     folder = _configured(home)
-    with (home.root / ".dagster.lock").open(
-        "w"
-    ) as lock:  # the first makes the databases, and two at once fail
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (home.root / ".dagster.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the first makes the databases, and two at once fail
         instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
         yield instance
@@ -37,9 +47,7 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
 def prepare_dagster_home(home: Home) -> Path:
     """The folder of a home's instance, with its configuration and databases: these must be there before
-    webserver, daemon and commands open them, each for itself.
-
-    A folder that `$DAGSTER_HOME` names is left alone.
+    webserver, daemon and commands open them. One that `$DAGSTER_HOME` names is left alone.
     """
     folder = _configured(home)
     if folder == home.dagster and not (folder / "history").exists():
@@ -83,9 +91,6 @@ def examination(home: Home) -> tuple[str, str]:
     return "ok", "Dagster's instance has the packaged configuration"
 
 
-_COMMAND_LOCK = ".command.lock"
-
-
 @contextmanager
 def command_at_work(home: Path) -> Iterator[None]:
     """Hold a lock on the home, so that automation leaves its batches to this command. Several may hold it; it
@@ -104,29 +109,14 @@ def is_at_work(home: str | Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:  # no home yet
-        return False
+        pass
     return False
-
-
-_AT_WORK = (
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-)
 
 
 def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
     """Ids of the runs that wait or are at work, and have a batch in their partition."""
-    statuses = [dg.DagsterRunStatus.QUEUED, *_AT_WORK]
-    runs = instance.get_runs(dg.RunsFilter(statuses=statuses))
+    runs = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED, *_AT_WORK]))
     return [run.run_id for run in runs if key in run.tags.get("dagster/partition", "").split("|")]
-
-
-HOST_TAG = ".dagster/lunguage_host"
-"""Run tag: the machine on which a command executes the run. Dagster shows no tags that begin with
-`.dagster/`.
-"""
 
 
 def executed_here() -> dict[str, str]:
@@ -134,32 +124,27 @@ def executed_here() -> dict[str, str]:
     return {HOST_TAG: socket.gethostname(), "dagster/max_retries": "0"}
 
 
-def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
-    """Report runs as failed whose process on this machine was killed, and free what they held; returns how
-    many.
+def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
+    """Report runs as failed whose process on this machine was killed, and free what they held.
 
     A code server reports the runs of its own dead processes. Nobody else notices its own death, or that of a
     command, and the UI would show their runs as running.
     """
     if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
-        return 0  # processes are elsewhere
-    at_work = instance.get_runs(dg.RunsFilter(statuses=list(_AT_WORK)))
-    abandoned = [run for run in at_work if _is_abandoned(instance, run)]
-    for run in abandoned:
-        instance.report_run_failed(
-            run, "The process was killed. What it had finished is stored; the same work goes on from there."
-        )
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-    return len(abandoned)
+        return  # processes are elsewhere
+    for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
+        if _is_abandoned(instance, run):
+            said = "The process was killed. What it had finished is stored; the same work goes on from there."
+            instance.report_run_failed(run, said)
+            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     """Whether the process that a run's log names has ended; False where it is elsewhere or not known. One
     that began after the entry has only the same number.
     """
-    if run.tags.get(HOST_TAG, socket.gethostname()) != socket.gethostname():
-        return False
-    if "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
+    here = run.tags.get(HOST_TAG, socket.gethostname()) == socket.gethostname()
+    if not here or "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
         return False
     for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
         if noted := entry.get_dagster_event().engine_event_data.metadata.get("pid"):
@@ -169,7 +154,3 @@ def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
                 return ended or found.create_time() > entry.timestamp + _CLOCK_S
             return True
     return False
-
-
-_CLOCK_S = 2.0
-"""The start of the machine is known to the second, and its last digit may change between two looks."""

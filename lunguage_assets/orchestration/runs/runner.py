@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
 from typing import Any, Literal
 
 import dagster as dg
@@ -25,7 +24,6 @@ from lunguage_assets.orchestration.dagster_private import runs_of_location
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.ahead import COMPARE, asking_ahead
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, command_at_work, executed_here
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -69,8 +67,7 @@ class Runner:
     def __init__(
         self, home: HomeResource, instance: dg.DagsterInstance, definitions: dg.Definitions | None = None
     ) -> None:
-        self._home, self._instance = home, instance
-        self._given = definitions
+        self._home, self._instance, self._given = home, instance, definitions
 
     @cached_property
     def definitions(self) -> dg.Definitions:
@@ -80,7 +77,8 @@ class Runner:
     def run(
         self, wanted: Wanted, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
     ) -> RunSummary:
-        """Make what is wanted and not current, or the `stages` that were planned already.
+        """Make what is wanted and not current, or the `stages` that were planned already. One whose tables
+        have come out current meanwhile is left out.
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
@@ -88,9 +86,12 @@ class Runner:
         """
         with command_at_work(self._home.home.root):
             self._prepare()
-            if stages is None:
-                stages = plan(self._home.standings(), wanted)
-            return self._execute_all(stages, progress, wanted)
+            stages, summary = plan(self._home.standings(), wanted) if stages is None else stages, RunSummary()
+            for done, stage in enumerate(stages):
+                progress(stage, done, len(stages))
+                if not (done and self._is_current_by_now(stage, wanted)):
+                    self._make(stage, summary, wanted)
+        return summary
 
     def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> RunSummary:
         """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
@@ -103,21 +104,17 @@ class Runner:
                 f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` "
                 "first."
             )
-        summary = self.run(Wanted(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
-        self._build_catalog()
-        return summary
+        return self.run(Wanted(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
 
     def _prepare(self) -> None:
-        """Clear away what a killed process left; bring partitions and catalog up to date."""
+        """Clear away what a killed process left; bring partitions and catalog up to date: an upgrade may have
+        changed a table's columns.
+        """
         home = self._home.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
         forget_removed(self._instance, home)
-        self._build_catalog()  # always: an upgrade may have changed a table's columns
-
-    def _build_catalog(self) -> None:
-        home = self._home.home
         try:
             build_catalog(home.tables, home.database)
         except duckdb.Error as error:  # it has read no row, so that it can quote none
@@ -127,35 +124,8 @@ class Runner:
                 "command again."
             ) from None
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
-        """Execute stages; one whose tables have come out current meanwhile is left out.
-
-        A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
-        current.
-        """
-        summary = RunSummary()
-        with asking_ahead(self._home) as ahead:
-            for done, stage in enumerate(stages):
-                progress(stage, done, len(stages))
-                if stage.job == COMPARE:
-                    ahead.begin(self._next_to_compare(stages, done, wanted))
-                    ahead.wait_for(stage)
-                self.carry_on(stage, stages[:done], summary, wanted)
-        return summary
-
-    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Wanted) -> list[Stage]:
-        """Behind the present stage, those that make comparisons and will not be left out."""
-        behind = takewhile(lambda stage: stage.job == COMPARE, stages[done + 1 :])
-        return [stage for stage in behind if not (done and self._is_current_by_now(stage, wanted))]
-
-    def carry_on(self, stage: Stage, before: Sequence[Stage], summary: RunSummary, wanted: Wanted) -> None:
-        """Execute a stage of a plan, behind those before it; note in the summary what it came to.
-
-        Raises:
-            RunFailed, KeyboardInterrupt: as in `run`.
-        """
-        if before and stage not in before and self._is_current_by_now(stage, wanted):
-            return
+    def _make(self, stage: Stage, summary: RunSummary, wanted: Wanted) -> None:
+        """Execute a stage; note in the summary what it came to."""
         config: dict[str, Any] = dict(QUIET)
         if stage.job == "release" and wanted.release is not None:
             config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
@@ -163,11 +133,19 @@ class Runner:
         summary.runs += 1
         for evaluation in result.get_asset_check_evaluations():
             summary.note(evaluation, stage.label)
-        if not result.success:
-            self._require_uninterrupted(result)
-            raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
+        if result.success:
+            return
+        run = self._instance.get_run_by_id(result.run_id)  # an interrupted run has failed at nothing
+        cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
+        if cancelled or any(map(_was_interrupted, result.all_events)):
+            self._cancel(result.run_id)
+            raise KeyboardInterrupt
+        raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 
     def _is_current_by_now(self, stage: Stage, wanted: Wanted) -> bool:
+        """A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
+        current; what was asked for is made all the same.
+        """
         asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
         if stage.job in (*asked_for, "analyse"):
             return False
@@ -196,14 +174,6 @@ class Runner:
                 "Free disk space, or see that nothing else holds it, and run the same command again: what is "
                 "finished is kept."
             ) from None
-
-    def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
-        """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing."""
-        run = self._instance.get_run_by_id(result.run_id)
-        cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if cancelled or any(_was_interrupted(event) for event in result.all_events):
-            self._cancel(result.run_id)
-            raise KeyboardInterrupt
 
     def _cancel(self, run_id: str) -> None:
         """Record a run as cancelled."""
@@ -240,5 +210,4 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
             )
         if error is not None:
             return f"unexpected {error.cls_name}; the full report is in the run's log"
-    checked = all(evaluation.passed for evaluation in result.get_asset_check_evaluations())
-    return "the run failed" if checked else "a blocking check failed"
+    return "the run failed"

@@ -25,7 +25,6 @@ from lunguage_assets.errors import ConfigurationError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_VARIABLE = "LUNGUAGE_UI_TOKEN"  # a name, no secret
-"""The token; unset: none is asked for."""
 HOSTS_VARIABLE = "LUNGUAGE_UI_HOSTS"
 """Further names, comma-separated, by which a proxy with TLS and a login is asked for the UI."""
 
@@ -66,10 +65,7 @@ class Door:
         named = [name.strip() for name in environ.get(HOSTS_VARIABLE, "").split(",") if name.strip()]
         token = environ.get(TOKEN_VARIABLE, "")
         if not re.fullmatch(r"[A-Za-z0-9_-]*", token):
-            raise ConfigurationError(
-                f"${TOKEN_VARIABLE}: the token is part of the UI's address and has only letters, digits, - "
-                "and _."
-            )
+            raise ConfigurationError(f"${TOKEN_VARIABLE}: a token has only letters, digits, - and _.")
         if not _is_loopback(host) and not (token or named):
             raise ConfigurationError(
                 f"--host {host}: other machines can reach this address, and the UI would ask nobody who "

@@ -1,7 +1,5 @@
-"""What `lunguage ui` starts: one code server, the daemon, and the webserver behind its door.
-
-The easy version, `dagster dev`, serves a UI that every page in the browser can drive, and goes on as a daemon
-without a UI when the port is taken.
+"""What `lunguage ui` starts: one code server, the daemon, and the webserver behind its door. `dagster dev`
+would serve a UI that every page in the browser can drive.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -73,10 +70,8 @@ def only_ui(home: Path, address: str) -> Iterator[None]:
 
 
 def workspace_file(folder: Path, code: str) -> Path:
-    """The file that names the code location behind the socket `code`.
-
-    By its name the UI knows jobs, switches and runs again. Without a file the name would be that of the
-    socket, another one each time.
+    """The file that names the code location behind the socket `code`: by its name the UI knows jobs, switches
+    and runs again.
     """
     place = folder / "workspace.yaml"
     server = {"grpc_server": {"socket": code, "location_name": LOCATION}}
@@ -101,12 +96,11 @@ class Serving:
         code = str(Path(self._folder.name) / "code")
         there = ["--workspace", str(workspace_file(Path(self._folder.name), code))]
         quiet = ["--log-level", "warning"]
-        self._launch([*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet])
-        self._wait(lambda: Path(code).exists(), "the code server")
-        self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there, *quiet])
-        served = ["--host", host, "--port", str(port), "--dagster-log-level", "warning"]
-        quiet = ["--uvicorn-log-level", "warning", "--suppress-warnings"]
-        self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
+        self._launch(*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet)
+        self._wait(Path(code).exists, "the code server")
+        self._launch(str(Path(sys.executable).with_name("dagster-daemon")), "run", *there, *quiet)
+        quiet = ["--dagster-log-level", "warning", "--uvicorn-log-level", "warning", "--suppress-warnings"]
+        self._launch(*_PYTHON, webserver.__name__, "--host", host, "--port", str(port), *quiet, *there)
         asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
         prefix = Door.of(host, port, self._environment).prefix
         self._wait(lambda: _answers(f"http://{asked}:{port}{prefix}{webserver.HEALTH}"), "the webserver")
@@ -135,18 +129,17 @@ class Serving:
                 process.wait()
         self._folder.cleanup()
 
-    def _launch(self, command: list[str]) -> None:
+    def _launch(self, *command: str) -> None:
         with self._log.open("ab") as log:
-            self._processes.append(
-                subprocess.Popen(
-                    command,
-                    env=self._environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,  # Ctrl-C reaches this command, which ends them in order
-                )
+            started = subprocess.Popen(
+                command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C reaches this command, which ends them in order
             )
+        self._processes.append(started)
 
     def _wait(self, ready: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + STARTING_S
@@ -163,5 +156,5 @@ def _answers(address: str) -> bool:
     try:
         with urllib.request.urlopen(address, timeout=5):  # http, as written above
             return True
-    except (urllib.error.URLError, OSError):
+    except OSError:  # urllib's errors are such
         return False

@@ -12,7 +12,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.home.store import partition_path, stored_record, write_table
 from lunguage_assets.orchestration.assets import table_asset
-from lunguage_assets.orchestration.assets.groups import TABLE_ASSETS
+from lunguage_assets.orchestration.build import TABLE_ASSETS
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.partitions import accept_previews
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS

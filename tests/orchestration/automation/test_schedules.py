@@ -15,10 +15,9 @@ from small_homes import SmallHome
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import partition_path
-from lunguage_assets.orchestration.automation.schedules import GRACE, release_freshness, releases
+from lunguage_assets.orchestration.automation.schedules import releases
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.settings import AutomationSettings
 
 ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
 
@@ -68,17 +67,6 @@ def test_without_a_finished_batch_the_nightly_release_says_what_is_missing(small
     (told,) = nightly(small.home.root, datetime(2026, 11, 20, 2, tzinfo=UTC))
     assert isinstance(told, dg.SkipReason)
     assert "finished batch" in (told.skip_message or "")
-
-
-def test_a_release_is_late_after_one_missing_night_and_failed_after_two() -> None:
-    policy = release_freshness(AutomationSettings(nightly="0 2 * * *", time_zone="Europe/Berlin"))
-    longest = timedelta(days=1)
-    assert isinstance(policy, type(dg.FreshnessPolicy.time_window(fail_window=longest)))
-    assert (
-        longest + GRACE <= policy.warn_window.to_timedelta() < 2 * longest < policy.fail_window.to_timedelta()
-    )
-    weekdays = release_freshness(AutomationSettings(nightly="0 2 * * 1-5"))
-    assert weekdays.warn_window.to_timedelta() == timedelta(days=3) + GRACE, "no warning on a weekend"
 
 
 @pytest.mark.parametrize(

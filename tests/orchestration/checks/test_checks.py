@@ -20,7 +20,7 @@ from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
-from lunguage_assets.orchestration.checks import CHECKS, Check, CheckContext
+from lunguage_assets.orchestration.checks import CHECKS, CheckContext
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 
@@ -42,11 +42,6 @@ def evaluations(result: dg.ExecuteInProcessResult) -> Evaluations:
     return {(one.asset_key.path[-1], one.check_name): one for one in found}
 
 
-def check_of(table: str, name: str) -> Check:
-    (found,) = [check for check in CHECKS if (check.table, check.name) == (table, name)]
-    return found
-
-
 def frames(finished: Finished, *tables: str, batch: str = "second") -> dict[str, pd.DataFrame]:
     keys = {"rejected": [batch], "reports": [batch]}
     return {
@@ -57,9 +52,10 @@ def frames(finished: Finished, *tables: str, batch: str = "second") -> dict[str,
     }
 
 
-def result(root: Path, table: str, name: str, tables: Mapping[str, pd.DataFrame]) -> dg.AssetCheckResult:
-    check = check_of(table, name)
-    return check.result(check.outcome(CheckContext(HomeResource(root=str(root)), PANEL_SECOND, tables)))
+def result(root: Path, name: str, tables: Mapping[str, pd.DataFrame]) -> dg.AssetCheckResult:
+    context = CheckContext(HomeResource(root=str(root)), PANEL_SECOND, tables)
+    (found,) = [one for one in checks.check_results(context) if one.check_name == name]
+    return found
 
 
 def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked_at(
@@ -116,9 +112,9 @@ def rejected(frame: pd.DataFrame) -> pd.DataFrame:
 
 def test_many_rejected_rows_warn_with_their_reasons_and_without_their_content(finished: Finished) -> None:
     tables = frames(finished, "rejected", "reports")
-    assert result(finished.home, "rejected", "intake_accepted", tables).passed
+    assert result(finished.home, "intake_accepted", tables).passed
     tables["rejected"] = rejected(tables["rejected"])
-    failing = result(finished.home, "rejected", "intake_accepted", tables)
+    failing = result(finished.home, "intake_accepted", tables)
     assert (failing.passed, failing.severity) == (False, WARN)
     assert "Correct the status." in repr(failing.metadata)
     assert "Lunguage.csv:1" in str(failing.metadata["examples"].value)
@@ -147,8 +143,7 @@ def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_pa
     assert "remedy" in failing.metadata
 
 
-def test_about_a_dozen_checks_each_of_another_kind_and_one_of_them_blocking() -> None:
+def test_about_a_dozen_checks_each_of_another_kind() -> None:
     assert len({(check.table, check.name) for check in CHECKS}) == len(CHECKS) <= 15
-    assert [check.name for check in CHECKS if check.blocking] == ["conflict_free"]
     assert {check.table for check in CHECKS} <= set(TABLES)
     assert {check.table for check in CHECKS if check.name == "expectations"} == set(checks.WITH_SUITE)
