@@ -27,6 +27,8 @@ from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment
 from served_home import LAUNCH
 
+from lunguage_assets.data_files import resource
+
 
 class UI:
     """The webserver of a home, asked as the browser asks it."""
@@ -133,19 +135,20 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
     }
 
 
-@pytest.mark.slow
-def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -> None:
-    stored = ui.home / "tables" / "lunguage_plus_plus" / "panel" / "first.parquet"
-    before = stored.read_bytes()
-    stored.unlink()
-    (location,) = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
-        "workspaceOrError"
-    ]["locationEntries"]
+def _location(ui: UI) -> str:
+    found = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")
+    (location,) = found["workspaceOrError"]["locationEntries"]
+    return str(location["name"])
+
+
+def _launch(ui: UI, *assets: str) -> None:
+    """Make assets of the job `expand` for the batch, and wait until it is done."""
     params = {
         "selector": {
-            "repositoryLocationName": location["name"],
+            "repositoryLocationName": _location(ui),
             "repositoryName": "__repository__",
             "pipelineName": "expand",
+            "assetSelection": [{"path": [asset]} for asset in assets] or None,
         },
         "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "panel|first"}]},
         "runConfigData": {},
@@ -154,6 +157,14 @@ def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -
     launched = ui.ask(LAUNCH, params=params)["launchPipelineExecution"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
     _ends_well(ui, launched["run"]["runId"])
+
+
+@pytest.mark.slow
+def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -> None:
+    stored = ui.home / "tables" / "lunguage_plus_plus" / "panel" / "first.parquet"
+    before = stored.read_bytes()
+    stored.unlink()
+    _launch(ui)
     assert stored.read_bytes() == before
 
 
@@ -170,14 +181,11 @@ mutation Again($params: ReexecutionParams!) {
 
 @pytest.mark.slow
 def test_a_run_of_the_command_line_is_in_the_timeline_and_can_be_executed_again(ui: UI) -> None:
-    (entry,) = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
-        "workspaceOrError"
-    ]["locationEntries"]
     runs = ui.ask(
         """{ runsOrError(filter: {pipelineName: "ingest"}) { ... on Runs { results {
              runId tags { key } repositoryOrigin { repositoryLocationName } } } } }"""
     )["runsOrError"]["results"]
-    assert {run["repositoryOrigin"]["repositoryLocationName"] for run in runs} == {entry["name"]}
+    assert {run["repositoryOrigin"]["repositoryLocationName"] for run in runs} == {_location(ui)}
     shown = {tag["key"] for run in runs for tag in run["tags"]}
     assert not [key for key in shown if "lunguage" in key], "own tags are hidden"
     params = {"parentRunId": runs[-1]["runId"], "strategy": "ALL_STEPS"}
@@ -238,6 +246,26 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
     browser.open(f"{ui.url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
     browser.click("[Show Markdown]", row="plot")
     browser.wait_for_picture()
+
+
+@pytest.mark.ui
+def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(ui: UI, browser: Page) -> None:
+    """`lunguage status` says it at once; the UI once a table is made again, on the page of a partition."""
+    edited = ui.home / "pathways.yaml"
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    edited.write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), "utf-8")
+    assert "pathways changed" in lunguage(ui.home, "status").stdout
+    _launch(ui, "expansions")
+    browser.open(f"{ui.url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7Cfirst", "Unsynced")
+    open("/tmp/dagster/page1.txt", "w").write(browser.evaluate("document.body.innerText"))
+    open("/tmp/dagster/page1.png", "wb").write(browser.screenshot())
+    browser.click("Unsynced")
+    import time as t
+
+    t.sleep(3)
+    open("/tmp/dagster/page2.txt", "w").write(browser.evaluate("document.body.innerText"))
+    open("/tmp/dagster/page2.png", "wb").write(browser.screenshot())
+    edited.unlink()
 
 
 FOREIGN = """<!doctype html><title>foreign</title><p id="said">waiting</p>

@@ -111,11 +111,6 @@ def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
     assert plan(after, Wanted("panel")) == []
 
 
-def test_everything_that_is_current_is_left_out() -> None:
-    assert plan(Supposed({}), Wanted("panel")) == []
-    assert plan(Supposed({}), Wanted("new")) == []
-
-
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
     missing = Supposed(dict.fromkeys(PLACES, MISSING))
     stages = [(stage.job, stage.keys) for stage in plan(missing, Wanted("panel"))]

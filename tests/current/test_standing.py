@@ -418,17 +418,6 @@ def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_a
         assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
 
 
-def test_a_batch_that_is_registered_makes_nothing_stale(small: SmallHome, finished: Finished) -> None:
-    small.register({"third": finished.deliveries / "third"})
-    assert not_current(small.standings()) == {}
-    assert small.plan() == [
-        "ingest (third)",
-        "extract_hedges (lexicon x third)",
-        "refit (panel x third)",
-        *OUT,
-    ]
-
-
 def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(small: SmallHome) -> None:
     alone = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
     assert small.plan(Wanted("cues")) == alone

@@ -13,7 +13,6 @@ from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_
 
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.errors import CorpusMismatch
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Home, batch_key
 from lunguage_assets.settings import CorpusSettings
@@ -42,17 +41,6 @@ def test_a_registered_tree_is_one_file_with_the_same_reports(tmp_path: Path, hom
     assert files == {"batch.json", *batch.files}
     pd.testing.assert_frame_equal(texts(home.delivery("d")), texts(preview.delivery))
     assert content_hash(home.delivery("d")) == batch.sha256
-
-
-def test_the_same_tree_again_changes_nothing_and_another_one_is_refused(tmp_path: Path, home: Home) -> None:
-    write_mimic_tree(tmp_path / "d", packed=True)
-    first = home.register(tmp_path / "d", "d")
-    write_mimic_tree(tmp_path / "plain")
-    assert home.register(tmp_path / "plain", "d") == first
-    (tmp_path / "plain" / "files" / "p10" / "p10000032" / "s50000001.txt").write_text("No effusion.")
-    with pytest.raises(CorpusMismatch, match="registered with other content"):
-        home.register(tmp_path / "plain", "d")
-    assert home.registered() == first
 
 
 @pytest.mark.parametrize("write", [write_mimic_tree, write_table])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -75,15 +74,6 @@ def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None
     assert (home.release / "panel" / "v1").is_dir()
 
 
-def test_who_removed_what_and_when_is_kept(home: Home) -> None:
-    sha256 = home.batch("first").sha256
-    home.remove("first", "ada", WHEN)
-    (noted,) = json.loads((home.root / "removals.json").read_text())
-    assert noted == {
-        "key": "first", "sha256": sha256, "number": 0, "who": "ada", "when": WHEN, "tables": 3,
-    }  # fmt: skip
-
-
 def dies_after(steps: int) -> Callable[..., None]:
     """`Path.unlink`, until a kill."""
     unlink, left = Path.unlink, iter(range(steps))
@@ -115,18 +105,6 @@ def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registrati
     assert [batch.key for batch in home.registered()] == ["second"]
     home.register(home.batches / "second", "second")
     assert not any("first" in name for name in files(home))
-
-
-def test_a_key_that_was_removed_can_be_given_again_and_loses_nothing_later(
-    home: Home, tmp_path: Path
-) -> None:
-    home.remove("first", "ada", WHEN)
-    write_sample(tmp_path / "other", reports=1, seed=9)
-    home.register(tmp_path / "other", "first")
-    store(home, "findings", "first")
-    home.remove("second", "ada", WHEN)
-    assert stored_partitions(home.tables, "findings") == [("first",)]
-    assert [batch.key for batch in home.registered()] == ["first"]
 
 
 def test_a_batch_that_is_not_there_cannot_be_removed(home: Home) -> None:

@@ -14,9 +14,8 @@ from upath import UPath
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import is_stored, partition_path, write_table
-from lunguage_assets.home.table_place import OWNER, TABLES_VARIABLE
+from lunguage_assets.home.table_place import TABLES_VARIABLE
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TERMS
 
 SYNTHETIC = Corpus("sample", "synthetic")
@@ -111,13 +110,3 @@ def test_views_over_other_storage_show_tables_that_come_later(
         assert connection.execute("SELECT count(*) FROM terms").fetchone() == (0,)
         fill(home, "late.batch")
         assert connection.execute("SELECT DISTINCT report_batch FROM terms").fetchall() == [("late.batch",)]
-
-
-def test_registering_a_delivery_claims_the_place(
-    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv(TABLES_VARIABLE, bucket)
-    write_sample(tmp_path / "delivery", reports=5, seed=3)
-    home.register(tmp_path / "delivery", "first")
-    assert (UPath(bucket) / OWNER).exists()
-    assert oct(home.root.stat().st_mode)[-3:] == "700"

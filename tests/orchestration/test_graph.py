@@ -82,25 +82,6 @@ def test_every_table_has_the_partitions_of_its_asset_which_is_named_as_its_funct
     }
 
 
-def test_everything_a_person_meets_in_the_ui_is_described(definitions: dg.Definitions) -> None:
-    repository = definitions.get_repository_def()
-    graph = repository.asset_graph
-    for key in graph.get_all_asset_keys():
-        node = graph.get(key)
-        assert (node.description or "").endswith("."), key
-    described: dict[str, str | None] = {
-        f"check {key.to_user_string()}": graph.get(key).description for key in graph.asset_check_keys
-    }
-    described |= {
-        f"job {job.name}": job.description
-        for job in repository.get_all_jobs()
-        if not job.name.startswith("__")
-    }
-    described |= {f"sensor {sensor.name}": sensor.description for sensor in repository.sensor_defs}
-    described |= {f"schedule {schedule.name}": schedule.description for schedule in repository.schedule_defs}
-    assert [name for name, text in described.items() if not text] == []
-
-
 def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: dg.Definitions) -> None:
     graph = definitions.resolve_asset_graph()
     tags = {key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()}

@@ -10,8 +10,6 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pytest
-from dagster._core.definitions.data_version import CachingStaleStatusResolver
-from dagster._core.loader import LoadingContextForTest
 from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES
@@ -75,14 +73,6 @@ def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(text_
     record = text_home.standings().record("findings", "five")
     assert record is not None
     assert record.made_of.inputs == {}
-
-
-def test_dagster_shows_both_batches_as_fresh(text_home: SmallHome) -> None:
-    graph, context = text_home.definitions.resolve_asset_graph(), LoadingContextForTest(text_home.instance)
-    resolver = CachingStaleStatusResolver(text_home.instance, graph, context)
-    for name in ("findings", "report_texts", "structured_findings"):
-        for partition in text_home.instance.get_materialized_partitions(dg.AssetKey(name)):
-            assert resolver.get_status(dg.AssetKey(name), partition).value == "FRESH", (name, partition)
 
 
 def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(

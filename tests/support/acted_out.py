@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData,
-)
 from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializationData
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 from quick_instance import quick_instance
 
 from lunguage_assets.current.recipes import dimensions_of
-from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
+from lunguage_assets.current.standing import CURRENT, Standing, Standings
 from lunguage_assets.orchestration.automation.conditions import CARRIED as STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
@@ -115,10 +112,6 @@ class Acted:
         """A partition is stale, until it is made again."""
         NOT_CURRENT[table, *keys] = Standing("stale", ("something changed",))
 
-    def absent(self, table: str, *keys: str) -> None:
-        """A partition is missing, until it is made."""
-        NOT_CURRENT[table, *keys] = MISSING
-
     def forget_cursor(self) -> None:
         """As after the sensor's state was lost."""
         self._cursor = None
@@ -150,26 +143,6 @@ class Acted:
     def report(self, table: str, partition: str) -> None:
         """A table of a partition is made, by no run."""
         self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
-
-    def check(self, run: dg.DagsterRun, table: str, name: str, passed: bool) -> None:
-        """A check's result on what the run has made."""
-        partition = run.tags[PARTITION_NAME_TAG]
-        chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(table), asset_partitions=[partition])
-        (record,) = self.instance.fetch_materializations(chosen, limit=1).records
-        target = AssetCheckEvaluationTargetMaterializationData(
-            storage_id=record.storage_id, run_id=run.run_id, timestamp=record.timestamp
-        )
-        evaluation = dg.AssetCheckEvaluation(
-            asset_key=dg.AssetKey(table),
-            check_name=name,
-            passed=passed,
-            partition=partition,
-            target_materialization_data=target,
-        )
-        event = DagsterEvent(
-            DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation
-        )
-        self.instance.report_dagster_event(event, run.run_id)
 
     def fail(self, run: dg.DagsterRun) -> None:
         self.instance.report_run_failed(run)

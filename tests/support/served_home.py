@@ -97,43 +97,12 @@ class ServedHome:
         assert "errors" not in answer, answer["errors"]
         return dict(answer["data"])
 
-    def location(self) -> str:
-        (entry,) = self.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
-            "workspaceOrError"
-        ]["locationEntries"]
-        return str(entry["name"])
-
-    def launch(self, job: str, config: dict[str, Any] | None = None) -> str:
-        """Launch a job as the UI does; its run id."""
-        selector = {
-            "repositoryLocationName": self.location(),
-            "repositoryName": "__repository__",
-            "pipelineName": job,
-        }
-        params = {"selector": selector, "runConfigData": config or {}, "mode": "default"}
-        launched = self.ask(LAUNCH, params=params)["launchPipelineExecution"]
-        assert launched["__typename"] == "LaunchRunSuccess", launched
-        return str(launched["run"]["runId"])
-
     def backfill(self, assets: list[str], partitions: list[str]) -> str:
         """Launch a backfill as the UI does; its id."""
         params = {"assetSelection": [{"path": [name]} for name in assets], "partitionNames": partitions}
         launched = self.ask(BACKFILL, params=params)["launchPartitionBackfill"]
         assert launched["__typename"] == "LaunchBackfillSuccess", launched
         return str(launched["backfillId"])
-
-    def status(self, run_id: str) -> str:
-        return str(
-            self.ask("query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=run_id)[
-                "runOrError"
-            ]["status"]
-        )
-
-    def terminate(self, run_id: str) -> None:
-        answer = self.ask(
-            "mutation End($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id
-        )["terminateRun"]
-        assert answer["__typename"] == "TerminateRunSuccess", answer
 
     def logs(self) -> str:
         """What the processes said, for a failing test."""

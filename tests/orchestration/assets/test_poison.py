@@ -1,5 +1,5 @@
-"""A poisoned partition is never stored, and what others read is never poisoned: in a backfill, under
-automation, and on disk. (`test_guarantees.py`: in a run.)
+"""A poisoned partition is never stored, and what others read is never poisoned: in a run, in a backfill,
+under automation, and on disk; what is wrong is reported by key.
 
 Two batches share no study; the second is poisoned on its way. Dagster's blocking checks alone would let the
 release, the vocabulary and the automation read it: they look at other partitions than the check.
@@ -24,15 +24,18 @@ from lunguage_assets.home.home import ENVIRONMENT_VARIABLE
 from lunguage_assets.home.store import (
     partition_path,
     read_table,
+    stored_record,
+    write_table,
 )
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import implicit
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import FITTED_PROBABILITIES
+from lunguage_assets.tables import FITTED_PROBABILITIES, LUNGUAGE_PLUS_PLUS
 
 BATCHES = ("first", "second")
 SOUND, POISONED = BATCHES
 RESULT = RECIPES["lunguage_plus_plus"].tables
+BATCH = {"ranker": "panel", "report_batch": SOUND}
 OF_PANEL = [f"panel|{batch}" for batch in BATCHES]
 
 
@@ -46,6 +49,14 @@ def small(finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     record = [event for event in finished.record if event.asset_key.path[-1] not in (*RESULT, "release")]
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(home))  # a backfill loads the definitions of the process
     with SmallHome.opened(home, record) as opened:
+        yield opened
+
+
+@pytest.fixture
+def whole(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+    """A copy of the finished home."""
+    shutil.copytree(finished.home, tmp_path / "whole")
+    with SmallHome.opened(tmp_path / "whole", finished.record) as opened:
         yield opened
 
 
@@ -158,3 +169,79 @@ def test_a_file_poisoned_on_disk_is_read_by_no_asset(small: SmallHome) -> None:
     assert not result.success
     assert "Materialise it again before anything reads it" in reasons(result)
     assert contents(Path(str(small.home.tables))) == before
+
+
+def poison(small: SmallHome) -> pd.DataFrame:
+    """A result that breaks a guarantee, with a sound record: as code with a fault could store it."""
+    path = partition_path(small.home.tables, "lunguage_plus_plus", "panel", "first")
+    record = stored_record(LUNGUAGE_PLUS_PLUS, path)
+    assert record is not None
+    rows = contradicting_itself(read_table(LUNGUAGE_PLUS_PLUS, path))
+    write_table(LUNGUAGE_PLUS_PLUS, rows, path, record.keys, record.made_of)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("spoil", "named"),
+    [
+        (lambda rows: rows.assign(ranking_version=["0ther", *rows["ranking_version"][1:]]), "has one value"),
+        (lambda rows: pd.concat([rows, rows.head(1)], ignore_index=True), "(finding_id) is unique"),
+        (lambda rows: rows.assign(support=2.0), "support <= 1"),
+    ],
+    ids=["two rankings", "a key twice", "every study"],
+)
+def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the_last_good_one(
+    whole: SmallHome,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[pd.DataFrame], pd.DataFrame],
+    named: str,
+) -> None:
+    before = contents(Path(str(whole.home.tables)))
+    honest = implicit.resolve_chunk
+
+    def broken(*arguments: object, **options: object) -> Resolution:
+        found = honest(*arguments, **options)  # type: ignore[arg-type]
+        return Resolution(spoil(found.rows), found.log, found.conflicts)
+
+    monkeypatch.setattr(implicit, "resolve_chunk", broken)
+    result = whole.make(RESULT, BATCH, raise_on_error=False)
+    assert not result.success
+    assert named in reasons(result)
+    assert contents(Path(str(whole.home.tables))) == before
+    (found,) = result.get_asset_check_evaluations()
+    assert (found.check_name, found.passed, found.blocking) == ("conflict_free", False, True)
+    assert found.severity is dg.AssetCheckSeverity.ERROR
+    assert named in str(found.metadata["note"].value)
+    assert "remedy" in found.metadata
+
+
+def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(whole: SmallHome) -> None:
+    before = contents(whole.home.release)
+    path = Path(str(partition_path(whole.home.tables, "lunguage_plus_plus", "panel", "first")))
+    honest = path.read_bytes()
+    rows = read_table(LUNGUAGE_PLUS_PLUS, path)
+    by_hand = "first (lunguage_plus_plus (panel, first) changed after it was stored)"
+    poisons: list[tuple[str, Callable[[], object]]] = [
+        (by_hand, lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path)),
+        ("violations", lambda: poison(whole)),
+        (by_hand, lambda: pq.write_table(pq.read_table(path).drop_columns(["ranking_version"]), path)),
+    ]
+    for named, spoil in poisons:
+        path.write_bytes(honest)
+        spoil()
+        result = whole.make(["release"], "panel", raise_on_error=False)
+        assert not result.success, named
+        assert named in reasons(result)
+        assert contents(whole.home.release) == before
+
+
+def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
+    (whole.home.root / "settings.toml").write_text('[explicit]\nruler = "published"\n')
+    whole.make(["hedge_vocabulary"], "lexicon")
+    for tables, partition in (
+        (["reference_ranking"], "panel"),
+        (RECIPES["fitted_probabilities"].tables, BATCH),
+    ):
+        result = whole.make(tables, partition, raise_on_error=False)
+        assert not result.success
+        assert "another version of the hedge vocabulary" in reasons(result)

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import dagster as dg
-import pytest
-from acted_out import TAKEN_IN, Acted, CodeLocation, Requested, defined, everything_of, in_use, located
+from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 
 from lunguage_assets.orchestration.runs.instance import command_at_work
 
@@ -22,10 +20,6 @@ BEFORE_RESOLUTION = (
 def taken_in_and_read(acted: Acted, *batches: str) -> None:
     acted.deliver(*batches)
     acted.finish({"hedge_phrases": {f"lexicon|{batch}" for batch in batches}})
-
-
-def without(requested: Requested, *tables: str) -> Requested:
-    return {table: partitions for table, partitions in requested.items() if table not in tables}
 
 
 def test_a_batch_whose_guarantees_fail_waits_and_the_others_go_on(acted: Acted) -> None:
@@ -63,47 +57,6 @@ def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(
     acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
     acted.deliver("new")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
-
-
-@pytest.fixture(scope="module")
-def strict() -> CodeLocation:
-    """The code location with one more blocking check, upstream of the others."""
-
-    @dg.asset_check(
-        asset="fitted_probabilities",
-        name="plausible",
-        blocking=True,
-        partitions_def=defined()
-        .definitions.resolve_asset_graph()
-        .get(dg.AssetKey("fitted_probabilities"))
-        .partitions_def,
-    )
-    def plausible() -> dg.AssetCheckResult:
-        return dg.AssetCheckResult(passed=True)
-
-    return CodeLocation(dg.Definitions.merge(defined().definitions, dg.Definitions(asset_checks=[plausible])))
-
-
-def test_a_blocking_check_that_fails_holds_its_own_partition_until_it_passes(strict: CodeLocation) -> None:
-    acted = in_use(Acted(strict))
-    taken_in_and_read(acted, "bad", "broken", "good")
-
-    def fit(batch: str) -> dg.DagsterRun:
-        run = acted.start(["fitted_probabilities"], f"panel|{batch}")
-        acted.make(run, "fitted_probabilities")
-        return run
-
-    acted.fail(fit("broken"))
-    for batch, passed in (("bad", False), ("good", True)):
-        run = fit(batch)
-        acted.check(run, "fitted_probabilities", "plausible", passed)
-        acted.succeed(run)
-    rest = without(everything_of("panel|good"), "fitted_probabilities")
-    assert acted.carry() == [rest], "`bad` failed, the check of `broken` broke off; neither holds `good`"
-    again = fit("bad")
-    acted.check(again, "fitted_probabilities", "plausible", True)
-    acted.succeed(again)
-    assert acted.carry() == [{table: {"panel|bad"} for table in rest}]
 
 
 def test_every_blocking_check_has_the_partitions_of_its_table() -> None:

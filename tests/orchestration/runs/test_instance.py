@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ import dagster as dg
 import psutil
 import pytest
 from click.testing import CliRunner
-from dagster._core.instance.config import PoolGranularity
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import dagster_yaml
@@ -81,20 +79,6 @@ def test_processes_that_serve_a_home_are_told_where_and_whether_messages_are_wit
     assert given["LUNGUAGE_HOME"] == str(home.root)
     assert given["DAGSTER_REDACT_USER_CODE_ERRORS"] == redacted
     assert (home.dagster / "dagster.yaml").exists()
-
-
-def test_the_packaged_configuration_queues_watches_retries_what_was_killed_and_leaves_the_environment_alone(
-    home: Home,
-) -> None:
-    before = dict(os.environ)
-    with dagster_instance(home) as instance:
-        assert instance.root_directory == str(home.dagster)
-        assert instance.run_monitoring_enabled
-        assert instance.run_retries_enabled
-        assert not instance.run_retries_retry_on_asset_or_op_failure
-        pools = instance.get_concurrency_config().pool_config
-        assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.RUN, 1)
-    assert dict(os.environ) == before
 
 
 @dg.op

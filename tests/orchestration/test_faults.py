@@ -51,9 +51,9 @@ runs is in memory.
 
 
 @pytest.fixture
-def served(finished_five: Path, tmp_path: Path) -> Iterator[ServedHome]:
+def served(ran: tuple[Path, str], tmp_path: Path) -> Iterator[ServedHome]:
     home = tmp_path / "home"
-    shutil.copytree(finished_five, home)
+    shutil.copytree(ran[0], home)
     served = ServedHome(home)
     try:
         served.start()
@@ -63,7 +63,7 @@ def served(finished_five: Path, tmp_path: Path) -> Iterator[ServedHome]:
 
 
 def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
-    served: ServedHome, finished_five: Path
+    served: ServedHome, ran: tuple[Path, str]
 ) -> None:
     assets = list(STEPS_OF_JOB["refit"])
     for table in [table for asset in assets for table in RECIPES[asset].tables]:
@@ -85,14 +85,14 @@ def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
         )
         assert ended == "COMPLETED_SUCCESS"
         assert all(run.is_finished for run in instance.get_runs(runs))
-    assert contents(served.home / "tables") == contents(finished_five / "tables")
+    assert contents(served.home / "tables") == contents(ran[0] / "tables")
 
 
 def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
-    finished_five: Path, tmp_path: Path
+    ran: tuple[Path, str], tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    shutil.copytree(finished_five, home)
+    shutil.copytree(ran[0], home)
     room = (home / "tables" / "findings" / "first.parquet").stat().st_size - 1
     before = contents(home / "tables")
     call = [sys.executable, "-c", WITHOUT_ROOM, str(room)]
@@ -108,14 +108,13 @@ def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
 
 
 def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
-    finished_five: Path, tmp_path: Path, five_reports: Path
+    ran: tuple[Path, str], tmp_path: Path, five: Path
 ) -> None:
     home = tmp_path / "home"
-    shutil.copytree(finished_five, home)
+    shutil.copytree(ran[0], home)
     shutil.rmtree(home / "release")  # or nothing would be left to do
     limited = (
-        f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli.main run --data "
-        f"{five_reports} --batch first"
+        f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli.main run --data {five} --batch first"
     )
     full = subprocess.run(
         ["bash", "-c", limited],
@@ -128,16 +127,16 @@ def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
     assert full.returncode == 1
     assert len(full.stderr.strip().splitlines()) == 1, full.stderr
     assert full.stderr.startswith("lunguage: ")
-    assert contents(home / "tables") == contents(finished_five / "tables")
+    assert contents(home / "tables") == contents(ran[0] / "tables")
 
 
 def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_the_same_bytes(
-    finished_five: Path, five_reports: Path, tmp_path: Path
+    ran: tuple[Path, str], five: Path, tmp_path: Path
 ) -> None:
     home, clock = tmp_path / "home", tmp_path / "clock"
     clock.mkdir()
     (clock / "sitecustomize.py").write_text(WRONG_CLOCK)
-    command = [*CLI, "run", "--data", str(five_reports), "--batch", "first"]
+    command = [*CLI, "run", "--data", str(five), "--batch", "first"]
     variables = [{"TZ": "Pacific/Kiritimati"}, {"TZ": "America/Los_Angeles", "PYTHONPATH": str(clock)}]
     both = [
         subprocess.Popen(
@@ -152,7 +151,7 @@ def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_t
             process.kill()
     assert [process.returncode for process in both] == [0, 0], said
     for part in ("tables", "batches"):
-        assert contents(home / part) == contents(finished_five / part)
+        assert contents(home / part) == contents(ran[0] / part)
     assert (home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").read_bytes() == (
-        finished_five / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
+        ran[0] / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).read_bytes()
