@@ -84,7 +84,7 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
     process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
     served = UI(home, port, home.parent / "ui.log")
     try:
-        _wait(lambda: bool(served.ask("{ version }")), 120, "the webserver does not answer")
+        _wait(lambda: bool(served.ask("{ version }")), 300, "the webserver does not answer")
         yield served
     finally:
         os.killpg(process.pid, signal.SIGTERM)

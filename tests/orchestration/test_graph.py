@@ -96,4 +96,3 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
         "fitted_probabilities",
         "structured_findings",
     }
-    assert (tags["reference_ranking"]["half"], tags["expansions"]["half"]) == ("explicit", "implicit")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
@@ -16,20 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from blank_pictures import blank_pictures
-from dagster._core.definitions.partitions.context import partition_loading_context
-from dagster._core.definitions.selector import (
-    PartitionRangeSelector,
-    PartitionsByAssetSelector,
-    PartitionsSelector,
-)
-from dagster._core.execution.backfill import PartitionBackfill
-from dagster._core.remote_origin import InProcessCodeLocationOrigin
-from dagster._core.remote_representation.grpc_server_registry import GrpcServerRegistry
-from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
-from dagster._daemon.backfill import execute_backfill_iteration
-from dagster._grpc.server import GrpcServerCommand
 from quick_instance import quick_instance
 
 from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
@@ -129,21 +113,6 @@ class SmallHome:
             self.home.register(folder, batch)
         self.instance.add_dynamic_partitions(REPORT_BATCH.name, list(deliveries))
 
-    def compare(self, deliveries: Mapping[str, Path]) -> None:
-        """Take the deliveries in, collect their phrases, and have the panel's judges compare them."""
-        self.register(deliveries)
-        for batch in deliveries:
-            self.make(RECIPES["findings"].tables, batch)
-            self.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
-        self.make(["hedge_vocabulary"], "lexicon")
-        for judge in ("lexicon", "cues"):
-            self.make(["comparison_matches"], judge)
-
-    def rank(self, deliveries: Mapping[str, Path]) -> None:
-        """As `compare`, and make the panel's ranking."""
-        self.compare(deliveries)
-        self.make(["reference_ranking"], "panel")
-
     @cached_property
     def definitions(self) -> dg.Definitions:
         return build_defs(self.resource)
@@ -195,52 +164,6 @@ class SmallHome:
         )
         self.record += [event.materialization for event in result.get_asset_materialization_events()]
         return result
-
-    def backfill(self, partitions: Mapping[str, Sequence[str]]) -> PartitionBackfill:
-        """A backfill over partitions of several assets, as the UI launches it, carried to its end as the
-        daemon does.
-        """
-        target = LoadableTargetOrigin(module_name="lunguage_assets.definitions", attribute="defs")
-        origin = InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(target))
-        servers = GrpcServerRegistry(
-            None, GrpcServerCommand.API_GRPC, 60, 60, wait_for_processes_on_shutdown=False
-        )  # none is ever started
-        with (
-            servers,
-            WorkspaceProcessContext(self.instance, origin, grpc_server_registry=servers) as workspace,
-            partition_loading_context(dynamic_partitions_store=self.instance),
-        ):
-            backfill = PartitionBackfill.from_partitions_by_assets(
-                backfill_id="poisoned",
-                asset_graph=workspace.create_request_context().asset_graph,
-                backfill_timestamp=time.time(),
-                tags={},
-                dynamic_partitions_store=self.instance,
-                partitions_by_assets=[
-                    PartitionsByAssetSelector(asset_key=dg.AssetKey(table), partitions=_chosen(keys))
-                    for table, keys in partitions.items()
-                ],
-                title=None,
-                description=None,
-                run_config=None,
-            )
-            self.instance.add_backfill(backfill)
-            for _ in range(50):  # a tick launches what has become ready, and sees what became of it
-                errors = [
-                    error
-                    for error in execute_backfill_iteration(workspace, logging.getLogger("backfill"))
-                    if error is not None
-                ]
-                assert not errors, errors
-                found = self.instance.get_backfill("poisoned")
-                assert found is not None
-                if found.status.value.startswith("COMPLETED"):
-                    return found
-            raise AssertionError(f"the backfill does not end: {found.status}")
-
-
-def _chosen(keys: Sequence[str]) -> PartitionsSelector:
-    return PartitionsSelector(ranges=[PartitionRangeSelector(key, key) for key in keys])
 
 
 def line(stage: Stage) -> str:

@@ -77,7 +77,7 @@ def _extracts(now: Standings, judge: str) -> bool:
 
 
 def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
-    """When a step of a batch is requested: something that it reads is there anew, and all of it is sound."""
+    """When a step of a batch is requested: something that it reads is there anew, and all of it is."""
     automatic = dg.AutomationCondition
     scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     # a ranking that comes for the first time asks for no batch that was there before it
@@ -88,15 +88,11 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     news = (arrived | automatic.any_deps_updated().ignore(scale)).since(
         automatic.newly_requested() | automatic.newly_updated() | unranked
     )
-    unsound = automatic.any_checks_match(
-        automatic.check_failed() | automatic.execution_failed(), blocking_only=True
-    )
     return (
         news
         & ~automatic.any_deps_missing()
         & ~automatic.any_deps_in_progress()
         & ~automatic.in_progress()
-        & ~automatic.any_deps_match(unsound)
         & Ready(home)
     )
 

@@ -117,28 +117,10 @@ def test_many_deliveries_at_once_are_each_registered_and_asked_for_once_over_sev
     assert sorted(map(str, daemon.keys)) == expected
     assert sorted(daemon.landing.batches) == expected
     assert len({request.run_key for request in daemon.asked}) == 30
+    assert {request.tags["lunguage/studies"] for request in daemon.asked} == {"1"}
     assert set(daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)) >= set(expected)
     assert daemon.tick() == "Landing folder: 30 landed before."
     assert len(daemon.cursor or "") < 30
-
-
-def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_studies(
-    daemon: Daemon,
-) -> None:
-    daemon.landing.drop("a.csv", csv(1, 2))
-    daemon.landing.drop("a.csv.done", "")
-    daemon.tick()
-    daemon.landing.drop("b.csv", csv(2, 3))
-    daemon.landing.drop("b.csv.done", "")
-    daemon.tick()
-    first, second = daemon.asked
-    assert (first.tags["lunguage/studies"], second.tags["lunguage/rows"]) == ("2", "2")
-    for name, content in {"same.csv": csv(1, 2), "bad.csv": b"x,y\n1,2\n", "late.csv": csv(9)}.items():
-        daemon.landing.drop(name, content)
-        if name != "late.csv":
-            daemon.landing.drop(f"{name}.done", "")
-    told = daemon.tick()
-    assert told == "Landing folder: 1 skipped (content known), 1 quarantined, 1 waiting, 2 landed before."
 
 
 def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
