@@ -202,8 +202,8 @@ def land(chosen: Chosen, url: Path | None, now: bool) -> None:
     The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
     a delivery was put aside.
     """
-    from lunguage_assets.landing.folder import QUARANTINE, landing_folder
-    from lunguage_assets.landing.passes import land as make_pass
+    from lunguage_assets.landing import QUARANTINE, landing_folder
+    from lunguage_assets.landing import land as make_pass
 
     settings = chosen.settings.landing
     if (folder := url or landing_folder(chosen.home, settings)) is None:

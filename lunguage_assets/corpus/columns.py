@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
-ADD_THE_COLUMN = "Add the header line if it is missing, else the column, or correct its name."
 ROW_NUMBER = "row"
 REQUIRED = ("subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty")
 OPTIONAL = (
@@ -19,74 +17,43 @@ OPTIONAL = (
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
-_ABSENT = {"", "nan", "null", "<na>"}
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
-_POLARITIES = {"positive": "p", "negative": "n"}
-_CERTAINTIES = {"definitive": "d", "tentative": "t"}
-_SUBJECT = re.compile(r"p?0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
-_STUDY = re.compile(r"s?0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
+_ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 
-@dataclass(frozen=True)
-class ColumnMap:
-    """Positions of the format's columns in a file, and its missing and further columns.
+def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[str], bool]:
+    """Places of the format's columns, names of further columns, and whether the sentence's column holds a
+    numbered passage, of which `sent_idx` chooses a sentence.
 
-    With `sentence_in_passage` the column of the sentence holds a numbered passage, of which `sent_idx`
-    chooses a sentence.
-    """
-
-    position: dict[str, int]
-    ignored: tuple[str, ...]
-    missing: tuple[str, ...]
-    sentence_in_passage: bool = False
-
-
-def map_columns(header: Sequence[str], file: str) -> ColumnMap:
-    """Columns by name, whatever the letter case and whether blanks or underscores are written.
-
-    The structured output of the `lunguage-score` package is understood too: its finding column is `entity`,
-    its section `report_type`, and its `sentences` hold the numbered passage of the row.
+    Letter case does not matter, nor whether blanks or underscores are written. The output of `lunguage-score`
+    is understood too: its finding column is `entity`, its section `report_type`, its passage `sentences`.
 
     Raises:
         InputError: a required column is missing; the message names it and what is there.
     """
     position: dict[str, int] = {}
     ignored = []
-    names = {_ALIASES.get(folded_name(name), folded_name(name)) for name in header}
+    names = [_ALIASES.get(folded_name(name), folded_name(name)) for name in header]
     stand_ins = {written: column for written, column in _STAND_INS.items() if column not in names}
-    for place, name in enumerate(header):
-        folded = folded_name(name)
-        column = stand_ins.get(folded) or _ALIASES.get(folded, folded)
-        if (
-            column in (*REQUIRED, *OPTIONAL)
-            and column not in position
-            and (column != ROW_NUMBER or place == 0)
-        ):
+    for place, name in enumerate(names):
+        column = stand_ins.get(name, name)
+        is_known = column in (*REQUIRED, *OPTIONAL) and column not in position
+        if is_known and (column != ROW_NUMBER or place == 0):
             position[column] = place
-        elif folded or place > 0:
-            ignored.append(name.strip() or unnamed(place))
-    require_columns(file, header, position, REQUIRED, (*OPTIONAL, *_ALIASES, *_STAND_INS))
+        elif place > 0 or folded_name(header[0]):
+            ignored.append(header[place].strip() or unnamed(place))
     in_passage = "sent" not in names
-    if in_passage and "sent_idx" not in position:
-        found = "numbered sentences and no number of the row's own"
-        remedy = "Add the column sent_idx, or the row's sentence as sent."
-        raise InputError(file, found, "also ['sent_idx']", remedy, column="sent_idx")
-    return ColumnMap(
-        position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position), in_passage
-    )
+    required = (*REQUIRED, "sent_idx") if "sentences" in names and in_passage else REQUIRED
+    require_columns(file, header, position, required, (*OPTIONAL, *_ALIASES, *_STAND_INS))
+    return position, ignored, in_passage
 
 
 def require_columns(
-    file: str,
-    header: Sequence[str],
-    found: Collection[str],
-    required: Sequence[str],
-    others: Sequence[str],
-    remedy: str = ADD_THE_COLUMN,
+    file: str, header: Sequence[str], found: Collection[str], required: Sequence[str], others: Sequence[str]
 ) -> None:
     """Refuse a file that lacks a required column.
 
@@ -97,11 +64,11 @@ def require_columns(
     """
     absent = [name for name in required if name not in found]
     if absent:
-        names = [
-            name.strip() for name in header if folded_name(name) in {*required, *others} and name.strip()
-        ]
+        known = {*required, *others}
+        names = [name.strip() for name in header if folded_name(name) in known and name.strip()]
         unknown = sum(bool(name.strip()) for name in header) - len(names)
         there = f"columns {names} and {unknown} of other names"
+        remedy = "Add the header line if it is missing, else the column, or correct its name."
         raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
 
 
@@ -123,7 +90,7 @@ def folded_name(name: str) -> str:
 def clean(value: str) -> str:
     """The cell without surrounding blanks; null, empty and nan all mean absent."""
     value = value.strip()
-    return "" if len(value) < 5 and value.lower() in _ABSENT else value
+    return "" if len(value) < 5 and value.lower() in ("nan", "null", "<na>") else value
 
 
 def clean_list(value: str) -> str:
@@ -141,14 +108,19 @@ def first_alternative(value: str) -> str:
 
 def subject_id(value: str) -> str | None:
     """'p' and 8 to 18 digits from an id with or without its prefix; None when it is no id."""
-    found = _SUBJECT.fullmatch(value)
-    return f"p{found.group(1):0>8}" if found else None
+    return _with_prefix("p", value)
 
 
 def study_id(value: str) -> str | None:
     """'s' and 8 to 18 digits from an id with or without its prefix; None when it is no id."""
-    found = _STUDY.fullmatch(value)
-    return f"s{found.group(1):0>8}" if found else None
+    return _with_prefix("s", value)
+
+
+def _with_prefix(prefix: str, value: str) -> str | None:
+    found = _ID.fullmatch(value)
+    if found is None or found.group(1).lower() not in ("", prefix):
+        return None
+    return f"{prefix}{found.group(2):0>8}"
 
 
 def is_plainly_study(value: str) -> bool:
@@ -163,23 +135,23 @@ def whole_number(value: str) -> int | None:
 
 
 def section(value: str) -> str | None:
+    """hist, find or impr; None for anything else."""
     folded = first_alternative(value).lower()
     return folded if folded in SECTIONS else None
 
 
 def polarity(value: str) -> str | None:
-    return _POLARITIES.get(said_once(first_alternative(value).lower()))
+    """p or n of a status; None for anything else."""
+    return {"positive": "p", "negative": "n"}.get(said_once(first_alternative(value).lower()))
 
 
 def certainty(value: str) -> str | None:
-    return _CERTAINTIES.get(said_once(first_alternative(value).lower()))
+    """d or t of a certainty; None for anything else."""
+    return {"definitive": "d", "tentative": "t"}.get(said_once(first_alternative(value).lower()))
 
 
 def said_once(value: str) -> str:
-    """`x` for `x, x`; parts that differ stay as they are.
-
-    `lunguage-score` writes the first form when a model states a value of a finding twice.
-    """
+    """`x` for `x, x`, as `lunguage-score` writes what a model states twice; parts that differ stay."""
     parts = {part.strip() for part in value.split(",")}
     return parts.pop() if len(parts) == 1 else value
 
@@ -189,13 +161,13 @@ def numbered_sentences(passage: str) -> dict[int, str]:
 
     Only the number that comes next begins a sentence: one in brackets inside a sentence does not.
     """
-    sentences: dict[int, str] = {}
-    begins = -1
+    begins = [(0, 0)]
     for found in _SENTENCE_NUMBER.finditer(passage):
-        if int(found.group(1)) == len(sentences) + (begins >= 0) + 1:
-            if begins >= 0:
-                sentences[len(sentences) + 1] = passage[begins : found.start()].strip()
-            begins = found.end()
-    if begins >= 0:
-        sentences[len(sentences) + 1] = passage[begins:].strip()
-    return sentences
+        if int(found.group(1)) == len(begins):
+            begins.append(found.span())
+    ends = [start for start, _ in begins[2:]] + [len(passage)]
+    starts = [end for _, end in begins[1:]]
+    return {
+        number: passage[start:end].strip()
+        for number, (start, end) in enumerate(zip(starts, ends, strict=False), 1)
+    }

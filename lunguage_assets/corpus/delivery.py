@@ -60,11 +60,14 @@ class Delivery:
         return "findings" if self.findings is not None else "text"
 
     @property
+    def tables(self) -> list[Path]:
+        """The files that exist, without those of raw reports."""
+        return [path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path]
+
+    @property
     def files(self) -> tuple[Path, ...]:
-        """The files of the delivery that exist, findings or texts first; a folder stands for its texts."""
-        texts = () if self.texts is None else self.texts.files
-        others = (self.findings, *texts, self.vocabulary, self.metadata, self.reports)
-        return tuple(path for path in others if path is not None)
+        """The files that exist, findings or texts first; a folder stands for its texts."""
+        return (*(self.texts.files if self.texts is not None else ()), *self.tables)
 
 
 def find_delivery(place: Path) -> Delivery:
@@ -78,59 +81,56 @@ def find_delivery(place: Path) -> Delivery:
         InputError: there are no findings and no raw reports, or both, or more than one of a kind;
             `corpus.toml` is wrong.
     """
+    expected = f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: {ACCEPTED}"
     if not place.exists():
-        remedy = "Name the folder that holds the files."
-        raise InputError(str(place), "no such folder", f"a folder with {FINDINGS} or raw reports", remedy)
-    files = _Files(place if place.is_dir() else place.parent)
-    findings = files.one(FINDINGS, FINDINGS_PARQUET) if place.is_dir() else _findings_of(place)
-    sources = text_sources(place, files.paths, loose=findings is None)
+        raise InputError(str(place), "no such folder", expected, "Name the folder that holds the files.")
+    folder = place if place.is_dir() else place.parent
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
+    if place.is_dir():
+        findings = _one(folder, FINDINGS, FINDINGS_PARQUET)
+    else:
+        is_named = _folded(place) in (FINDINGS.lower(), FINDINGS_PARQUET.lower())
+        findings = place if is_named or table_holds(place) == "findings" else None
+    sources = text_sources(place, paths, loose=findings is None)
     if findings is not None:  # a table of texts may lie beside findings
         sources = [source for source in sources if source.layout != "table"]
-    if findings is None and not sources:
+    kinds = [FINDINGS] if findings is not None else []
+    kinds += [f"{source.layout} ({source.place.name})" for source in sources]
+    if not kinds:
         names = "a file of another kind"
         if place.is_dir():
             names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
-        expected = f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: {ACCEPTED}"
         raise InputError(str(place), names, expected, "Put the files there or name another place.")
-    if (findings is not None) + len(sources) > 1:
-        kinds = [f"{source.layout} ({source.place.name})" for source in sources]
-        found = " and ".join([FINDINGS, *kinds] if findings is not None else kinds)
+    if len(kinds) > 1:
         remedy = "Remove all but the one to use, or lay them into folders of their own."
-        raise InputError(str(place), found, "findings, or raw reports in one form", remedy)
-    return files.delivery(findings, sources[0] if sources else None)
+        raise InputError(str(place), " and ".join(kinds), "findings, or raw reports in one form", remedy)
+    above, metadata = folder, _one(folder, METADATA)
+    while sources and metadata is None and is_tree(above):  # a part of MIMIC-CXR's tree
+        above = above.parent
+        metadata = _one(above, METADATA)
+    return Delivery(
+        folder,
+        findings,
+        _one(folder, VOCABULARY),
+        metadata,
+        None if findings is None else _one(folder, REPORTS),
+        read_declaration(folder / DECLARATION),
+        sources[0] if sources else None,
+    )
 
 
-def _findings_of(path: Path) -> Path | None:
-    is_named = path.name.lower().removesuffix(".gz") in (FINDINGS.lower(), FINDINGS_PARQUET.lower())
-    return path if is_named or table_holds(path) == "findings" else None
+def _folded(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz")
 
 
-class _Files:
-    """The files at the top of a folder, by name whatever the letter case, with or without `.gz`."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.paths = sorted(path for path in folder.iterdir() if path.is_file())
-        self._named: dict[str, list[Path]] = {}
-        for path in self.paths:
-            self._named.setdefault(path.name.lower().removesuffix(".gz"), []).append(path)
-
-    def one(self, name: str, *other_names: str) -> Path | None:
-        found = [path for wanted in (name, *other_names) for path in self._named.get(wanted.lower(), [])]
-        if len(found) > 1:
-            names = ", ".join(path.name for path in found)
-            raise InputError(str(self.folder), f"{names}", f"one {name}", "Remove all but the one to use.")
-        return found[0] if found else None
-
-    def delivery(self, findings: Path | None, texts: TextSource | None) -> Delivery:
-        reports = None if findings is None else self.one(REPORTS)
-        declared = read_declaration(self.folder / DECLARATION)
-        vocabulary, metadata = self.one(VOCABULARY), self.one(METADATA)
-        place = self.folder
-        while texts is not None and metadata is None and is_tree(place):  # a part of MIMIC-CXR's tree
-            place = place.parent
-            metadata = _Files(place).one(METADATA)
-        return Delivery(self.folder, findings, vocabulary, metadata, reports, declared, texts)
+def _one(folder: Path, *names: str) -> Path | None:
+    """The file of one of the names in a folder, whatever the letter case, with or without `.gz`."""
+    wanted = [name.lower() for name in names]
+    found = sorted(path for path in folder.iterdir() if _folded(path) in wanted and path.is_file())
+    if len(found) > 1:
+        there = ", ".join(path.name for path in found)
+        raise InputError(str(folder), there, f"one {names[0]}", "Remove all but the one to use.")
+    return found[0] if found else None
 
 
 def content_hash(delivery: Delivery, texts: str | None = None) -> str:
@@ -141,8 +141,7 @@ def content_hash(delivery: Delivery, texts: str | None = None) -> str:
     digest = hashlib.sha256()
     if delivery.texts is not None:
         digest.update((texts or survey(delivery.texts).digests[0]).encode())
-    files = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
-    for path in filter(None, files):
+    for path in delivery.tables:
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):
@@ -151,14 +150,9 @@ def content_hash(delivery: Delivery, texts: str | None = None) -> str:
 
 
 def require_whole_files(delivery: Delivery) -> None:
-    """Refuse a delivery of which a table was cut on its way: a batch never changes.
-
-    Raises:
-        InputError: as `records.require_whole`.
-    """
-    tables = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
-    for path in filter(None, tables):  # those of raw reports are read in parts anyway
-        if path.name.lower().removesuffix(".gz").endswith(".csv"):
+    """Refuse a delivery of which a table was cut on its way: a batch never changes."""
+    for path in delivery.tables:  # those of raw reports are read in parts anyway
+        if _folded(path).endswith(".csv"):
             require_whole(path)
 
 
@@ -168,9 +162,6 @@ def in_parts(
     """The delivery in parts of `most` raw reports, each with its content hash; and which report is in which.
 
     Findings are one part, as are no more raw reports than that. All reports of a patient are in one.
-
-    Raises:
-        InputError: a table or package is unusable as a whole.
     """
     if delivery.texts is None:
         return [(delivery, content_hash(delivery))], None
@@ -191,24 +182,21 @@ def read_declaration(path: Path) -> CorpusDeclaration:
     """
     if not path.is_file():
         return CorpusDeclaration()
-    expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
+    wrong = found = None
     try:
         with path.open("rb") as stream:
             written = stream.read(_LARGEST_DECLARATION + 1)
         if len(written) > _LARGEST_DECLARATION:
             raise ValueError
         values = tomllib.loads(written.decode())
+        name, data_class = values.pop("name", ""), values.pop("data_class", None)
+        wrong = next(iter(sorted(values)), None) or ("name" if not isinstance(name, str) else None)
+        if data_class not in (None, "synthetic", "credentialed"):
+            wrong = wrong or "data_class"
     except ValueError:  # of TOML and of UTF-8 too
-        raise InputError(str(path), "no such text", expected, "Correct or remove the file.") from None
-    data_class = values.pop("data_class", None)
-    wrong = sorted(values.keys() - {"name"})
-    if not isinstance(values.get("name", ""), str):
-        wrong.append("name")
-    if data_class not in (None, "synthetic", "credentialed"):
-        wrong.append("data_class")
-    if wrong:
-        found = f"an unknown key or value: {wrong[0]}"
-        raise InputError(str(path), found, expected, "Correct or remove it.", column=wrong[0])
-    return CorpusDeclaration(
-        values.get("name", ""), data_class or "credentialed", is_declared=data_class is not None
-    )
+        found = "no such text"
+    if wrong or found:
+        expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
+        found = found or f"an unknown key or value: {wrong}"
+        raise InputError(str(path), found, expected, "Correct or remove the file.", column=wrong)
+    return CorpusDeclaration(name, data_class or "credentialed", is_declared=data_class is not None)

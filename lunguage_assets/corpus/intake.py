@@ -9,7 +9,7 @@ only what a file cannot say is different: references name their rows, so none is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -18,10 +18,10 @@ import pandas as pd
 
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
-from lunguage_assets.corpus.findings.references import DeliveredRow, DeliveredStudy
-from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
+from lunguage_assets.corpus.findings import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage import RowReader
+from lunguage_assets.corpus.references import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
@@ -30,6 +30,9 @@ from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
 from lunguage_assets.tables.text import STRUCTURED_FINDINGS
+
+_FILE = STRUCTURED_FINDINGS.name
+"""Where notes on structured rows say that they are from."""
 
 
 @dataclass(frozen=True)
@@ -47,30 +50,22 @@ class Intake:
 class FilesRead:
     """The content of a delivery's files, before names, places and sentences are computed."""
 
-    file: str
     studies: dict[str, DeliveredStudy]
     metadata: Mapping[str, StudyMetadata]
     texts: Mapping[str, str]
     terms: pd.DataFrame
-    vocabulary: Vocabulary
 
 
 def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
-    """Read every file of a delivery; rejections and notes go to the log.
-
-    Raises:
-        InputError: a file is unusable as a whole.
-    """
+    """Read every file of a delivery; rejections and notes go to the log."""
     if delivery.findings is None:
         remedy = "Findings are read in raw reports by a structurer (docs/method.md)."
         raise InputError(str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy)
     terms = read_terms(delivery.vocabulary, log)
-    vocabulary = Vocabulary.from_terms(terms)
-    reader = RowReader(delivery.findings, vocabulary, log)
-    studies = reader.read()
+    studies = RowReader(delivery.findings, Vocabulary.from_terms(terms), log).read()
     metadata = read_metadata(delivery.metadata, studies.keys(), log)
     texts = read_reports(delivery.reports, studies.keys(), log)
-    return FilesRead(reader.file, studies, metadata, texts, terms, vocabulary)
+    return FilesRead(studies, metadata, texts, terms)
 
 
 def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
@@ -84,62 +79,19 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
         ConfigurationError: `default_view` names an unknown view.
     """
     log = IntakeLog()
-    default_view = parse_default_view(settings.default_view)
     read = read_files(delivery, log)
-    studies, metadata = read.studies, read.metadata
-    place_in_time(
-        studies.values(), {study_id: known.taken_at for study_id, known in metadata.items()}, log, read.file
-    )
-    builder = FindingsBuilder(read.vocabulary, log, read.file)
-    reports: list[dict[str, object]] = []
-    for study_id in sorted(studies):
-        study = studies.pop(study_id)  # a study's rows are let go once they are in the table
-        known = metadata.get(study_id)
-        views = (known.views, known.source) if known is not None else ("", "")
-        noted = log if delivery.metadata is not None else None  # else one note stands for all studies
-        views = _views_or_default(views, default_view, study_id, read.file, noted)
-        builder.add(study, views[0])
-        report = study.report or read.texts.get(study_id, "")
-        if not report:
-            log.note("report-missing", read.file, study_id=study_id, column="report")
-        reports.append(_report_row(study, report, views, study.rows_delivered - len(study.rows)))
-    return Intake(
-        REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), read.terms
-    )
+    file = delivery.findings.name if delivery.findings is not None else ""
+    taken_at = {study_id: known.taken_at for study_id, known in read.metadata.items()}
+    place_in_time(read.studies.values(), taken_at, log, file)
 
+    def described(study: DeliveredStudy) -> tuple[str, tuple[str, str], int]:
+        known = read.metadata.get(study.study_id, StudyMetadata())
+        report = study.report or read.texts.get(study.study_id, "")
+        return report, known.views, study.rows_delivered - len(study.rows)
 
-def _views_or_default(
-    views: tuple[str, str], default: str, study_id: str, file: str, log: IntakeLog | None
-) -> tuple[str, str]:
-    """View information and its source, the default where it is unknown, which is noted with a log."""
-    if views[0]:
-        return views
-    if log is not None:
-        log.note("default-view" if default else "unknown-view", file, study_id=study_id)
-    return (default, "default_view") if default else ("", "unknown")
-
-
-def _report_row(
-    study: DeliveredStudy, report: str, views: tuple[str, str], rejected: int
-) -> dict[str, object]:
-    """The row of a study in `tables.REPORTS`."""
-    return {
-        "study_id": study.study_id,
-        "subject_id": study.subject_id,
-        "sequence": study.sequence,
-        "report": report,
-        "view_information": views[0],
-        "view_source": views[1],
-        "rows_delivered": len(study.rows) + rejected,
-        "rows_rejected": rejected,
-    }
-
-
-FILE = STRUCTURED_FINDINGS.name
-"""Where notes on structured rows say that they are from."""
-
-_ORDER = {section: place for place, section in enumerate(SECTIONS)}
-_Row = tuple[DeliveredRow, tuple[Sequence[str], Sequence[str]]]
+    studies = (read.studies.pop(study_id) for study_id in sorted(read.studies))
+    notes_views = delivery.metadata is not None  # else one note stands for all studies
+    return _intake(studies, described, read.terms, log, file, settings, notes_views=notes_views)
 
 
 def take_in_structured(
@@ -160,60 +112,107 @@ def take_in_structured(
         ConfigurationError: `default_view` names an unknown view.
     """
     log = IntakeLog.of(received.rejected, received.intake_notes)
-    default_view = parse_default_view(settings.default_view)
     texts = received.report_texts.sort_values("study_id")
     refused = received.rejected["study_id"].value_counts()
-    studies = _studies(texts, structured_findings, log)
-    place_in_time(studies.values(), dict(zip(texts["study_id"], texts["taken_at"], strict=True)), log, FILE)
-    builder = FindingsBuilder(Vocabulary.from_terms(received.terms), log, FILE)
-    reports: list[dict[str, object]] = []
-    for one in texts.to_dict("records"):
-        study = studies.pop(one["study_id"])
-        views = (one["view_information"], one["view_source"])
-        views = _views_or_default(views, default_view, study.study_id, FILE, log)
-        builder.add(study, views[0])
-        rejected = int(refused.get(study.study_id, 0))
-        reports.append(_report_row(study, one["report"], views, rejected))
-    return Intake(
-        REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), received.terms
-    )
-
-
-def _studies(texts: pd.DataFrame, structured: pd.DataFrame, log: IntakeLog) -> dict[str, DeliveredStudy]:
+    subjects = zip(texts["study_id"].tolist(), texts["subject_id"].tolist(), strict=True)
     studies = {
-        study_id: DeliveredStudy(study_id, subject_id, line)
-        for line, (study_id, subject_id) in enumerate(
-            zip(texts["study_id"].tolist(), texts["subject_id"].tolist(), strict=True), 1
-        )
+        study: DeliveredStudy(study, subject, line) for line, (study, subject) in enumerate(subjects, 1)
     }
-    strangers = len(set(structured["study_id"].unique()) - studies.keys())
+    strangers = len(set(structured_findings["study_id"].unique()) - studies.keys())
     if strangers:
-        raise InvalidTable(
-            f"{FILE}: {strangers} studies without a report; expected those of report_texts only"
+        found = f"{strangers} studies without a report"
+        raise InvalidTable(f"{_FILE}: {found}; expected those of report_texts only")
+    for study_id, rows in _rows_by_study(structured_findings, log):
+        studies[study_id].rows = rows
+    place_in_time(studies.values(), dict(zip(texts["study_id"], texts["taken_at"], strict=True)), log, _FILE)
+    columns = (texts[name].tolist() for name in ("study_id", "report", "view_information", "view_source"))
+    known = {study: (report, (views, source)) for study, report, views, source in zip(*columns, strict=True)}
+
+    def described(study: DeliveredStudy) -> tuple[str, tuple[str, str], int]:
+        return *known[study.study_id], int(refused.get(study.study_id, 0))
+
+    own = (studies.pop(study_id) for study_id in list(studies))
+    return _intake(own, described, received.terms, log, _FILE, settings, notes_views=True)
+
+
+def _intake(
+    studies: Iterable[DeliveredStudy],
+    described: Callable[[DeliveredStudy], tuple[str, tuple[str, str], int]],
+    terms: pd.DataFrame,
+    log: IntakeLog,
+    file: str,
+    settings: CorpusSettings,
+    *,
+    notes_views: bool,
+) -> Intake:
+    """The tables of studies, each of which is let go once it is in them; `described` gives of each the
+    report, the views with their source, and how many of its rows were rejected.
+    """
+    default = parse_default_view(settings.default_view)
+    builder = FindingsBuilder(Vocabulary.from_terms(terms), log, file)
+    reports: list[dict[str, object]] = []
+    for study in studies:
+        report, (views, source), rejected = described(study)
+        if not views:
+            views, source = default, "default_view" if default else "unknown"
+            if notes_views:
+                log.note("default-view" if default else "unknown-view", file, study_id=study.study_id)
+        builder.add(study, views)
+        if not report and file != _FILE:
+            log.note("report-missing", file, study_id=study.study_id, column="report")
+        reports.append(
+            {
+                "study_id": study.study_id,
+                "subject_id": study.subject_id,
+                "sequence": study.sequence,
+                "report": report,
+                "view_information": views,
+                "view_source": source,
+                "rows_delivered": len(study.rows) + rejected,
+                "rows_rejected": rejected,
+            }
         )
-    for study_id, rows in _rows_by_study(structured):
-        _refer(rows, log)
-        studies[study_id].rows = [row for row, _ in rows]
-    return studies
+    return Intake(REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), terms)
 
 
-def _rows_by_study(structured: pd.DataFrame) -> Iterator[tuple[str, list[_Row]]]:
-    """The studies' rows, each with its references as written, in the order of their numbers."""
-    frame = structured.assign(place=structured["section"].map(_ORDER))
+def _rows_by_study(structured: pd.DataFrame, log: IntakeLog) -> Iterator[tuple[str, list[DeliveredRow]]]:
+    """The studies' rows, in the order of their numbers."""
+    order = {section: place for place, section in enumerate(SECTIONS)}
+    frame = structured.assign(place=structured["section"].map(order))
     frame = frame.sort_values(["study_id", "place", "ent_idx"], kind="stable")
     for name in ("ent", "normed_ent", "location", *ATTRIBUTES):  # cleaned as cells of a file are
         frame[name] = frame[name].map({value: clean_list(value) for value in frame[name].unique()})
     attributes = zip(*(frame[name].tolist() for name in ATTRIBUTES), strict=True)
     cells = enumerate(zip(frame.itertuples(index=False), attributes, strict=True))
     for study_id, group in groupby(cells, lambda one: one[1][0].study_id):
-        yield study_id, [_row(number, cell, own) for number, (cell, own) in group]
+        listed = list(group)
+        ids = {f"{cell.section}:{cell.ent_idx}": f"{study_id}:{number}" for number, (cell, _) in listed}
+        yield study_id, [_row(number, cell, own, ids, log) for number, (cell, own) in listed]
 
 
-def _row(number: int, cell: Any, attributes: tuple[str, ...]) -> _Row:
-    row = DeliveredRow(
+def _row(
+    number: int, cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: IntakeLog
+) -> DeliveredRow:
+    """A row, whose references `section:ent_idx` become ids; one that names no other row is noted and left
+    out.
+    """
+    own = f"{cell.study_id}:{number}"
+    references: tuple[list[str], list[str]] = ([], [])
+    for column, written, found in zip(
+        ("evidence", "associate"), (cell.evidence, cell.associate), references, strict=True
+    ):
+        for reference in dict.fromkeys(written):
+            finding_id = ids.get(reference, "")
+            if finding_id not in ("", own):
+                found.append(finding_id)
+                continue
+            reason = "self-reference" if finding_id else "dangling-reference"
+            place = {"study_id": cell.study_id, "finding_id": own, "column": column, "found": reference}
+            log.note(reason, _FILE, line=number + 1, **place)
+    return DeliveredRow(
         line=number + 1,
         row=number,
-        finding_id=f"{cell.study_id}:{number}",
+        finding_id=own,
         section=cell.section,
         sent_idx=cell.sent_idx,
         sent=clean(cell.sent),
@@ -226,31 +225,5 @@ def _row(number: int, cell: Any, attributes: tuple[str, ...]) -> _Row:
         evidence="",
         associate="",
         attributes=attributes,
+        references=references,
     )
-    return row, (cell.evidence, cell.associate)
-
-
-def _refer(rows: list[_Row], log: IntakeLog) -> None:
-    """Turn `section:ent_idx` into the ids of these rows; what names no other row is noted and left out."""
-    known: dict[str, str] | None = None
-    for row, written in rows:
-        if not (len(written[0]) or len(written[1])):
-            continue
-        if known is None:
-            known = {f"{other.section}:{other.ent_idx}": other.finding_id for other, _ in rows}
-        found: list[tuple[str, ...]] = []
-        for column, references in zip(("evidence", "associate"), written, strict=True):
-            ids = {reference: known.get(reference, "") for reference in references}
-            for reference, finding_id in ids.items():
-                if finding_id in ("", row.finding_id):
-                    log.note(
-                        "self-reference" if finding_id else "dangling-reference",
-                        FILE,
-                        line=row.line,
-                        study_id=row.finding_id.split(":")[0],
-                        finding_id=row.finding_id,
-                        column=column,
-                        found=reference,
-                    )
-            found.append(tuple(own for own in ids.values() if own not in ("", row.finding_id)))
-        row.references = (found[0], found[1])

@@ -51,61 +51,32 @@ class IntakeLog:
     def of(cls, rejected: pd.DataFrame, notes: pd.DataFrame) -> Self:
         """A log that begins with what an earlier step rejected and noted."""
         log = cls()
-        log._rejected = _rows(rejected)
-        log._notes = [
-            {**row, "line": None if row["line"] is pd.NA else row["line"]}
-            for row in _rows(notes.drop(columns="number"))
-        ]
+        log._rejected = [{str(name): row[name] for name in row} for row in rejected.to_dict("records")]
+        for row in notes.drop(columns="number").to_dict("records"):
+            row["line"] = None if row["line"] is pd.NA else row["line"]
+            log._notes.append({str(name): row[name] for name in row})
         return log
 
-    def reject(
-        self,
-        reason: str,
-        file: str,
-        line: int,
-        *,
-        column: str = "",
-        found: str = "",
-        study_id: str = "",
-        content: str = "",
-    ) -> None:
-        """Record a row that is not used; `content` is the whole row, so that it can be corrected."""
-        place = {"file": file, "line": line, "study_id": study_id, "column": column, "found": found[:_SHOWN]}
-        self._rejected.append(
-            place | reasons().rejections[reason].model_dump() | {"reason": reason, "content": content}
-        )
+    def reject(self, reason: str, file: str, line: int, **cells: str) -> None:
+        """Record a row that is not used: `study_id`, `column`, what was `found` there, and its whole
+        `content`, so that it can be corrected.
+        """
+        place: dict[str, object] = {"file": file, "line": line, "study_id": "", "column": ""}
+        place |= {"found": "", "content": ""} | cells
+        place |= {"found": str(place["found"])[:_SHOWN], "reason": reason}
+        self._rejected.append(place | reasons().rejections[reason].model_dump())
 
-    def note(
-        self,
-        reason: str,
-        file: str,
-        *,
-        line: int | None = None,
-        study_id: str = "",
-        finding_id: str = "",
-        column: str = "",
-        found: str = "",
-    ) -> None:
-        """Record a repaired or noteworthy value."""
-        self._notes.append(
-            {
-                "file": file,
-                "line": line,
-                "study_id": study_id,
-                "finding_id": finding_id,
-                "column": column,
-                "reason": reason,
-                "found": found[:_SHOWN],
-                "done": reasons().notes[reason],
-            }
-        )
+    def note(self, reason: str, file: str, *, line: int | None = None, **cells: str) -> None:
+        """Record a repaired or noteworthy value: `study_id`, `finding_id`, `column`, and what was `found`."""
+        place: dict[str, object] = {"file": file, "line": line, "study_id": "", "finding_id": ""}
+        place |= {"column": "", "found": ""} | cells
+        place |= {"found": str(place["found"])[:_SHOWN], "reason": reason, "done": reasons().notes[reason]}
+        self._notes.append(place)
 
     def rejected_frame(self) -> pd.DataFrame:
+        """`tables.REJECTED`, by file and line."""
         return REJECTED.frame(sorted(self._rejected, key=lambda row: (str(row["file"]), row["line"])))
 
     def notes_frame(self) -> pd.DataFrame:
+        """`tables.INTAKE_NOTES`, in the order of their noting."""
         return INTAKE_NOTES.frame([{"number": number, **row} for number, row in enumerate(self._notes)])
-
-
-def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]

@@ -1,17 +1,14 @@
 """Reads a delimited file record by record, so that one broken record costs itself and nothing after it.
 
-The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the
-records behind it, in the worst case without any parse error: it may end at a later stray quote with just the
-right number of values. So no further line of a record may begin like a record of its own (an id in every id
-column): reading resumes there and only the broken record is lost. What the columns mean is in `columns.py`.
-
-The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the
-records behind it.
+Python's csv module parses, strictly. An unclosed quote may swallow the records behind it, even without a
+parse error. So no further line of a record may begin like a record of its own (an id in every id column):
+reading resumes there.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 import zlib
@@ -21,34 +18,44 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus import columns
-from lunguage_assets.corpus.columns import folded_name
-from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, damaged
 
-_CELL_LIMIT = 16 * 1024 * 1024
+MOST_UNPACKED = 1 << 30
+"""Bytes that are unpacked of one file or package, or of all `.gz` files of a delivery that lands.
+
+All reports of MIMIC-CXR are a fifth of it.
+"""
+_CELL_LIMIT = 16 << 20
 _LINE_LIMIT = 2 * _CELL_LIMIT
 """Characters of a physical line; a longer one is cut there, and its record is broken."""
-_LINES_PER_RECORD = (20_000, 1_000_000)
-"""Least and most physical lines that are looked through for the end of a record: fewer with each that has
-none, else a file of many would be read as many times. The longest report is a few hundred lines.
-"""
+_MOST_LINES = 50_000
+"""Physical lines that are looked through for the end of a record; a long report has a few hundred."""
 _SHOWN_OF_LARGE = 20_000
 _ROWS_AT_ONCE = 1_000
 """Rows of a Parquet file that are unpacked together: a long text that repeats takes next to no room there."""
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
+"""Bytes that are not UTF-8, a NUL, or a replacement character."""
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
+_IDS = ("subject_id", "study_id")
 
 UNCLOSED = "unclosed-quote"
 TOO_LARGE = "cell-too-large"
 WIDTH = "wrong-number-of-values"
 ENCODING = "broken-encoding"
+
+
+def require_size(file: str, unpacked: int) -> None:
+    """Stop when more than `MOST_UNPACKED` bytes came out of a file."""
+    if unpacked > MOST_UNPACKED:
+        expected = f"at most {MOST_UNPACKED >> 20:,} MiB"
+        remedy = "Deliver it unpacked, or in several deliveries."
+        raise InputError(file, f"more than {MOST_UNPACKED >> 20:,} MiB when unpacked", expected, remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +74,34 @@ class Record:
 
 
 def read_records(
-    path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False, keep_bytes: bool = False
+    path: Path, *, may_be_empty: bool = False, keep_bytes: bool = False
 ) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a CSV or Parquet file.
+    """Header and records of a Parquet or CSV file (UTF-8 with or without BOM, any newline, quoted newlines,
+    `.gz` by name).
 
-    CSV: UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name.
-
-    `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A
-    file with a header only is refused unless it `may_be_empty`. With `keep_bytes` a record is not broken by
+    A file with a header only is refused unless it `may_be_empty`. With `keep_bytes` a record is not broken by
     bytes that are not UTF-8: they stay in its values, as `surrogateescape` has them.
 
     Raises:
-        InputError: the file is empty, has a header only, is not text, repeats a column, or breaks off in its
-            last record. The message shows no cell: a file without a header line has report text in its first
-            line.
+        InputError: the file is empty, is not text, repeats a column, or breaks off in its last record. The
+            message shows no cell: a file without a header line has report text in its first line.
     """
-    if _is_parquet(path):
+    if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
     else:
-        lines = _Lines(path)
-        header = _header(lines, path.name)
-        lines.start = _start_of_record(header, id_columns)
-        records = _parsed(lines, len(header), path.name, keep_bytes=keep_bytes)
-    _refuse_repeated(header, path.name)
+        file = _CsvFile(path)
+        header = file.header()
+        records = file.records(header, keep_bytes=keep_bytes)
+    repeated = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
+    if repeated:
+        raise _bad_header(path.name, f"repeated columns (numbers {', '.join(repeated[:40])})")
     head = next(records, None)
-    if head is None:
-        if may_be_empty:
-            return header, iter(())
-        raise InputError(
-            path.name, "a header line and no data row", "at least one data row", "Deliver the complete file."
-        )
-    return header, chain([head], records)
+    if head is not None:
+        return header, chain([head], records)
+    if may_be_empty:
+        return header, iter(())
+    remedy = "Deliver the complete file."
+    raise InputError(path.name, "a header line and no data row", "at least one data row", remedy)
 
 
 def read_cells(
@@ -105,7 +109,6 @@ def read_cells(
     required: Sequence[str],
     optional: Sequence[str] = (),
     *,
-    remedy: str = columns.ADD_THE_COLUMN,
     may_be_empty: bool = False,
     keep_bytes: bool = False,
 ) -> tuple[set[str], Iterator[tuple[Record, dict[str, str]]]]:
@@ -115,11 +118,9 @@ def read_cells(
     Raises:
         InputError: as `read_records`, or a required column is missing.
     """
-    header, records = read_records(
-        path, ("subject_id", "study_id"), may_be_empty=may_be_empty, keep_bytes=keep_bytes
-    )
+    header, records = read_records(path, may_be_empty=may_be_empty, keep_bytes=keep_bytes)
     places = columns.column_places(header)
-    columns.require_columns(path.name, header, places, required, optional, remedy)
+    columns.require_columns(path.name, header, places, required, optional)
     at = [(name, places.get(name, len(header))) for name in (*required, *optional)]
 
     def cells(values: Sequence[str]) -> dict[str, str]:
@@ -129,192 +130,172 @@ def read_cells(
 
 
 def read_header(path: Path) -> list[str]:
-    """The column names of a CSV or Parquet file.
+    """The column names of a CSV or Parquet file."""
+    if path.name.lower().endswith(".parquet"):
+        return _parquet_records(path)[0]
+    return _CsvFile(path).header()
 
-    Raises:
-        InputError: as `read_records`, as far as the header is concerned.
+
+def require_whole(path: Path) -> None:
+    """Refuse a CSV file that was cut: its last record breaks off, and no line end follows.
+
+    A cut between two records, or inside the last cell of one, cannot be told from the end.
     """
-    return _parquet_records(path)[0] if _is_parquet(path) else _header(_Lines(path), path.name)
+    with path.open("rb") as stream:
+        stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
+        if not path.name.lower().endswith(".gz") and stream.read() in (b"\n", b"\r"):
+            return
+    deque(read_records(path, may_be_empty=True, keep_bytes=True)[1], maxlen=0)
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.name.lower().endswith(".parquet")
-
-
-def _header(lines: _Lines, file: str) -> list[str]:
-    try:
-        values = next((row for row in csv.reader(lines, strict=True) if row), None)
-    except (csv.Error, _Swallowed):
-        if not lines.damaged:
-            found, expected = "a header line that cannot be read", "column names separated by commas"
-            raise InputError(file, found, expected, "Correct the header.", row=0) from None
-        values = []
-    if lines.damaged and values is not None:
-        remedy = "Save the file as UTF-8 (not UTF-16, not a spreadsheet)."
-        raise InputError(file, "a header line that is not UTF-8 text", "UTF-8", remedy, row=0)
-    header = [value.strip() for value in values or ()]
-    if not any(header):
-        raise InputError(file, "an empty file", "a header line and data rows", "Deliver the complete file.")
-    if len(header) == 1:
-        remedy = "Save the file as comma-separated values."
-        raise InputError(file, "a single column", "values separated by commas", remedy, row=0)
-    return header
-
-
-def _refuse_repeated(header: Sequence[str], file: str) -> None:
-    places = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
-    if places:
-        found = f"repeated columns (numbers {', '.join(places[:40])})"
-        remedy = "Add the header line if it is missing, or rename the repeated columns."
-        raise InputError(file, found, "a header line with each column once", remedy, row=0)
-
-
-def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
-    """Pattern of the first line of a record, from the header's id columns; None without one."""
-    places = [place for place, name in enumerate(header) if folded_name(name) in id_columns]
-    if not places:
-        return None
-    cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
-    return re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
+def _bad_header(file: str, found: str) -> InputError:
+    expected = "a header line in UTF-8 with each column once, separated by commas, and data rows"
+    remedy = "Add the header line if it is missing, else deliver the complete file as CSV in UTF-8."
+    return InputError(file, found, expected, remedy, row=0)
 
 
 class _Swallowed(Exception):
     """The record ran into the next one, or is longer than any report."""
 
 
-class _Lines:
-    """Physical lines of a file; those of the current record are kept and can be given back."""
+class _CsvFile:
+    """A CSV file, whose physical lines of the current record are kept and can be given back."""
 
     def __init__(self, path: Path) -> None:
         csv.field_size_limit(_CELL_LIMIT)
-        self._text = io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
-        self._returned: deque[str] = deque()
-        self._file = path.name
-        self.taken: list[str] = []
-        self.last = "\n"
-        self.limit = _LINES_PER_RECORD[1]
-        self.start: re.Pattern[str] | None = None
+        self._file, self._is_packed = path.name, path.name.lower().endswith(".gz")
+        stream = gzip.GzipFile(path) if self._is_packed else path.open("rb")
+        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        self._returned = deque[str]()
+        self._taken = list[str]()
+        self._unpacked = 0
+        self._last = "\n"
+        self._start: re.Pattern[str] | None = None
         """Pattern of the first line of a record; no further line of a record may match it."""
-        self.damaged = False
-        """Whether the current record has bytes that are not UTF-8, a NUL, or a replacement character."""
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> _CsvFile:
         return self
 
     def __next__(self) -> str:
-        if len(self.taken) > self.limit:
+        if len(self._taken) > _MOST_LINES:
             raise _Swallowed
-        try:
-            line = self._returned.popleft() if self._returned else self._text.readline(_LINE_LIMIT)
-        except (OSError, EOFError, zlib.error) as error:
-            raise damaged(self._file, "a file that cannot be unpacked", error, "a whole file") from None
+        line = self._returned.popleft() if self._returned else self._read_line()
         if not line:
             raise StopIteration
-        if self.taken and self.start is not None and self.start.match(line):
+        if self._taken and self._begins(line):
             self._returned.appendleft(line)
             raise _Swallowed
-        self.taken.append(line)
-        self.last = line
-        if (not line.isascii() or "\0" in line) and _DAMAGE.search(line):
-            self.damaged = True
+        self._taken.append(line)
+        self._last = line
         return line
 
-    def next_record(self) -> None:
-        self.taken = []
-        self.damaged = False
-
-    def give_up(self, *, whole: bool) -> list[str]:
-        """The lines that a broken record costs: the first, where no beginning of a record can be recognised
-        and every further line gets its chance; a `whole` one also those up to the next beginning.
-        """
-        self.limit = max(_LINES_PER_RECORD[0], self.limit // 2)
-        if self.start is None or not self.start.match(self.taken[0]):
-            self._returned.extendleft(reversed(self.taken[1:]))
-            return self.taken[:1]
-        with suppress(_Swallowed, StopIteration):
-            while whole:
-                next(self)
-                self.taken.pop()
-        return self.taken
-
-
-def _open(path: Path) -> BinaryIO:
-    stream = path.open("rb")
-    return cast(BinaryIO, Unpacked(stream, path.name)) if path.name.lower().endswith(".gz") else stream
-
-
-def _parsed(lines: _Lines, width: int, file: str, *, keep_bytes: bool) -> Iterator[Record]:
-    number = missing = 0
-    reader = csv.reader(lines, strict=True)
-    while True:
-        lines.next_record()
-        values: list[str] = []
-        broken = found = ""
+    def _read_line(self) -> str:
         try:
-            values = next(reader)
-        except StopIteration:
-            if missing == number > 0 and not lines.last.endswith(("\n", "\r")):
-                found = "a last record that breaks off, without a line end behind it"
-                remedy = "Deliver the whole file again; if it is whole, fix its last record."
-                raise InputError(file, found, "a whole file", remedy, row=number) from None
-            return
-        except (csv.Error, _Swallowed) as error:
-            broken = TOO_LARGE if "field larger" in str(error) else UNCLOSED
-            reader = csv.reader(lines, strict=True)
-        if not broken and not values:
-            continue  # an empty line
-        number += 1
-        taken = lines.taken
-        if broken:
-            taken = lines.give_up(whole=broken == TOO_LARGE)
-            broken = broken if len(taken) == len(lines.taken) else UNCLOSED
-            found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
-            if broken == UNCLOSED:
+            line = self._text.readline(_LINE_LIMIT)
+        except (OSError, EOFError, zlib.error) as error:
+            raise damaged(self._file, "a file that cannot be unpacked", error, "a whole file") from None
+        if self._is_packed:
+            self._unpacked += len(line)
+            require_size(self._file, self._unpacked)
+        return line
+
+    def _begins(self, line: str) -> bool:
+        return self._start is not None and self._start.match(line) is not None
+
+    def _is_damaged(self) -> bool:
+        odd = (line for line in self._taken if not line.isascii() or "\0" in line)
+        return any(map(_DAMAGE.search, odd))
+
+    def header(self) -> list[str]:
+        found, values = "an empty file", None
+        try:
+            values = next((row for row in csv.reader(self, strict=True) if row), None)
+        except (csv.Error, _Swallowed):
+            found, values = "a header line that cannot be read", []
+        header = [value.strip() for value in values or ()]
+        if values is not None and self._is_damaged():
+            raise _bad_header(self._file, "a header line that is not UTF-8 text")
+        if not any(header):
+            raise _bad_header(self._file, found)
+        if len(header) == 1:
+            raise _bad_header(self._file, "a single column")
+        places = [place for place, name in enumerate(header) if columns.folded_name(name) in _IDS]
+        if places:
+            cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
+            self._start = re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
+        return header
+
+    def records(self, header: Sequence[str], *, keep_bytes: bool) -> Iterator[Record]:
+        number = missing = 0
+        reader = csv.reader(self, strict=True)
+        while True:
+            self._taken = []
+            values, broken, found = list[str](), "", ""
+            try:
+                values = next(reader)
+            except StopIteration:
+                break
+            except (csv.Error, _Swallowed) as error:
+                broken = TOO_LARGE if "field larger" in str(error) else UNCLOSED
+                reader = csv.reader(self, strict=True)
+            if not (broken or values):
+                continue  # an empty line
+            number += 1
+            if broken:
+                broken = self._give_up(broken)
                 found = "a quote that is not closed, or text behind a closing quote"
-            values = _salvaged(taken[0][:_SHOWN_OF_LARGE])
-        elif len(values) != width:
-            broken, found = WIDTH, f"{len(values)} values"
-        elif lines.damaged and not keep_bytes:
-            broken, found = ENCODING, "bytes that are not UTF-8 text"
-        if broken == UNCLOSED or len(values) < width:
-            missing = number
-        if broken:
-            values = [shown(value) for value in values]
-            limit = _SHOWN_OF_LARGE if broken == TOO_LARGE else None
-            yield Record(number, values, broken, found, shown("".join(taken)[:limit]))
-        else:
-            yield Record(number, values)
+                if broken == TOO_LARGE:
+                    found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
+                with suppress(
+                    csv.Error, StopIteration
+                ):  # the cells of the first line show at least the study
+                    values = next(csv.reader([self._taken[0][:_SHOWN_OF_LARGE]]))
+            elif len(values) != len(header):
+                broken, found = WIDTH, f"{len(values)} values"
+            elif not keep_bytes and self._is_damaged():
+                broken, found = ENCODING, "bytes that are not UTF-8 text"
+            if broken == UNCLOSED or len(values) < len(header):
+                missing = number
+            if not broken:
+                yield Record(number, values)
+                continue
+            raw = "".join(self._taken)[: _SHOWN_OF_LARGE if broken == TOO_LARGE else None]
+            yield Record(number, [shown(value) for value in values], broken, found, shown(raw))
+        if missing == number > 0 and not self._last.endswith(("\n", "\r")):
+            found = "a last record that breaks off, without a line end behind it"
+            remedy = "Deliver the whole file again; if it is whole, fix its last record."
+            raise InputError(self._file, found, "a whole file", remedy, row=number)
 
+    def _give_up(self, broken: str) -> str:
+        """Give back lines that a broken record does not cost; the reason, which may change with that.
 
-def _salvaged(line: str) -> list[str]:
-    """The readable cells of a broken record's first line, which show at least its study."""
-    try:
-        return next(csv.reader([line]), [])
-    except csv.Error:
-        return []
+        It costs its lines until now, a too large one also those up to the next beginning. Where no beginning
+        of a record can be recognised it costs its first line, and every further one gets its chance.
+        """
+        if not self._begins(self._taken[0]):
+            is_one_line = len(self._taken) == 1
+            self._returned.extendleft(reversed(self._taken[1:]))
+            self._taken = self._taken[:1]
+            return broken if is_one_line else UNCLOSED
+        with suppress(_Swallowed, StopIteration):
+            while broken == TOO_LARGE:
+                next(self)
+                self._taken.pop()
+        return broken
 
 
 def shown(text: str) -> str:
-    r"""Text that can be stored, with undecodable bytes as `\xNN`.
-
-    Nothing is lost and nothing is guessed.
-    """
-    return (
-        text.encode("utf-8", "surrogateescape")
-        .decode("utf-8", "backslashreplace")
-        .rstrip("\r\n")
-        .replace("\0", "\\x00")
-    )
+    r"""Text that can be stored, with undecodable bytes as `\xNN`."""
+    stored = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return stored.rstrip("\r\n").replace("\0", "\\x00")
 
 
 def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError):
-        raise InputError(
-            path.name, "a file that is not Parquet", "a Parquet file", "Deliver it again, or as CSV."
-        ) from None
-    header = [str(name) for name in file.schema_arrow.names]
+        found, remedy = "a file that is not Parquet", "Deliver it again, or as CSV."
+        raise InputError(path.name, found, "a Parquet file", remedy) from None
 
     def records() -> Iterator[Record]:
         number = unpacked = 0
@@ -328,20 +309,4 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
         except (pa.ArrowInvalid, OSError) as error:
             raise damaged(path.name, "damaged data", error, "a whole Parquet file") from None
 
-    return header, records()
-
-
-def require_whole(path: Path) -> None:
-    """Refuse a CSV file that was cut: its last record breaks off, and no line end follows.
-
-    A cut between two records, or inside the last cell of one, cannot be told from the end.
-
-    Raises:
-        InputError: as `read_records`.
-    """
-    with path.open("rb") as stream:
-        stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
-        is_packed = path.name.lower().endswith(".gz")
-        if not is_packed and stream.read() in (b"\n", b"\r"):
-            return
-    deque(read_records(path, ("subject_id", "study_id"), may_be_empty=True, keep_bytes=True)[1], maxlen=0)
+    return [str(name) for name in file.schema_arrow.names], records()

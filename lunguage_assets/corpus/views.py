@@ -1,44 +1,40 @@
-"""Projections and postures of a study from its images' metadata (implicit.md section 1, "Views").
-
-The easy version searches the procedure text for "lat": it makes a lateral view of a lateral decubitus film,
-which is a posture.
+"""Projections and postures of a study from its images' metadata, or from words for the examination
+(implicit.md section 1, "Views").
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import VIEWS
 
-_POSITION_CODES: dict[str, frozenset[str]] = {
-    "ap": frozenset({"ap"}),
-    "pa": frozenset({"pa"}),
-    "lateral": frozenset({"lateral"}),
-    "lat": frozenset({"lateral"}),
-    "ll": frozenset({"lateral"}),
-    "rl": frozenset({"lateral"}),
-    "lld": frozenset({"recumbent"}),  # left lateral decubitus, as in "AP LLD"
-    "rld": frozenset({"recumbent"}),
-    "axial": frozenset(),  # a tilt of the beam, not another projection
-    "xtable": frozenset(),  # cross-table
+_POSITION_CODES = {
+    "ap": "ap",
+    "pa": "pa",
+    "lateral": "lateral",
+    "lat": "lateral",
+    "ll": "lateral",
+    "rl": "lateral",
+    "lld": "recumbent",  # left lateral decubitus, as in "AP LLD"
+    "rld": "recumbent",
+    "axial": "",  # a tilt of the beam, not another projection
+    "xtable": "",  # cross-table
 }
 _DECUBITUS = re.compile(r"\b(?:(?:l|r|left|right|bilat|bilateral)\W+)?(?:lat|lateral)?\W*decub(?:itus)?\b")
 _SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
-_PROCEDURE_WORDS = (
-    ("ap", re.compile(r"\bap\b|\bantero\W?posterior\b")),
-    ("pa", re.compile(r"\bpa\b|\bpostero\W?anterior\b")),
-    ("lateral", re.compile(r"\b(?:lat|lateral|laterals)\b")),
-)
-_POSTURE_WORDS = (
-    ("erect", re.compile(r"\b(?:erect|upright|standing)\b")),
-    ("supine", re.compile(r"\bsupine\b")),
-    ("recumbent", re.compile(r"\brecumbent\b")),
-)
-
-
+"""Half upright is neither upright nor lying: such words say nothing."""
+_PROJECTION_WORDS = {
+    "ap": re.compile(r"\bap\b|\bantero\W?posterior\b"),
+    "pa": re.compile(r"\bpa\b|\bpostero\W?anterior\b"),
+    "lateral": re.compile(r"\b(?:lat|lateral|laterals)\b"),
+}
+_POSTURE_WORDS = {
+    "erect": re.compile(r"\b(?:erect|upright|standing)\b"),
+    "supine": re.compile(r"\bsupine\b"),
+    "recumbent": re.compile(r"\brecumbent\b"),
+}
 _FRONTAL = re.compile(r"\bfrontal\b")
 _TWO = re.compile(r"\b(?:two|2)[\s-]*(?:\(2\)[\s-]*)?v(?:iews?)?\b")
 _PORTABLE = re.compile(r"\b(?:portable|bedside)\b")
@@ -47,48 +43,26 @@ _NO_PROJECTION = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImageViews:
-    """Views of one image by source, and the words of coded columns without a known view."""
-
-    coded: frozenset[str]
-    from_procedure: frozenset[str]
-    unknown: tuple[tuple[str, str], ...]
-    """(column, word) pairs."""
-
-
-def image_views(view_position: str, orientation: str, procedure: str) -> ImageViews:
-    """Views of one image; the procedure text counts only where the view position is empty.
+def coded_views(view_position: str, orientation: str) -> tuple[set[str], list[tuple[str, str]]]:
+    """Views of an image, and the words without a known view as (column, word).
 
     Args:
         view_position: `ViewPosition`, such as PA, AP, LATERAL, LL.
         orientation: `PatientOrientationCodeSequence_CodeMeaning`, such as Erect or Recumbent.
-        procedure: `PerformedProcedureStepDescription` and `ProcedureCodeSequence_CodeMeaning`, such as CHEST
-            (PORTABLE AP).
     """
-    coded: set[str] = set()
-    unknown: list[tuple[str, str]] = []
-    for code in re.findall(r"[^\W_]+", view_position.lower()):
-        if code in _POSITION_CODES:
-            coded |= _POSITION_CODES[code]
-        else:
-            unknown.append(("ViewPosition", code))
+    codes = re.findall(r"[^\W_]+", view_position.lower())
     postures = _postures(orientation.lower())
+    unknown = [("ViewPosition", code) for code in codes if code not in _POSITION_CODES]
     if orientation.strip() and not postures:
         unknown.append(("PatientOrientationCodeSequence_CodeMeaning", orientation.strip().lower()))
-    coded |= postures
-    return ImageViews(
-        frozenset(coded),
-        frozenset() if view_position.strip() else _in_procedure(procedure.lower()),
-        tuple(unknown),
-    )
+    return postures | {_POSITION_CODES.get(code, "") for code in codes} - {""}, unknown
 
 
-def _in_procedure(text: str) -> frozenset[str]:
-    views = set(_postures(text))
-    text = _DECUBITUS.sub(" ", text)
-    views.update(view for view, words in _PROCEDURE_WORDS if words.search(text))
-    return frozenset(views)
+def named_views(procedure: str) -> set[str]:
+    """Views in the name of a procedure, such as CHEST (PORTABLE AP); a lateral decubitus is a posture."""
+    text = procedure.lower()
+    rest = _DECUBITUS.sub(" ", text)
+    return _postures(text) | {view for view, words in _PROJECTION_WORDS.items() if words.search(rest)}
 
 
 def study_views(words: str) -> frozenset[str]:
@@ -99,7 +73,7 @@ def study_views(words: str) -> frozenset[str]:
     one.
     """
     text = _NO_PROJECTION.sub(" ", words.lower())
-    views = set(_in_procedure(text))
+    views = named_views(text)
     if _TWO.search(text):
         views.add("lateral")
     if not views & {"ap", "pa"}:
@@ -111,15 +85,9 @@ def study_views(words: str) -> frozenset[str]:
 
 
 def _postures(text: str) -> set[str]:
-    """Postures that a text names.
-
-    Half upright is neither upright nor lying: such words say nothing.
-    """
     said = _SEMI.sub(" ", text)
-    postures = {posture for posture, words in _POSTURE_WORDS if words.search(said)}
-    if _DECUBITUS.search(said):
-        postures.add("recumbent")
-    return postures
+    postures = {posture for posture, words in _POSTURE_WORDS.items() if words.search(said)}
+    return postures | {"recumbent"} if _DECUBITUS.search(said) else postures
 
 
 def written(views: Iterable[str]) -> str:

@@ -1,12 +1,7 @@
 """One name for every finding and place (implicit.md section 3).
 
-The delivered vocabulary is joined with the built-in forms. Only the form of names is decided here. What a
-finding implies is in `implicit/pathways/pathways.py`; which rows are the same is decided in
-`implicit/merging/deduplicate.py`. The built-in forms are data: `resources/terms.yaml`.
-
-The easy version is one dictionary lookup followed by `rstrip("s")`: it makes "atelectasi" of atelectasis,
-misses a plural of a listed term, follows no chain of entries, and answers differently when asked for its own
-answer.
+The delivered vocabulary is joined with the built-in forms of `resources/terms.yaml`. Only the form of names
+is decided here; what a finding implies is in `implicit/pathways`, what is the same in `implicit/merging`.
 """
 
 from __future__ import annotations
@@ -21,12 +16,10 @@ from pydantic import BaseModel, ConfigDict
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables import CATEGORIES
 
-_LOCATION = "location"
 _WORD = re.compile(r"[^\W_]+")
 _DASHES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'", "\u00ad": ""}
 )
-_ENDS = " .,;:"
 
 
 class BuiltInForms(BaseModel):
@@ -42,49 +35,56 @@ class BuiltInForms(BaseModel):
     invariable: list[str]
 
 
-def plain(text: str) -> str:
-    """The form in which terms are compared.
+@cache
+def built_in_forms() -> BuiltInForms:
+    """The packaged `terms.yaml`; no spelling in it has two forms."""
+    return read_as(resource("terms.yaml"), BuiltInForms, "The header of the file explains its form.")
 
-    Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the ends.
+
+def plain(text: str) -> str:
+    """The form in which terms are compared: lower case, one kind of dash and apostrophe, single blanks, no
+    punctuation at the ends.
     """
-    return " ".join(text.translate(_DASHES).lower().split()).strip(_ENDS)
+    return " ".join(text.translate(_DASHES).lower().split()).strip(" .,;:")
+
+
+def category_code(written: str) -> str | None:
+    """The category code that a cell means ("patient info" is PATIENT INFO.), or None."""
+    code = " ".join(written.upper().split())
+    code = "PATIENT INFO." if code == "PATIENT INFO" else code
+    return code if code in CATEGORIES else None
+
+
+def _by_spelling(*groups: Mapping[str, list[str]]) -> dict[str, str]:
+    """Plain spelling -> plain form."""
+    return {
+        plain(spelling): plain(form)
+        for group in groups
+        for form, spellings in group.items()
+        for spelling in spellings
+    }
 
 
 class _Spellings:
     """Spellings that are replaced anywhere in a text, as whole words, the longest first."""
 
     def __init__(self, *groups: Mapping[str, list[str]]) -> None:
-        self.forms: dict[str, str] = {}
-        for group in groups:
-            for form, spellings in group.items():
-                for spelling in spellings:
-                    self.forms[_blanks(plain(spelling))] = plain(form)
+        known = _by_spelling(*groups).items()
+        self.forms = {spelling.replace("-", " "): form for spelling, form in known}
         longest_first = sorted(self.forms, key=lambda spelling: (-len(spelling), spelling))
         patterns = [re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first]
-        self._pattern = (
-            re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?") if patterns else None
-        )
+        self._pattern = re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?")
 
     def replaced(self, text: str) -> str:
-        if self._pattern is None:
-            return text
-        return self._pattern.sub(lambda match: self.forms[_blanks(match.group().rstrip("."))], text)
-
-
-def _blanks(spelling: str) -> str:
-    return spelling.replace("-", " ")
+        return self._pattern.sub(lambda found: self.forms[found.group().rstrip(".").replace("-", " ")], text)
 
 
 class Singulars:
     """Singular of every word of a text."""
 
     def __init__(self, forms: BuiltInForms) -> None:
-        self._irregular = {
-            plain(plural): plain(singular)
-            for singular, plurals in forms.plurals.items()
-            for plural in plurals
-        }
-        self._invariable = frozenset(plain(word) for word in forms.invariable)
+        self._irregular = _by_spelling(forms.plurals)
+        self._invariable = frozenset(map(plain, forms.invariable))
 
     def of_text(self, text: str) -> str:
         return _WORD.sub(lambda match: self.of_word(match.group()), text)
@@ -113,16 +113,10 @@ class Singulars:
         forms = {word, singular, *(plural for plural, form in self._irregular.items() if form == singular)}
         if singular in self._invariable:
             return forms
-        if singular.endswith(("s", "x", "z", "ch", "sh")):
-            forms.add(singular + "es")
-        else:
-            forms.add(singular + "s")
-        if singular.endswith("y"):
-            forms.add(singular[:-1] + "ies")
-        if singular.endswith("is"):
-            forms.add(singular[:-2] + "es")
-        if singular.endswith("thorax"):
-            forms.add(singular[:-1] + "ces")
+        forms.add(singular + ("es" if singular.endswith(("s", "x", "z", "ch", "sh")) else "s"))
+        for ending, plural in (("y", "ies"), ("is", "es"), ("thorax", "thoraces")):
+            if singular.endswith(ending):
+                forms.add(singular.removesuffix(ending) + plural)
         return forms
 
 
@@ -149,12 +143,10 @@ class Vocabulary:
                 findings.setdefault(spelling, set()).add(form)
                 self._categories.setdefault(spelling, set()).add(code)
                 self._categories.setdefault(form, set()).add(code)
-            elif category.strip().lower() == _LOCATION:
+            elif category.strip().lower() == "location":
                 locations.setdefault(spelling, set()).add(form)
         self._singulars = Singulars(forms)
-        self._whole = {
-            plain(spelling): plain(form) for form, spellings in forms.whole.items() for spelling in spellings
-        }
+        self._whole = _by_spelling(forms.whole)
         self._in_findings = _Spellings(forms.words, forms.findings)
         self._in_locations = _Spellings(forms.words, forms.locations)
         self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
@@ -162,7 +154,7 @@ class Vocabulary:
         # Dictionaries, no caches around methods: such a circle would keep every batch's names in memory.
         self._known_names: dict[str, str] = {}
         self._known_places: dict[str, tuple[str, ...]] = {}
-        self._spellings: dict[str, tuple[str, ...]] | None = None
+        self._spellings: dict[str, list[str]] = {}
 
     @classmethod
     def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
@@ -171,22 +163,17 @@ class Vocabulary:
         return cls(zip(*columns, strict=True), built_in_forms())
 
     def finding(self, ent: str) -> str:
-        """The canonical name of a finding, lower case.
-
-        An unknown name comes back in lower case, with single blanks and in the singular.
-        """
-        known = self._known_names.get(ent)
-        if known is None:
-            known = self._settled(plain(ent), self._findings, self._in_findings, self._whole)
-            self._known_names[ent] = known
-        return known
+        """The canonical name of a finding; of an unknown one lower case, single blanks and the singular."""
+        if ent not in self._known_names:
+            own = self._settled(plain(ent), self._findings, self._in_findings, self._whole)
+            self._known_names[ent] = own
+        return self._known_names[ent]
 
     def location_parts(self, location: str) -> tuple[str, ...]:
         """The set of places in a location cell: canonical comma parts, sorted and distinct."""
-        known = self._known_places.get(location)
-        if known is None:
-            known = self._known_places[location] = self._settled_places(frozenset(location.split(",")))
-        return known
+        if location not in self._known_places:
+            self._known_places[location] = self._settled_places(location)
+        return self._known_places[location]
 
     def word_forms(self, word: str) -> set[str]:
         """Singular and plurals of one word, lower case."""
@@ -202,35 +189,24 @@ class Vocabulary:
 
     def spellings(self, name: str) -> tuple[str, ...]:
         """All known spellings of a finding, longest first, the canonical form among them."""
-        if self._spellings is None:
-            groups: dict[str, set[str]] = {}
-            known = (
-                *self._findings,
-                *self._findings.values(),
-                *self._whole,
-                *self._whole.values(),
-                *self._in_findings.forms,
-                *self._in_findings.forms.values(),
-            )
-            for spelling in known:
-                groups.setdefault(self.finding(spelling), set()).add(spelling)
-            self._spellings = {
-                form: tuple(sorted(group, key=lambda s: (-len(s), s))) for form, group in groups.items()
-            }
+        if not self._spellings:
+            known = set[str]()
+            for forms in (self._findings, self._whole, self._in_findings.forms):
+                known.update(forms, forms.values())
+            for spelling in sorted(known, key=lambda spelling: (-len(spelling), spelling)):
+                self._spellings.setdefault(self.finding(spelling), []).append(spelling)
         form = self.finding(name)
-        return self._spellings.get(form, (form,))
+        return tuple(self._spellings.get(form, (form,)))
 
-    def _settled_places(self, places: frozenset[str]) -> tuple[str, ...]:
-        """Canonical places of a set, sorted; the step is repeated until nothing changes.
-
-        A canonical place may be written with a comma, and so be several.
+    def _settled_places(self, location: str) -> tuple[str, ...]:
+        """Canonical places of a cell, sorted; the step is repeated until nothing changes, because a canonical
+        place may be written with a comma, and so be several.
         """
         path: list[tuple[str, ...]] = []
-        found = tuple(sorted({piece for piece in map(plain, places) if piece}))
+        found = _pieces([location])
         while found not in path:
             path.append(found)
-            forms = (self._settled(place, self._locations, self._in_locations, {}) for place in found)
-            found = tuple(sorted({piece for form in forms for piece in map(plain, form.split(",")) if piece}))
+            found = _pieces(self._settled(place, self._locations, self._in_locations, {}) for place in found)
         return min(path[path.index(found) :])
 
     def _settled(
@@ -250,18 +226,9 @@ class Vocabulary:
         return min(path[path.index(text) :])
 
 
-def category_code(written: str) -> str | None:
-    """The category code that a cell means ("patient info" is PATIENT INFO.), or None."""
-    code = " ".join(written.upper().split())
-    if code.rstrip(".") == "PATIENT INFO":
-        code = "PATIENT INFO."
-    return code if code in CATEGORIES else None
-
-
-@cache
-def built_in_forms() -> BuiltInForms:
-    """The packaged `terms.yaml`; no spelling in it has two forms."""
-    return read_as(resource("terms.yaml"), BuiltInForms, "The header of the file explains its form.")
+def _pieces(cells: Iterable[str]) -> tuple[str, ...]:
+    """The plain comma parts of cells, sorted and distinct."""
+    return tuple(sorted({piece for cell in cells for piece in map(plain, cell.split(",")) if piece}))
 
 
 def _one_of(spelling: str, forms: set[str]) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from landing_drops import csv, packed
 
-from lunguage_assets.corpus import unpacking
+from lunguage_assets.corpus import records
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
@@ -66,13 +66,13 @@ def studies(folder: Path, name: str, content: bytes) -> set[str]:
 def test_a_few_kilobytes_that_unpack_to_too_much_are_refused_with_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
-    monkeypatch.setattr(unpacking, "MOST_UNPACKED", 3 << 20)
+    monkeypatch.setattr(records, "MOST_UNPACKED", 3 << 20)
     with pytest.raises(InputError, match=r"expected at most 3 MiB.*in several deliveries"):
         studies(tmp_path, name, content)
 
 
 def test_a_package_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lunguage_assets.corpus.texts.members.MOST_ENTRIES", 4)
+    monkeypatch.setattr("lunguage_assets.corpus.texts.layouts.MOST_ENTRIES", 4)
     assert len(studies(tmp_path, "a.zip", zipped({f"{number}.txt": REPORT for number in range(4)}))) == 4
     with pytest.raises(InputError, match="found 5 files in one package; expected at most 4"):
         studies(tmp_path, "a.zip", zipped({f"1{number}.txt": REPORT for number in range(5)}))

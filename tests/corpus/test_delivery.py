@@ -50,14 +50,6 @@ def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(first.findings, second.findings)
 
 
-def test_a_folder_without_findings_is_refused_with_what_is_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such folder"):
-        find_delivery(tmp_path / "nowhere")
-    (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"found other.csv; expected a file Lunguage.csv"):
-        find_delivery(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("text", "declared"),
     [

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from delivered_rows import Deliver, as_csv, row
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
@@ -84,43 +83,3 @@ def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
     kept = intake.findings.set_index("row")
     same = [name for name in FINDINGS.names if name not in ("row", "same_name_in_sentence")]
     pd.testing.assert_frame_equal(kept[same], whole.loc[kept.index, same])
-
-
-@pytest.mark.parametrize("harm", ["quote", "cut", "bytes", "merge"])
-def test_one_damaged_record_costs_one_row_whatever_the_damage(tmp_path: Path, harm: str) -> None:
-    rows = [values | {"report": "One line."} for values in corpus(30)]
-    lines = as_csv(rows).encode().splitlines(keepends=True)
-    damage = {
-        "quote": lambda line: line.replace(b",Possible", b',"Possible', 1).replace(
-            b'""Possible', b'"Possible'
-        ),
-        "cut": lambda line: line[: len(line) // 3] + b"\n",
-        "bytes": lambda line: line.replace(b"invented", b"invent\xe9d"),
-        "merge": lambda line: line.rstrip() + b",more,values\n",
-    }
-    lines[11] = (
-        damage[harm](lines[11].replace(b'"Possible', b"Possible").replace(b'invented."', b"invented."))
-        if harm == "quote"
-        else damage[harm](lines[11])
-    )
-    (tmp_path / "Lunguage.csv").write_bytes(b"".join(lines))
-    intake = take_in(find_delivery(tmp_path), CorpusSettings())
-    assert intake.rejected["line"].tolist() == [11]
-    assert sorted(intake.findings["row"]) == [number for number in range(30) if number != 10]
-    assert int(intake.reports["rows_delivered"].sum()) == 30
-
-
-def test_a_thousand_reports_cost_little_more_than_ten_times_a_hundred(tmp_path: Path) -> None:
-    """Linear cost, measured in work rather than in seconds: calls made while reading."""
-    import cProfile
-    import pstats
-
-    def calls(count: int) -> int:
-        (tmp_path / "Lunguage.csv").write_text(as_csv(corpus(count)), encoding="utf-8", newline="")
-        profile = cProfile.Profile()
-        profile.runcall(take_in, find_delivery(tmp_path), CorpusSettings())
-        return pstats.Stats(profile).total_calls
-
-    intake_of(tmp_path, as_csv(corpus(20)))
-    small, large = calls(200), calls(2000)
-    assert large < 12 * small

@@ -112,15 +112,6 @@ def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:
         pd.testing.assert_frame_equal(getattr(first, name), getattr(second, name))
 
 
-def test_views_are_those_of_the_report_else_the_default_and_said_so() -> None:
-    def sources(default: str) -> list[tuple[str, str]]:
-        taken = take_in_structured(received(3), structured(3, 9, 0), CorpusSettings(default_view=default))
-        return list(zip(taken.reports["view_information"], taken.reports["view_source"], strict=True))
-
-    assert sources("") == [("pa, lateral", "metadata"), ("ap", "report text"), ("", "unknown")]
-    assert sources("pa")[2] == ("pa", "default_view")
-
-
 def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> None:
     refused = REJECTED.frame(
         [

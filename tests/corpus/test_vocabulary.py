@@ -33,33 +33,17 @@ def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
 @pytest.mark.parametrize(
     ("written", "name"),
     [
-        ("effusion", "pleural effusion"),
-        ("Effusions", "pleural effusion"),
-        ("malignancy", "lung cancer"),
-        ("lung malignancy", "lung cancer"),
-        ("carcinoma", "lung cancer"),
-        ("lung carcinoma", "lung cancer"),
-        ("fx", "fracture"),
-        ("CHF", "congestive heart failure"),
-        ("copd", "copd"),
-        ("chronic obstructive pulmonary disease", "copd"),
-        ("pna", "pneumonia"),
-        ("pneumo", "pneumonia"),
-        ("TB", "tuberculosis"),
-        ("ptx", "pneumothorax"),
-        ("pulm edema", "pulmonary edema"),
-        ("pneumothoraces", "pneumothorax"),
-        ("hydropneumothoraces", "hydropneumothorax"),
-        ("rib  fractures", "rib fracture"),
-        ("opacities", "opacity"),
-        ("metastases", "metastasis"),
-        ("masses", "mass"),
-        ("foci", "focus"),
-        ("vertebrae", "vertebra"),
-        ("Something  Nobody Listed", "something nobody listed"),
-        ("", ""),
+        ("effusion", "pleural effusion"), ("Effusions", "pleural effusion"), ("malignancy", "lung cancer"),
+        ("lung malignancy", "lung cancer"), ("carcinoma", "lung cancer"), ("lung carcinoma", "lung cancer"),
+        ("fx", "fracture"), ("CHF", "congestive heart failure"), ("copd", "copd"),
+        ("chronic obstructive pulmonary disease", "copd"), ("pna", "pneumonia"), ("pneumo", "pneumonia"),
+        ("TB", "tuberculosis"), ("ptx", "pneumothorax"), ("pulm edema", "pulmonary edema"),
+        ("pneumothoraces", "pneumothorax"), ("hydropneumothoraces", "hydropneumothorax"),
+        ("rib  fractures", "rib fracture"), ("opacities", "opacity"), ("metastases", "metastasis"),
+        ("masses", "mass"), ("foci", "focus"), ("vertebrae", "vertebra"),
+        ("Something  Nobody Listed", "something nobody listed"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_the_forms_of_the_method_page_are_recognised(written: str, name: str) -> None:
     assert BARE.finding(written) == name
 
@@ -87,19 +71,13 @@ def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
 @pytest.mark.parametrize(
     ("written", "parts"),
     [
-        ("RUL", ("right upper lobe",)),
-        ("RML, RLL", ("right lower lobe", "right middle lobe")),
-        ("LLL, left lower lobe", ("left lower lobe",)),
-        ("lingula", ("lingula",)),
-        ("bibasilar", ("bilateral base",)),
-        ("left basilar", ("left base",)),
-        ("left lung base", ("left base",)),
-        ("left CP angles", ("left costophrenic angle",)),
-        ("lungs, Apices", ("apex", "lung")),
-        (" , ,", ()),
-        ("", ()),
+        ("RUL", ("right upper lobe",)), ("RML, RLL", ("right lower lobe", "right middle lobe")),
+        ("LLL, left lower lobe", ("left lower lobe",)), ("lingula", ("lingula",)),
+        ("bibasilar", ("bilateral base",)), ("left basilar", ("left base",)),
+        ("left lung base", ("left base",)), ("left CP angles", ("left costophrenic angle",)),
+        ("lungs, Apices", ("apex", "lung")), (" , ,", ()), ("", ()),
     ],
-)
+)  # fmt: skip
 def test_places_are_a_sorted_set_of_canonical_parts(written: str, parts: tuple[str, ...]) -> None:
     assert BARE.location_parts(written) == parts
 

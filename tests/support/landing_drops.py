@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.passes import PassReport, land
+from lunguage_assets.landing import PassReport, land
 
 COLUMNS = ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
 DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'

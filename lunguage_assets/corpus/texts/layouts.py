@@ -1,50 +1,62 @@
-"""Raw reports in tables, in the files of the Open-i collection, and in text files, one after the other."""
+"""Raw reports in tables, in the files of the Open-i collection, and in text files, one after the other; files
+of one report each lie in a folder's tree or in a `.zip` and come in the order of their names.
+
+Hidden files, and those that data sets carry beside their reports (a licence, checksums), are no reports.
+"""
 
 from __future__ import annotations
 
+import gzip
+import os
 import re
+import stat
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
+from typing import IO
 from xml.etree import ElementTree
 
 from lunguage_assets.corpus.columns import is_plainly_study
-from lunguage_assets.corpus.records import Record, read_cells, shown
-from lunguage_assets.corpus.texts.members import TEXT_FORM, XML_FORM, contents, names_in
-from lunguage_assets.corpus.texts.raw import RawReport
+from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
+from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
+from lunguage_assets.errors import InputError, damaged
 
 REQUIRED, OPTIONAL = ("study_id", "report"), ("subject_id", "view", "study_date")
 """Columns of a table of reports."""
 OPENI_REQUIRED, OPENI_OPTIONAL = ("uid", "findings", "impression"), ("image", "indication", "comparison")
 """Columns of the Open-i table on the web."""
 PROJECTIONS = ("uid", "projection")
+TEXT_FORM = re.compile(r"\.txt(?:\.gz)?$", re.IGNORECASE)
+XML_FORM = re.compile(r"\.xml(?:\.gz)?$", re.IGNORECASE)
+MOST_ENTRIES = 1_000_000
+"""Files and folders in one `.zip`; MIMIC-CXR's has 300,000."""
 _PARTS = ("indication", "comparison", "findings", "impression")
 _UNREADABLE = "unreadable-file"
 _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
+_NO_REPORT = re.compile(
+    r"(?:^|/)(?:[~_]|\.(?!\.?/))|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
+    r"index|records|notes)\.(?:txt|xml)(?:\.gz)?$",
+    re.IGNORECASE,
+)
 
 
 def read_table(path: Path) -> Iterator[RawReport]:
-    """`study_id, report`, and if there `subject_id`, `view`, `study_date`, in CSV or Parquet.
-
-    Raises:
-        InputError: the file is empty, no table, or has not both columns.
-    """
+    """`study_id, report`, and if there `subject_id`, `view`, `study_date`, in CSV or Parquet."""
     for record, cell in read_cells(path, REQUIRED, OPTIONAL, keep_bytes=True)[1]:
         study = _stored(cell["study_id"])
         if record.broken:
             yield _broken(path, record, study if is_plainly_study(study) else "")
             continue
         patient, date, view = (_stored(cell[name]) for name in ("subject_id", "study_date", "view"))
-        yield RawReport(
-            path.name, record.number, study, patient, date, view, content=_as_bytes(cell["report"])
-        )
+        content = _as_bytes(cell["report"])
+        yield RawReport(path.name, record.number, study, patient, date, view, content=content)
 
 
 def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport]:
     """The Open-i table (uid, image, indication, comparison, findings, impression) and its views; the parts of
     a report are put together again under their headings.
-
-    Raises:
-        InputError: a file is empty, no table, or lacks a column.
     """
     views: dict[str, set[str]] = {}
     images = read_cells(projections, PROJECTIONS, keep_bytes=True)[1] if projections is not None else ()
@@ -56,23 +68,13 @@ def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport
             yield _broken(path, record, "")
             continue
         uid = _uid(cell["uid"])
-        yield RawReport(
-            path.name,
-            record.number,
-            uid,
-            views=", ".join(sorted(views.get(uid, ()))),
-            procedure=_stored(cell["image"]),
-            content=_as_bytes(_under_headings(cell)),
-        )
+        named = {"views": ", ".join(sorted(views.get(uid, ()))), "procedure": _stored(cell["image"])}
+        yield RawReport(path.name, record.number, uid, **named, content=_as_bytes(_under_headings(cell)))
 
 
 def read_openi_xml(place: Path) -> Iterator[RawReport]:
-    """Every XML file of a folder or a `.zip`; one with entities of its own is not read.
-
-    Raises:
-        InputError: the package is damaged.
-    """
-    for own, content in contents(place, names_in(place, XML_FORM)):
+    """Every XML file of a folder or a `.zip`; one with entities of its own is not read."""
+    for own, content in _contents(place, sorted(names_in(place, XML_FORM))):
         name = _stored(own)
         stem = XML_FORM.sub("", PurePosixPath(name).name)
         try:
@@ -88,33 +90,25 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
             parts[label] = " ".join((parts.get(label, "") + "".join(part.itertext())).split())
         uid = next((one.get("id", "") for one in citation.iter("uId")), "") or stem
         title = " ".join("".join(one.text or "" for one in citation.iter("ArticleTitle")).split())
-        broken = "" if parts else _UNREADABLE
         text = _under_headings(parts).encode() if parts else content
-        yield RawReport(name, 1, uid, procedure=title, content=text, broken=broken)
+        yield RawReport(name, 1, uid, procedure=title, content=text, broken="" if parts else _UNREADABLE)
 
 
 def read_text_files(place: Path) -> Iterator[RawReport]:
     """Every text file of a folder or a `.zip`, or the one that the place is.
 
     The study is the file's name; the patient is the folder's where that is MIMIC-CXR's form of one.
-
-    Raises:
-        InputError: the package is damaged.
     """
     alone = place.is_file() and TEXT_FORM.search(place.name) is not None
-    names = [place.name] if alone else names_in(place, TEXT_FORM)
+    names = [place.name] if alone else sorted(names_in(place, TEXT_FORM))
     place = place.parent if alone else place
-    for name, content in contents(place, names):
+    for name, content in _contents(place, names):
         inside = PurePosixPath(_stored(name))
         folder = inside.parent.name or place.name
-        yield RawReport(
-            str(inside),
-            1,
-            TEXT_FORM.sub("", inside.name),
-            folder if _PATIENT.fullmatch(folder) else "",
-            content=content or b"",
-            broken=_UNREADABLE if content is None else "",
-        )
+        patient = folder if _PATIENT.fullmatch(folder) else ""
+        broken = _UNREADABLE if content is None else ""
+        study = TEXT_FORM.sub("", inside.name)
+        yield RawReport(str(inside), 1, study, patient, content=content or b"", broken=broken)
 
 
 def _broken(path: Path, record: Record, study: str) -> RawReport:
@@ -140,3 +134,73 @@ def _under_headings(parts: Mapping[str, str]) -> str:
     """The report under its headings; a part without words has none."""
     found = ((name.upper(), parts.get(name, "").strip()) for name in _PARTS)
     return "\n\n".join(f"{heading}: {text}" for heading, text in found if text)
+
+
+def names_in(place: Path, form: re.Pattern[str]) -> Iterator[str]:
+    """Names of all reports of a form in a folder or a `.zip`, relative to it."""
+    for name in _in_package(place) if place.is_file() else _in_tree(place):
+        if form.search(name) and not _NO_REPORT.search(name):
+            yield name
+
+
+def _in_tree(folder: Path) -> Iterator[str]:
+    """All files; links to folders are followed, each folder is looked into once."""
+    seen = set[tuple[int, int]]()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        with suppress(OSError):  # removed meanwhile
+            status = Path(place).stat()
+            if (status.st_dev, status.st_ino) in seen:
+                folders.clear()
+                continue
+            seen.add((status.st_dev, status.st_ino))
+        folders.sort()
+        inside = PurePosixPath(Path(place).relative_to(folder).as_posix())
+        yield from (str(inside / name) for name in files)
+
+
+def _in_package(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as package:
+            names = [item.filename for item in package.infolist() if not item.is_dir()]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise damaged(path.name, "a package that cannot be opened", error, "a whole .zip file") from None
+    if len(names) > MOST_ENTRIES:
+        expected, remedy = f"at most {MOST_ENTRIES:,}", "Deliver it in several packages."
+        raise InputError(path.name, f"{len(names):,} files in one package", expected, remedy)
+    return names
+
+
+def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
+    """Each file's name and its unpacked bytes, a little more than `LARGEST` at most; None: it is damaged.
+
+    Nothing is written: a name in a package is only a name, whatever folder it points to.
+    """
+    unpacked = 0
+    with zipfile.ZipFile(place) if place.is_file() else nullcontext() as package:
+        for name in names:
+            is_packed = name.lower().endswith(".gz")
+            content = None
+            # RuntimeError: it has a password, or says that it needs a newer unpacker
+            failures = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, RuntimeError)
+            with suppress(*failures), _opened(name, package or place) as stream:
+                content = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(LARGEST + 1)
+            if content is not None and (package is not None or is_packed):
+                unpacked += len(content)
+                require_size(place.name, unpacked)
+            yield name, content
+
+
+def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
+    """A regular file of a folder, or a member of a package.
+
+    Members that are packed otherwise than usual are not read: their unpacking cannot be stopped half-way.
+    """
+    if isinstance(place, Path):
+        descriptor = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO is opened without waiting
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError("no file")
+        return os.fdopen(descriptor, "rb")
+    if place.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile("packed otherwise than usual")
+    return place.open(name)

@@ -11,6 +11,7 @@ import codecs
 import hashlib
 import html
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lunguage_assets.corpus import columns
@@ -26,8 +27,7 @@ class RawReport:
     Args:
         file: the delivered file; for a folder or a package the path inside it.
         line: 1-based record in the file; 1 for a file of one report.
-        study: the study's id as delivered; empty when there is none.
-        patient: the patient's id as delivered; empty when there is none.
+        study, patient: ids as delivered; empty when there are none.
         taken_at: date, or date and time, as delivered; empty when unknown.
         views: codes of projections as delivered; empty when unknown.
         procedure: name of the examination as delivered, which may name projections.
@@ -74,11 +74,6 @@ def _number(kind: str, written: str) -> int:
     return _LOWEST + int.from_bytes(digest[:8], "big") % (9 * _LOWEST)
 
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ufffd]")
 _ESCAPES = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
@@ -130,16 +125,12 @@ def decoded(content: bytes) -> DecodedReport:
 
 
 def _in_encoding(content: bytes) -> tuple[str, list[str]]:
-    for mark, encoding in _MARKS:
-        if content.startswith(mark):
-            try:
-                return content.decode(encoding), [] if mark == codecs.BOM_UTF8 else ["encoding-converted"]
-            except UnicodeDecodeError:
-                break
-    try:
-        return content.decode("utf-8"), []
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace"), ["encoding-guessed"]
+    with suppress(UnicodeDecodeError):
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return content.decode("utf-16"), ["encoding-converted"]
+    with suppress(UnicodeDecodeError):
+        return content.decode("utf-8-sig"), []
+    return content.decode("cp1252", "replace"), ["encoding-guessed"]
 
 
 def _without_markup(text: str) -> str:

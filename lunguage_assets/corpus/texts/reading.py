@@ -17,14 +17,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.texts.layouts import (
-    read_openi_table,
-    read_openi_xml,
-    read_table,
-    read_text_files,
-)
+from lunguage_assets.corpus.texts import layouts
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
-from lunguage_assets.corpus.texts.source import Layout, TextSource
+from lunguage_assets.corpus.texts.source import TextSource
 from lunguage_assets.errors import InputError, damaged
 
 _TOGETHER = 1000
@@ -34,19 +29,18 @@ _SCHEMA = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fi
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """The records of a source in the order of reading, those that were chosen.
-
-    Raises:
-        InputError: a table or package is unusable as a whole, or there is no record.
-    """
-    readers: Mapping[Layout, Callable[[], Iterator[RawReport]]] = {
-        "packed": lambda: _read_packed(source.place),
-        "table": lambda: read_table(source.place),
-        "open-i table": lambda: read_openi_table(source.place, source.projections),
-        "open-i XML": lambda: read_openi_xml(source.place),
-        "text files": lambda: read_text_files(source.place),
-    }
-    for number, report in enumerate(readers[source.layout]()):
+    """The records of a source in the order of reading, those that were chosen."""
+    if source.layout == "open-i table":
+        records = layouts.read_openi_table(source.place, source.projections)
+    else:
+        readers: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
+            "packed": _read_packed,
+            "table": layouts.read_table,
+            "open-i XML": layouts.read_openi_xml,
+            "text files": layouts.read_text_files,
+        }
+        records = readers[source.layout](source.place)
+    for number, report in enumerate(records):
         if source.chosen is None or source.chosen[number]:
             yield report
 
@@ -74,9 +68,6 @@ def survey(
     """Look at every record; a part has `most` reports, or a few more: a patient's are in one part.
 
     `patients` gives the patients by study id, for records that name none.
-
-    Raises:
-        InputError: as `raw_reports`.
     """
     parts, digests, counts = array("H"), [hashlib.sha256()], [0]
     part_of: dict[str, int] = {}
@@ -108,27 +99,29 @@ def pack(source: TextSource, parts: SourceParts, places: Mapping[int, Path]) -> 
             part: opened.enter_context(pq.ParquetWriter(place, _SCHEMA, compression="zstd"))
             for part, place in places.items()
         }
+
+        def flush(part: int) -> None:
+            columns = {name: [getattr(report, name) for report in waiting[part]] for name in _SCHEMA.names}
+            writers[part].write_table(pa.table(columns, _SCHEMA))
+            waiting[part].clear()
+
         for part, report in zip_longest(parts.parts, raw_reports(source)):
             if part is None or report is None:
-                expected = "a finished delivery"
-                remedy = "Register it again when nothing writes to it any more."
-                raise InputError(source.place.name, "files that change while they are read", expected, remedy)
+                found, remedy = (
+                    "files that change while they are read",
+                    "Register it again when it is finished.",
+                )
+                raise InputError(source.place.name, found, "a finished delivery", remedy)
             if part not in places:
                 continue
             if report.study:
                 studies[part].add(study_of(report.study))
             waiting[part].append(report)
             if len(waiting[part]) >= _TOGETHER:
-                _flush(writers[part], waiting[part])
-        for part, writer in writers.items():
-            _flush(writer, waiting[part])
+                flush(part)
+        for part in writers:
+            flush(part)
     return studies
-
-
-def _flush(writer: pq.ParquetWriter, reports: list[RawReport]) -> None:
-    columns = [pa.array([getattr(report, field.name) for report in reports], field.type) for field in _SCHEMA]
-    writer.write_table(pa.table(columns, _SCHEMA))
-    reports.clear()
 
 
 def _read_packed(path: Path) -> Iterator[RawReport]:

@@ -2,16 +2,12 @@
 
 Every record of the delivery is a row of `report_texts`, a row of `rejected`, or, when it repeats a report
 word by word, a note; what was corrected or merely noticed is in `intake_notes`. No record raises.
-
-The easy version, `{path.stem: path.read_text()}`, stops at the first degree sign of a Windows file, keeps the
-last of two reports of a study without a word, and reads the licence of the collection as a report.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +27,7 @@ from lunguage_assets.corpus.texts.raw import (
     study_of,
 )
 from lunguage_assets.corpus.texts.reading import raw_reports
-from lunguage_assets.corpus.views import image_views, study_views, written
+from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables.text import REPORT_TEXTS
@@ -68,9 +64,8 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
         InputError: a file is unusable as a whole, or findings were delivered.
     """
     if delivery.texts is None:
-        raise InputError(
-            str(delivery.folder), FINDINGS, "raw reports", "Findings are taken in without a structurer."
-        )
+        remedy = "Findings are taken in without a structurer."
+        raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     reader = _Reader(log)
@@ -82,18 +77,9 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
         metadata = read_metadata(delivery.metadata, studies.keys(), log)
         if without := len(studies.keys() - metadata.keys()):
             log.note("metadata-without-study", delivery.metadata.name, found=f"{without} reports")
-    reader.find_patients(metadata)
-    reader.note_counts()
-    rows = [_with_metadata(studies[study_id], metadata.get(study_id)) for study_id in sorted(studies)]
+    reader.learn(metadata)
+    rows = [studies[study_id] for study_id in sorted(studies)]
     return Received(REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms)
-
-
-def _with_metadata(row: dict[str, object], known: StudyMetadata | None) -> dict[str, object]:
-    if known is not None:
-        row["taken_at"] = known.taken_at or row["taken_at"]
-        if known.views:
-            row |= {"view_information": known.views, "view_source": known.source}
-    return row
 
 
 class _Reader:
@@ -102,43 +88,36 @@ class _Reader:
     def __init__(self, log: IntakeLog) -> None:
         self.studies: dict[str, dict[str, object]] = {}
         self._log = log
-        self._counts: Counter[str] = Counter()
+        self._numbered = 0
         self._patient_unknown: list[str] = []
         self._file = ""
 
     def read(self, raw: RawReport) -> None:
-        """One delivered record."""
+        """Take one delivered record, or reject it."""
         self._file = self._file or raw.file
         study_id = study_of(raw.study) if raw.study else ""
+        shown = raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
         if raw.broken:
-            self._reject(raw.broken, raw, study_id, "", _shown(raw.content))
-            return
-        if not study_id:
-            self._reject("study-id-missing", raw, "", "study_id", _shown(raw.content))
-            return
-        if len(raw.content) > LARGEST:
-            self._reject("report-too-large", raw, study_id, "report", _shown(raw.content))
-            return
-        text = decoded(raw.content)
-        if not text.is_text:
-            self._reject("report-not-text", raw, study_id, "report", _shown(raw.content))
+            self._reject(raw.broken, raw, study_id, "", shown)
+        elif not study_id:
+            self._reject("study-id-missing", raw, "", "study_id", shown)
+        elif len(raw.content) > LARGEST:
+            self._reject("report-too-large", raw, study_id, "report", shown)
+        elif not (text := decoded(raw.content)).is_text:
+            self._reject("report-not-text", raw, study_id, "report", shown)
         elif not any(map(str.isalnum, text.text)):
             self._reject("report-empty", raw, study_id, "report", text.text)
-        elif study_id in self.studies:
-            self._again(raw, study_id, text.text)
-        else:
+        elif study_id not in self.studies:
             for reason in text.notes:
                 self._note(reason, raw, study_id, "report")
             self._take(raw, study_id, text.text)
-
-    def _again(self, raw: RawReport, study_id: str, text: str) -> None:
-        if text == self.studies[study_id]["report"]:
+        elif text.text == self.studies[study_id]["report"]:
             self._note("same-report-again", raw, study_id, "report")
         else:
-            self._reject("report-repeated", raw, study_id, "report", text)
+            self._reject("report-repeated", raw, study_id, "report", text.text)
 
     def _take(self, raw: RawReport, study_id: str, text: str) -> None:
-        self._counts["id-numbered"] += not is_number(raw.study)
+        self._numbered += not is_number(raw.study)
         if not raw.patient:
             self._patient_unknown.append(study_id)
         views, source = self._views(raw, study_id)
@@ -157,10 +136,10 @@ class _Reader:
     def _views(self, raw: RawReport, study_id: str) -> tuple[str, str]:
         """Codes of projections count as metadata; without a code that is known, words for them may help."""
         said = raw.views.lower()
-        coded = image_views(said, "", "")
-        if coded.coded and not coded.unknown:
-            return written(coded.coded), "metadata"
-        in_words = coded.coded | image_views("", "", said).from_procedure
+        coded, unknown = coded_views(said, "")
+        if coded and not unknown:
+            return written(coded), "metadata"
+        in_words = coded | named_views(said)
         named = study_views(raw.procedure)
         if named and not in_words - {"lateral"}:  # "Frontal" leaves open what "PA" says
             return written(in_words | named), "procedure text"
@@ -182,18 +161,22 @@ class _Reader:
             self._note("study-date-ignored", raw, study_id, "study_date", raw.taken_at)
             return ""
 
-    def find_patients(self, metadata: Mapping[str, StudyMetadata]) -> None:
-        """Take the patients that the delivery does not name from the metadata."""
+    def learn(self, metadata: Mapping[str, StudyMetadata]) -> None:
+        """Take views and times from the metadata, and patients that the delivery does not name; note once
+        what concerns many records, with their count.
+        """
+        for study_id in self.studies.keys() & metadata.keys():
+            known, row = metadata[study_id], self.studies[study_id]
+            row["taken_at"] = known.taken_at or row["taken_at"]
+            if known.views[0]:
+                row["view_information"], row["view_source"] = known.views
+        unknown = 0
         for study_id in self._patient_unknown:
-            known = metadata.get(study_id)
-            if known is not None and known.patient:
-                self.studies[study_id]["subject_id"] = patient_of(known.patient)
+            if study_id in metadata and metadata[study_id].patient:
+                self.studies[study_id]["subject_id"] = patient_of(metadata[study_id].patient)
             else:
-                self._counts["patient-unknown"] += 1
-
-    def note_counts(self) -> None:
-        """What concerns many records is noted once, with their count."""
-        for reason, count in self._counts.items():
+                unknown += 1
+        for reason, count in (("id-numbered", self._numbered), ("patient-unknown", unknown)):
             if count:
                 self._log.note(reason, self._file, found=f"{count} reports")
 
@@ -203,8 +186,3 @@ class _Reader:
     def _reject(self, reason: str, raw: RawReport, study_id: str, column: str, text: str) -> None:
         content = json.dumps({"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False)
         self._log.reject(reason, raw.file, raw.line, column=column, study_id=study_id, content=content)
-
-
-def _shown(content: bytes) -> str:
-    r"""Text that can be stored, with what is none as `\xNN`."""
-    return content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from lunguage_assets.corpus.columns import REQUIRED as FINDING_COLUMNS
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.records import read_header
 from lunguage_assets.corpus.texts import layouts
-from lunguage_assets.corpus.texts.members import TEXT_FORM, XML_FORM, has_any
+from lunguage_assets.corpus.texts.layouts import TEXT_FORM, XML_FORM, names_in
 from lunguage_assets.errors import InputError
 
 PACKED = "raw_reports.parquet"
@@ -23,7 +22,6 @@ ACCEPTED = (
     "reports.csv or reports.parquet (study_id, report), MIMIC-CXR's text files or mimic-cxr-reports.zip, the "
     "Open-i collection (indiana_reports.csv or its XML files), or .txt files"
 )
-_TABLE_FORMS = (".csv", ".csv.gz", ".parquet")
 _TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 
 
@@ -55,9 +53,6 @@ def text_sources(place: Path, files: Sequence[Path], *, loose: bool = True) -> l
     one: it is not clear which count.
 
     `loose` text files count only where nothing else does: a licence or a note may lie beside anything.
-
-    Raises:
-        InputError: a table or package cannot be read.
     """
     if place.is_file():
         if TEXT_FORM.search(place.name):
@@ -69,8 +64,7 @@ def text_sources(place: Path, files: Sequence[Path], *, loose: bool = True) -> l
     found = _of_files(files)
     is_nested = any(is_tree(path) for path in place.iterdir() if path.is_dir())
     if is_nested or (loose and not found):
-        forms: dict[Layout, re.Pattern[str]] = {"open-i XML": XML_FORM, "text files": TEXT_FORM}
-        inside = [TextSource(layout, place) for layout, form in forms.items() if has_any(place, form)]
+        inside = _of_tree(place)
         found += inside[:1] if is_nested else inside
     return found
 
@@ -81,20 +75,29 @@ def is_tree(path: Path) -> bool:
     return name in _TREES or (name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal())
 
 
+def _of_tree(place: Path) -> list[TextSource]:
+    """Files of one report each in a folder or a package."""
+    found = list[TextSource]()
+    if any(True for _ in names_in(place, XML_FORM)):
+        found.append(TextSource("open-i XML", place))
+    if any(True for _ in names_in(place, TEXT_FORM)):
+        found.append(TextSource("text files", place))
+    return found
+
+
 def _of_files(files: Sequence[Path]) -> list[TextSource]:
     """Tables of reports, and packages of files of one report each."""
-    held = {path: table_holds(path) for path in files if path.name.lower().endswith(_TABLE_FORMS)}
+    tables = [path for path in files if path.name.lower().endswith((".csv", ".csv.gz", ".parquet"))]
+    held = {path: table_holds(path) for path in tables}
     projections = next((path for path, what in held.items() if what == "projections"), None)
     found = [
         TextSource("open-i table", path, projections) if what == "open-i" else TextSource("table", path)
         for path, what in held.items()
         if what in ("open-i", "reports")
     ]
-    for path in (path for path in files if path.name.lower().endswith(".zip")):
-        if has_any(path, TEXT_FORM):
-            found.append(TextSource("text files", path))
-        elif has_any(path, XML_FORM):
-            found.append(TextSource("open-i XML", path))
+    for path in files:
+        if path.name.lower().endswith(".zip"):
+            found += _of_tree(path)[-1:]  # text files before others
     return found
 
 

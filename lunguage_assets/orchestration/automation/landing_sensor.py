@@ -14,9 +14,15 @@ import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.folder import QUARANTINE, landing_folder
-from lunguage_assets.landing.passes import PassReport, land, renamed
-from lunguage_assets.landing.record import LandedBatch, load_record
+from lunguage_assets.landing import (
+    QUARANTINE,
+    LandedBatch,
+    PassReport,
+    land,
+    landing_folder,
+    load_record,
+    renamed,
+)
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import LandingSettings, load_settings

@@ -212,12 +212,10 @@ def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> No
     [
         ("reports.csv", f"{WORD},{WORD}\nx,y\n".encode()),
         ("reports.csv", f"study_id,study_id,report\n{WORD},1,2\n".encode()),
-        ("reports.parquet", WORD.encode()),
-        ("reports.csv", f"study_id\n{WORD}\n".encode()),
-        ("reports.csv", f"\xff\xfe{WORD}".encode("utf-16")),
-        ("reports.zip", WORD.encode()),
+        ("reports.parquet", WORD.encode()), ("reports.csv", f"study_id\n{WORD}\n".encode()),
+        ("reports.csv", f"\xff\xfe{WORD}".encode("utf-16")), ("reports.zip", WORD.encode()),
     ],
-)
+)  # fmt: skip
 def test_errors_about_whole_files_quote_nothing(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:

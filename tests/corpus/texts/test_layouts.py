@@ -124,14 +124,6 @@ def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(tmp_path: Path,
     )
 
 
-def test_a_report_whose_patient_nobody_names_is_a_patient_of_its_own(tmp_path: Path) -> None:
-    write_table(tmp_path, full=False)
-    taken = received(tmp_path)
-    assert taken.report_texts["subject_id"].nunique() == len(REPORTS)
-    assert taken.report_texts["study_id"].tolist() == STUDIES
-    assert taken.intake_notes.set_index("reason")["found"]["patient-unknown"] == f"{len(REPORTS)} reports"
-
-
 def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(tmp_path: Path) -> None:
     write_table(tmp_path, full=False)
     (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(image_metadata(REPORTS[:-2]), encoding="utf-8")
@@ -241,6 +233,8 @@ def test_raw_reports_in_two_forms_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"found nothing; expected a file Lunguage\.csv .*, or raw reports"):
         find_delivery(tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        find_delivery(tmp_path / "nowhere")
     path = tmp_path / "picture.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"found a file of another kind; expected a file Lunguage\.csv"):
@@ -254,9 +248,3 @@ def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
     single = tmp_path / "one.csv.gz"
     single.write_bytes(gzip.compress(b"study_id,report\n50000001,No effusion.\n"))
     assert find_delivery(single).kind == "text"
-
-
-def test_a_damaged_package_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mimic-cxr-reports.zip").write_bytes(b"PK\x03\x04 and no more")
-    with pytest.raises(InputError, match=r"mimic-cxr-reports\.zip: found a package that cannot be opened"):
-        find_delivery(tmp_path)

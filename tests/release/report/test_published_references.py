@@ -11,8 +11,8 @@ from profiles import examples
 
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.findings.references import parse_references
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.references import parse_references
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.release.bundle.released import published_frame
 from lunguage_assets.settings import CorpusSettings
@@ -57,7 +57,7 @@ def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_
     rows = [row(number, **values) for number, values in enumerate(said)]
     (tmp_path / "Lunguage.csv").write_text(as_csv(rows), encoding="utf-8")
     taken = take_in(find_delivery(tmp_path), CorpusSettings())
-    resolved = bundled_method().of(taken.findings, taken.reports, taken.rejected).resolution.rows
+    resolved = bundled_method().conclude(vars(taken))["lunguage_plus_plus"]
     published = published_frame(resolved, taken.reports)
     numbered = {
         (study, number): ent

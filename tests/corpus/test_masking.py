@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.findings.masking import Masker
+from lunguage_assets.corpus.findings import Masker
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.tables import TERMS
 
@@ -31,7 +31,7 @@ MASKER = Masker(Vocabulary.from_terms(TERMS.frame()))
         ("___opacity___ possible", "opacity", "___<finding>___ possible"),
         ("Some (possible) edema.", "(possible) edema", "Some <finding>."),
     ],
-)
+)  # fmt: skip
 def test_every_mention_is_masked_whatever_its_form(sentence: str, ent: str, masked: str) -> None:
     assert MASKER.masked(sentence, ent) == masked
 
@@ -39,15 +39,11 @@ def test_every_mention_is_masked_whatever_its_form(sentence: str, ent: str, mask
 @pytest.mark.parametrize(
     ("sentence", "ent"),
     [
-        ("Opacification is likely.", "opacity"),
-        ("Hydropneumothorax is likely.", "pneumothorax"),
-        ("A massive thing.", "mass"),
-        ("Streptococcus pneumoniae is possible.", "pneumonia"),
-        ("Nothing of the kind.", "edema"),
-        ("Where is it?", "?"),
-        ("", "edema"),
+        ("Opacification is likely.", "opacity"), ("Hydropneumothorax is likely.", "pneumothorax"),
+        ("A massive thing.", "mass"), ("Streptococcus pneumoniae is possible.", "pneumonia"),
+        ("Nothing of the kind.", "edema"), ("Where is it?", "?"), ("", "edema"),
     ],
-)
+)  # fmt: skip
 def test_a_finding_is_not_found_inside_another_word(sentence: str, ent: str) -> None:
     assert MASKER.masked(sentence, ent) is None
 

@@ -1,30 +1,87 @@
-"""A study as a whole: names, places, references, masked sentences, place in the patient's time line."""
+"""A study as a whole: names, places, references, masked sentences (explicit.md section 0), place in the
+patient's time line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import pandas as pd
 
-from lunguage_assets.corpus.findings.masking import Masker, shows_mask
-from lunguage_assets.corpus.findings.references import (
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.references import (
     DeliveredRow,
     DeliveredStudy,
     StudyReferences,
     Target,
     parse_references,
 )
-from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS
 
+MASK = "<finding>"
+_GAP = re.compile(r"([\s\-\u2010-\u2014/]+)")
+_ANY_GAP = r"[\s\-\u2010-\u2014/]"
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 _COLUMNS = (
     "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent",
     "name", "cat", "status", "location", "location_parts", *ATTRIBUTES, "evidence", "associate", "currency",
     "view_information", "row", "masked_sentence", "mask_state", "same_name_in_sentence",
 )  # fmt: skip
 _PAST_HISTORY = tuple(ATTRIBUTES).index("past_hx")
+
+
+class Masker:
+    """Replaces findings in sentences by `<finding>`, with the plurals and spellings of a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._patterns: dict[tuple[str, ...], re.Pattern[str] | None] = {}
+
+    def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
+        """The sentence with every mention of the finding as `<finding>`.
+
+        None when the finding is not mentioned or the mask is already there. The finding is sought as it is
+        worded; only when that does not occur, in its canonical form; only then in the vocabulary's other
+        spellings of it, the longest first.
+        """
+        if MASK in sentence.lower():
+            return None
+        for wordings in ((ent,), (normed_ent,)):
+            found = self._replaced(sentence, wordings)
+            if found is not None:
+                return found
+        return self._replaced(sentence, self._vocabulary.spellings(normed_ent or ent))
+
+    def _replaced(self, sentence: str, wordings: tuple[str, ...]) -> str | None:
+        if wordings not in self._patterns:
+            bodies = [self._body(wording) for wording in wordings if any(map(str.isalnum, wording))]
+            whole = r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])"
+            self._patterns[wordings] = re.compile(whole, re.IGNORECASE) if bodies else None
+        pattern = self._patterns[wordings]
+        masked, count = pattern.subn(MASK, sentence) if pattern else ("", 0)
+        return masked if count else None
+
+    def _body(self, wording: str) -> str:
+        """Pattern of a name in which white space, hyphens and slashes stand for each other.
+
+        A hyphen may also be left out ("re-expansion", "reexpansion").
+        """
+        body = ""
+        for place, piece in enumerate(_GAP.split(wording.strip(" \t\r\n.,;:-/"))):
+            if place % 2 == 0:
+                body += self._word(piece)
+            else:
+                body += _ANY_GAP + ("*" if set(piece) <= set("-\u2010\u2011\u2012\u2013\u2014") else "+")
+        return body
+
+    def _word(self, word: str) -> str:
+        if not _LETTERS.fullmatch(word):
+            return re.escape(word)
+        forms = {word.lower(), *self._vocabulary.word_forms(word)}
+        return "(?:" + "|".join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form)))) + ")"
 
 
 class FindingsBuilder:
@@ -37,26 +94,27 @@ class FindingsBuilder:
         self._rows: list[tuple[object, ...]] = []
 
     def frame(self) -> pd.DataFrame:
+        """All rows that were added."""
         return FINDINGS.frame(
             {name: [row[place] for row in self._rows] for place, name in enumerate(_COLUMNS)}
         )
 
     def add(self, study: DeliveredStudy, view_information: str) -> None:
-        """The usable rows of a study, in the order of their row numbers."""
+        """Add the usable rows of a study, in the order of their row numbers."""
         rows = sorted(study.rows, key=lambda row: row.row)
         names = [self._vocabulary.finding(row.normed_ent or row.ent) for row in rows]
-        references = self._references(study, rows, names)
         masked = [self._masked(study, row) for row in rows]
         twins = self._identically_masked(rows, masked)
         self._note_one_wording(study, rows, names)
-        for row, name, (sentence, state) in zip(rows, names, masked, strict=True):
+        references = self._references(study, rows, names)
+        for row, name, (sentence, state), (evidence, associate) in zip(
+            rows, names, masked, references, strict=True
+        ):
             self._rows.append(
                 (
                     row.finding_id, study.subject_id, study.study_id, study.sequence, row.section,
                     row.sent_idx, row.sent, row.ent_idx, row.ent, name, row.cat, row.status, row.location,
-                    self._vocabulary.location_parts(row.location), *row.attributes,
-                    self._tokens(study, row, "evidence", references),
-                    self._tokens(study, row, "associate", references),
+                    self._vocabulary.location_parts(row.location), *row.attributes, evidence, associate,
                     "past dx" if _is_past(row) else "current dx", view_information, row.row, sentence, state,
                     (row.section, row.sent_idx, sentence) in twins,
                 )
@@ -64,32 +122,40 @@ class FindingsBuilder:
 
     def _references(
         self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]
-    ) -> StudyReferences | None:
-        if not any(row.evidence or row.associate for row in rows):
-            return None
-        targets = [
-            Target(row.finding_id, row.section, row.ent_idx, self._wordings(row), name)
-            for row, name in zip(rows, names, strict=True)
-        ]
-        return StudyReferences([*targets, *study.refused], self._vocabulary.finding)
+    ) -> list[tuple[list[str], list[str]]]:
+        """Tokens of `evidence` and `associate` of every row."""
+        resolver: StudyReferences | None = None
+        if any(row.evidence or row.associate for row in rows):
+            targets = [
+                Target(row.finding_id, row.section, row.ent_idx, self._wordings(row), name)
+                for row, name in zip(rows, names, strict=True)
+            ]
+            resolver = StudyReferences([*targets, *study.refused], self._vocabulary.finding)
+        found = []
+        for row in rows:
+            evidence = self._tokens(study, row, "evidence", row.evidence, resolver)
+            associate = self._tokens(study, row, "associate", row.associate, resolver)
+            found.append(row.references or (evidence, associate))
+        return found
 
     def _wordings(self, row: DeliveredRow) -> frozenset[str]:
         return frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)})
 
     def _tokens(
-        self, study: DeliveredStudy, row: DeliveredRow, column: str, references: StudyReferences | None
+        self,
+        study: DeliveredStudy,
+        row: DeliveredRow,
+        column: str,
+        cell: str,
+        resolver: StudyReferences | None,
     ) -> list[str]:
-        cell = row.evidence if column == "evidence" else row.associate
-        if row.references is not None:
-            return list(row.references[column == "associate"])
-        if not cell or references is None:
-            return []
         tokens: dict[str, None] = {}
-        for reference in parse_references(cell):
-            for resolved in references.resolve(reference, row.section, row.finding_id):
-                if resolved.token not in tokens and resolved.reason:
-                    self._note(resolved.reason, study, row, column, resolved.written)
-                tokens[resolved.token] = None
+        for reference in parse_references(cell) if cell and resolver else ():
+            assert resolver is not None
+            for token, written, reason in resolver.resolve(reference, row.section, row.finding_id):
+                if token not in tokens and reason:
+                    self._note(reason, study, row, column, written)
+                tokens[token] = None
         return [token for token in tokens if token]
 
     def _note_one_wording(self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]) -> None:
@@ -105,7 +171,7 @@ class FindingsBuilder:
             return None, "not needed"
         sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
         if sentence is None:
-            reason = "mask-in-sentence" if shows_mask(row.sent) else "finding-not-located"
+            reason = "mask-in-sentence" if MASK in row.sent.lower() else "finding-not-located"
             self._note(reason, study, row, "sent", row.ent)
             return None, "not located"
         return sentence, "masked"
@@ -115,23 +181,17 @@ class FindingsBuilder:
         self._log.note(reason, self._file, line=row.line, found=found, **place)
 
     def _identically_masked(
-        self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]
-    ) -> set[tuple[str, int, str | None]]:
-        """Masked sentences of tentative findings that another finding of the sentence masks identically.
-
-        Definitive findings count too.
+        self, rows: list[DeliveredRow], masked: Sequence[tuple[str | None, str]]
+    ) -> set[tuple[str, int, str]]:
+        """Masked sentences of tentative findings that another finding of the sentence, also a definitive one,
+        masks identically.
         """
-        asked = {
-            (row.section, row.sent_idx)
-            for row, (sentence, _) in zip(rows, masked, strict=True)
-            if sentence is not None
-        }
-        seen: set[tuple[str, int, str | None]] = set()
-        twins: set[tuple[str, int, str | None]] = set()
-        for row, (sentence, state) in zip(rows, masked, strict=True):
-            if (row.section, row.sent_idx) not in asked:
-                continue
-            if state == "not needed":
+        pairs = list(zip(rows, masked, strict=True))
+        asked = {(row.section, row.sent_idx) for row, (sentence, _) in pairs if sentence is not None}
+        seen: set[tuple[str, int, str]] = set()
+        twins: set[tuple[str, int, str]] = set()
+        for row, (sentence, state) in pairs:
+            if (row.section, row.sent_idx) in asked and state == "not needed":
                 sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
             if sentence is not None:
                 key = (row.section, row.sent_idx, sentence)
@@ -157,8 +217,6 @@ def place_in_time(
         patients.setdefault(study.subject_id, []).append(study)
     for own in patients.values():
         unplaced = [study for study in own if study.sequence is None]
-        if not unplaced:
-            continue
         dated = all(taken_at.get(study.study_id) for study in own)
         unplaced.sort(key=lambda study: (taken_at[study.study_id] if dated else "", study.first_line))
         first = 1 + max((study.sequence for study in own if study.sequence is not None), default=0)

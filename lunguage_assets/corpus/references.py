@@ -1,8 +1,5 @@
 """Rows of findings as they were delivered or structured, and the references between them: `evidence` and
 `associate` cells are read and resolved to rows of a study (implicit.md section 1).
-
-The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3
-of the impression for the finding 3 of the history.
 """
 
 from __future__ import annotations
@@ -18,8 +15,6 @@ BARE = "~"
 _NUMBER = re.compile(r"\bidx[\s:=#._-]*(\d+)(?:\.0+)?[\s)\]]*$", re.IGNORECASE | re.ASCII)
 """Also `(idx: 7)`, `idx7.0`, and behind a name without a comma."""
 _DIGITS = re.compile(r"[\s(\[]*\d+(?:\.0+)?[\s)\]]*", re.ASCII)
-_NO_ROW = -1
-"""A number that no row has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +30,16 @@ class WrittenReference:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A row that can be referred to; a rejected row has an empty id."""
+    """A row that can be referred to: its names as delivered, in plain form, and its canonical name.
+
+    A rejected row has an empty id.
+    """
 
     finding_id: str
     section: str
     ent_idx: int | None
     wordings: frozenset[str]
-    """Its names as delivered, in plain form."""
     name: str
-    """Its canonical name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A resolved reference: its token in the table, and the reason code of its note when it points to no row.
-
-    Without a token nothing is left of it.
-    """
-
-    token: str
-    written: str
-    reason: str = ""
 
 
 def parse_references(cell: str) -> list[WrittenReference]:
@@ -67,14 +51,12 @@ def parse_references(cell: str) -> list[WrittenReference]:
     references: list[WrittenReference] = []
     pending: list[str] = []
     for token in map(clean, cell.split(",")):
-        if not token:
-            continue
         number = _NUMBER.search(token)
         if name := token[: number.start()].rstrip(" ([") if number else token:
             pending.append(name)
         if number:
-            digits = number.group(1)
-            references.append(WrittenReference(tuple(pending), int(digits) if len(digits) <= 15 else _NO_ROW))
+            digits = number.group(1)  # so long a number has no row
+            references.append(WrittenReference(tuple(pending), int(digits) if len(digits) <= 15 else -1))
             pending = []
     return references + [WrittenReference((name,), None) for name in pending]
 
@@ -93,14 +75,14 @@ class StudyReferences:
             for name in target.wordings | {target.name}:
                 self._by_name.setdefault(name, []).append(target)
 
-    def resolve(self, reference: WrittenReference, section: str, own: str) -> list[Resolved]:
-        """Tokens of a reference in a row of `section` whose id is `own`.
+    def resolve(self, reference: WrittenReference, section: str, own: str) -> list[tuple[str, str, str]]:
+        """A reference in a row of `section` whose id is `own`: for each thing that it names the token in the
+        table (empty: nothing is left), the name as written, and the reason of a note if it is no row.
 
         Same section, number and name; else a match of number and name in another section; else the row of
         that name in the study; at each step several matches are ambiguous. What fits no row stays as a bare
         name without its number: a published number is one of the rows' new numbers, and would point to a row.
-        Of the parts in front of a number the longest run that names a row is the name; a number without any
-        name points to no row, and leaves nothing.
+        Of the parts in front of a number the longest run that names a row is the name.
         """
         if reference.number is None:
             return [_bare(part, "bare-reference") for part in reference.parts]
@@ -111,34 +93,28 @@ class StudyReferences:
                 continue
             if found == own:
                 reason = "self-reference"
-            last = Resolved(found, name) if not reason else _bare(name, reason)
+            last = (found, name, "") if not reason else _bare(name, reason)
             return [*(_bare(part, "bare-reference") for part in reference.parts[:start]), last]
-        return [Resolved("", "", "number-without-name")]
+        return [("", "", "number-without-name")]
 
     def _find(self, name: str, number: int, section: str) -> tuple[str, str]:
-        wording = plain(name)
-        canonical = self._canonical(name)
-        candidates = list(dict.fromkeys((*self._by_name.get(wording, ()), *self._by_name.get(canonical, ()))))
-        numbered = [target for target in candidates if target.ent_idx == number]
-        for group in (
-            [t for t in numbered if t.section == section],
-            [t for t in numbered if t.section != section],
-            candidates,
-        ):
-            if not group:
-                continue
-            if len(group) > 1:  # the wording tells a row from another spelling of the same finding
-                group = [target for target in group if wording in target.wordings]
-            if len(group) != 1:
-                return "", "ambiguous-reference"
-            return (group[0].finding_id, "") if group[0].finding_id else ("", "reference-to-rejected-row")
-        return "", "dangling-reference"
+        """The row, or the reason why it is none."""
+        wording, canonical = plain(name), self._canonical(name)
+        named = list(dict.fromkeys((*self._by_name.get(wording, ()), *self._by_name.get(canonical, ()))))
+        numbered = [target for target in named if target.ent_idx == number]
+        here = [target for target in numbered if target.section == section]
+        group = here or numbered or named
+        if len(group) > 1:  # the wording tells a row from another spelling of the same finding
+            group = [target for target in group if wording in target.wordings]
+        elif not group:
+            return "", "dangling-reference"
+        if len(group) != 1:
+            return "", "ambiguous-reference"
+        return (group[0].finding_id, "") if group[0].finding_id else ("", "reference-to-rejected-row")
 
 
-def _bare(name: str, reason: str) -> Resolved:
-    if _DIGITS.fullmatch(name):
-        return Resolved("", "", "number-without-name")
-    return Resolved(BARE + name, name, reason)
+def _bare(name: str, reason: str) -> tuple[str, str, str]:
+    return ("", "", "number-without-name") if _DIGITS.fullmatch(name) else (BARE + name, name, reason)
 
 
 @dataclass(slots=True)
@@ -164,14 +140,15 @@ class DeliveredRow:
     evidence: str
     associate: str
     attributes: tuple[str, ...]
-    references: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    references: tuple[list[str], list[str]] | None = None
 
 
 @dataclass(slots=True)
 class DeliveredStudy:
-    """The findings file's rows of one study.
+    """A study's rows, and its rejected rows as counts and as targets of references.
 
-    Rejected rows are included as counts and as targets of references.
+    `places` has per section the sentences so far, the last one, and the findings so far; `noted` is what is
+    noted once per study.
     """
 
     study_id: str
@@ -179,12 +156,8 @@ class DeliveredStudy:
     first_line: int = 0
     sequence: int | None = None
     report: str = ""
-    written_report: str = ""
-    """The report's cell as delivered, to recognise its repetitions cheaply."""
     rows: list[DeliveredRow] = field(default_factory=list)
     refused: list[Target] = field(default_factory=list)
     rows_delivered: int = 0
     places: dict[str, tuple[int, str, int]] = field(default_factory=dict)
-    """Per section: sentences so far, the last one, findings so far."""
     noted: set[str] = field(default_factory=set)
-    """Reasons that are noted once per study."""

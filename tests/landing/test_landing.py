@@ -1,10 +1,11 @@
-"""What a landing folder takes: findings and raw reports in every packing, folders, the output of
-lunguage-score; and what it passes over.
+"""What a landing folder takes, and when: a marker says that a delivery is complete, or it lay unchanged for
+long enough.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zipfile
 from io import BytesIO
@@ -14,29 +15,124 @@ import pytest
 from landing_drops import DECLARED, Landing, csv, packed, parquet, score_output
 from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_table
 
+from lunguage_assets import landing as module
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Corpus
 from lunguage_assets.settings import CorpusSettings
 
 VOCABULARY = "category,target_term,normed_term\npf,opacity,opacification\n"
-METADATA = "dicom_id,subject_id,study_id,ViewPosition\nd,10000001,50000001,PA\n"
 STUDIES = {f"s{report.study}" for report in REPORTS}
+
+
+def registered(landing: Landing, after_s: float = 0.0) -> list[str]:
+    return [batch.key for batch in landing.land(after_s=after_s).registered.values()]
 
 
 def studies(landing: Landing, key: str) -> set[str]:
     """Studies of a batch of raw reports."""
-    assert landing.home.batch(key).kind == "text"
-    received = receive(landing.home.delivery(key), CorpusSettings())
-    return set(received.report_texts["study_id"])
+    return set(receive(landing.home.delivery(key), CorpusSettings()).report_texts["study_id"])
+
+
+def test_a_delivery_that_grows_waits_anew_until_it_is_old_enough(landing: Landing) -> None:
+    landing.drop("copy.csv", csv(5))
+    os.utime(landing.root / "copy.csv", (1000, 1000))  # as a copy that keeps an old time
+    assert landing.land().waiting == {"copy.csv": "it may still be written to"}
+    for written in range(1, 3):
+        landing.drop("a.csv", csv(*range(written)))
+        assert landing.land(after_s=29.0).waiting["a.csv"] == "it may still be written to"
+    assert registered(landing, after_s=2.0) == ["a"]
+    assert landing.batches["a"] == {"s00000000", "s00000001"}
+
+
+@pytest.mark.parametrize("marker", ["a.csv.done", "f/.done", "f/_SUCCESS", "f.done"])
+def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(landing: Landing, marker: str) -> None:
+    delivery = "a.csv" if marker.startswith("a") else "f/Lunguage.csv"
+    landing.drop(marker, "")
+    landing.now += 100
+    landing.drop(delivery, csv(1))
+    assert registered(landing) == []
+    landing.drop(marker, "")
+    assert registered(landing) == [delivery[0]]
+
+
+def test_a_folder_waits_for_its_findings_and_for_what_is_copied_into_it(landing: Landing) -> None:
+    landing.drop("f/Lunguage_vocab.csv", "category,target_term,normed_term\n")
+    landing.drop("f/Lunguage.csv.part", csv(1))
+    assert landing.settle().waiting == {"f": "there is no Lunguage.csv and no raw report in it"}
+    landing.drop("f/Lunguage.csv", csv(1))
+    for growing in (".mimic-cxr-2.0.0-metadata.csv.x7Zq", "files/p10/part"):
+        landing.drop(f"f/{growing}", "x")
+        assert registered(landing, after_s=29.0) == []
+    assert registered(landing, after_s=60.0) == ["f"]
+
+
+def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing.drop("a.csv.gz", packed(csv(1))[:-9])
+    fetch = module._fetch
+
+    def slow(*arguments: object) -> object:
+        try:
+            return fetch(*arguments)  # type: ignore[arg-type]
+        finally:
+            landing.drop("a.csv.gz", packed(csv(1, 2)))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_fetch", slow)
+        assert landing.settle().waiting == {"a.csv.gz": "it changed while it was read"}
+    landing.settle()
+    assert landing.batches == {"a": {"s00000001", "s00000002"}}
+
+
+@pytest.mark.parametrize("wrong", ["bad.csv", "corpus.toml"])
+def test_what_cannot_be_read_at_present_waits(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    opened = module._opened
+
+    def refused(path: Path) -> object:
+        if path.name == wrong:
+            raise PermissionError
+        return opened(path)
+
+    landing.drop("good.csv", csv(1))
+    landing.drop(wrong, 'data_class = "credentialed"')
+    monkeypatch.setattr(module, "_opened", refused)
+    waiting = "bad.csv" if wrong == "bad.csv" else "good.csv"
+    assert landing.settle().waiting == {waiting: "it cannot be read at present (PermissionError)"}
+    assert ("good" in landing.batches) == (wrong == "bad.csv")
+
+
+def test_a_missing_folder_the_home_itself_and_a_second_process_are_refused(landing: Landing) -> None:
+    with pytest.raises(LunguageError, match="it is not there or cannot be read"):
+        Landing(landing.root / "nowhere", landing.home).land()
+    with pytest.raises(LunguageError, match="it is the home itself"):
+        Landing(landing.home.root, landing.home).land()
+    with module.only_one(landing.home), pytest.raises(LunguageError, match="another process"):
+        landing.land()
+
+
+def test_deliveries_are_taken_in_the_order_of_writing_until_the_time_is_over_and_read_once(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate(["c.csv", "a.csv", "b.csv"]):
+        landing.drop(name, csv(number))
+        os.utime(landing.root / name, (1000 + number, 1000 + number))
+    outcome = landing.land(after_s=60.0, seconds=0.0)
+    assert (set(outcome.waiting.values()), outcome.registered) == ({"it is for the next pass"}, {})
+    assert registered(landing) == ["c", "a", "b"]
+    monkeypatch.setattr(module, "_fetch", lambda *_: pytest.fail("read again"))
+    assert landing.land(after_s=60.0).known == 3
 
 
 def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(landing: Landing) -> None:
     landing.drop("Night 1.csv", csv(1))
     landing.drop("day.CSV.gz", packed(csv(2)))
     landing.drop("week.parquet", parquet(3))
-    outcome = landing.settle()
-    assert {batch.key for batch in outcome.registered.values()} == {"night-1", "day", "week"}
+    landing.settle()
     assert landing.batches == {"night-1": {"s00000001"}, "day": {"s00000002"}, "week": {"s00000003"}}
     assert landing.home.corpus() == Corpus("unnamed", "credentialed"), "undeclared text is patient data"
     batch = landing.home.batches / "night-1"
@@ -45,9 +141,10 @@ def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(landing
 
 
 def test_a_folder_of_the_published_files_is_taken_as_a_whole(landing: Landing) -> None:
+    metadata = b"dicom_id,subject_id,study_id,ViewPosition\nd,10000001,50000001,PA\n"
     landing.drop("first/Lunguage.csv.gz", packed(csv(50000001)))
     landing.drop("first/lunguage_vocab.csv", VOCABULARY)
-    landing.drop("first/mimic-cxr-2.0.0-metadata.csv.gz", packed(METADATA.encode()))
+    landing.drop("first/mimic-cxr-2.0.0-metadata.csv.gz", packed(metadata))
     landing.drop("first/corpus.toml", DECLARED)
     landing.drop("first/notes.txt", "for people")
     landing.settle()
@@ -92,19 +189,14 @@ def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_br
     landing.now += 1.0
     assert landing.land().waiting["bare.csv"] == "a file for all deliveries may still be written to"
     landing.settle()
-    names = {
-        key: take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist()
-        for key in landing.batches
-    }
-    assert names == {"bare": ["opacification"], "own": ["shadow"]}
+    for key, name in {"bare": "opacification", "own": "shadow"}.items():
+        assert take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist() == [name]
 
 
 def test_a_tree_and_the_same_tree_in_a_package_are_one_batch(landing: Landing, tmp_path: Path) -> None:
     write_mimic_tree(tmp_path / "t", packed=True)
     shutil.copytree(tmp_path / "t", landing.root / "Night 1")
-    landing.drop("Night 1/.done", "")
-    outcome = landing.settle()
-    assert outcome.registered["Night 1"].studies == len(REPORTS)
+    assert landing.settle().registered["Night 1"].studies == len(REPORTS)
     assert studies(landing, "night-1") == STUDIES
     assert landing.home.delivery("night-1").metadata is not None
     plain = tmp_path / "plain"
@@ -115,21 +207,17 @@ def test_a_tree_and_the_same_tree_in_a_package_are_one_batch(landing: Landing, t
             package.write(path, path.relative_to(plain))
     landing.drop("again/mimic-cxr-reports.zip", stream.getvalue())
     landing.drop("again/mimic-cxr-2.0.0-metadata.csv", (plain / "mimic-cxr-2.0.0-metadata.csv").read_bytes())
-    landing.drop("again/.done", "")
     assert landing.settle().skipped == {"again": "night-1"}
 
 
 @pytest.mark.parametrize("name", ["monday.csv.gz", "reports.parquet", "of the web.csv"])
 def test_a_table_of_any_name_is_taken_for_what_it_holds(landing: Landing, tmp_path: Path, name: str) -> None:
-    made = (
-        write_openi_tables(tmp_path)
-        if "web" in name
-        else write_table(tmp_path, name.replace("monday", "reports"))
-    )
+    stored = name.replace("monday", "reports")
+    made = write_openi_tables(tmp_path) if "web" in name else write_table(tmp_path, stored)
     landing.drop(name, made[0].read_bytes())
     assert set(landing.settle().registered) == {name}
     (batch,) = landing.home.registered()
-    assert len(studies(landing, batch.key)) == len(REPORTS)
+    assert (batch.kind, len(studies(landing, batch.key))) == ("text", len(REPORTS))
 
 
 def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_kill(
@@ -139,15 +227,13 @@ def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_
     landing.home.settings_file.write_text("[corpus]\nbatch_reports = 5\n")
     content = write_table(tmp_path)[0].read_bytes()
     landing.drop("year.csv", content)
-    registered = landing.settle().registered
-    assert list(registered) == ["year.csv (1 of 3)", "year.csv (2 of 3)", "year.csv (3 of 3)"]
+    assert list(landing.settle().registered) == [f"year.csv ({part} of 3)" for part in (1, 2, 3)]
     assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-002", "year-003"]
     each = [studies(landing, batch.key) for batch in landing.home.registered()]
     assert set().union(*each) == STUDIES
     assert sum(map(len, each)) == len(STUDIES)
-    assert [batch.studies for batch in registered.values()] == [len(part) for part in each]
     shutil.rmtree(landing.home.batches / "year-002")  # as if the pass had been killed before
-    assert len(landing.settle().registered) == 3
+    landing.settle()
     assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-003", "year-002"]
     landing.drop("copy.csv", content)
     assert landing.settle().skipped == {"copy.csv": "year-001"}

@@ -7,7 +7,7 @@ from delivered_rows import Deliver, noted, row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.findings.references import WrittenReference, parse_references
+from lunguage_assets.corpus.references import parse_references
 
 STUDY = "s50000001"
 
@@ -21,20 +21,6 @@ def evidence(
     )
     first = intake.findings.set_index("row").loc[0]
     return list(first["evidence"]), noted(intake)
-
-
-def test_the_list_is_read_token_by_token() -> None:
-    assert parse_references("opacity, idx3, left effusion, IDX 11, haze") == [
-        WrittenReference(("opacity",), 3),
-        WrittenReference(("left effusion",), 11),
-        WrittenReference(("haze",), None),
-    ]
-    assert parse_references("a, b, idx1, c, d") == [
-        WrittenReference(("a", "b"), 1),
-        WrittenReference(("c",), None),
-        WrittenReference(("d",), None),
-    ]
-    assert parse_references(" ,idx4, nan, ,") == [WrittenReference((), 4)]
 
 
 def test_the_same_section_comes_first_because_numbers_repeat_across_sections(deliver: Deliver) -> None:
@@ -60,22 +46,18 @@ def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
 @pytest.mark.parametrize(
     ("cell", "tokens", "notes"),
     [
-        ("haze, idx7", ["~haze"], {"dangling-reference"}),
-        ("haze", ["~haze"], {"bare-reference"}),
-        ("opacity", ["~opacity"], {"bare-reference"}),
-        ("edema, idx1", ["~edema"], {"self-reference"}),
+        ("haze, idx7", ["~haze"], {"dangling-reference"}), ("haze", ["~haze"], {"bare-reference"}),
+        ("opacity", ["~opacity"], {"bare-reference"}), ("edema, idx1", ["~edema"], {"self-reference"}),
         ("opacity, idx2, opacity, idx2", [f"{STUDY}:1"], set()),
         ("haze, haze", ["~haze"], {"bare-reference"}),
-        ("haze, opacity, idx2", ["~haze", f"{STUDY}:1"], {"bare-reference"}),
-        ("nan", [], set()),
-        ("nan, NULL", [], set()),
-        ("opacity, idx2, idx3", [f"{STUDY}:1"], {"number-without-name"}),
+        ("haze, opacity, idx2", ["~haze", f"{STUDY}:1"], {"bare-reference"}), ("nan", [], set()),
+        ("nan, NULL", [], set()), ("opacity, idx2, idx3", [f"{STUDY}:1"], {"number-without-name"}),
         ("idx2", [], {"number-without-name"}),
         ("IDX 7, idx007, haze", ["~haze"], {"number-without-name", "bare-reference"}),
         ("haze, idx" + "9" * 16, ["~haze"], {"dangling-reference"}),
         ("idx" + "9" * 16, [], {"number-without-name"}),
     ],
-)
+)  # fmt: skip
 def test_what_points_to_no_row_survives_as_a_bare_name_and_its_number_does_not(
     deliver: Deliver, cell: str, tokens: list[str], notes: set[str]
 ) -> None:

@@ -1,1 +1,0 @@
-"""From delivered rows to the table `findings`: names, places, references, masks."""

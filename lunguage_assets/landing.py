@@ -1,0 +1,533 @@
+"""New reports in a folder: every complete delivery is registered once, recognised, or put into quarantine.
+
+Whoever delivers can lay anything there, so only regular files are opened. A pass may be killed anywhere and
+done again: the home registers a batch as a whole or not at all and knows the content of its batches, and a
+delivery is moved to quarantine last. Deliveries are taken in the order of their writing, so that of two
+versions of a study the newer is the amendment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import math
+import os
+import re
+import shutil
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import pandas as pd
+from pydantic import BaseModel, ValidationError
+
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    METADATA,
+    VOCABULARY,
+    CorpusDeclaration,
+    Delivery,
+    find_delivery,
+    in_parts,
+)
+from lunguage_assets.corpus.intake import read_files
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.records import require_size
+from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.corpus.texts.source import table_holds
+from lunguage_assets.errors import InputError, LunguageError, damaged
+from lunguage_assets.files import replace_text, sheet_frame
+from lunguage_assets.home.home import Corpus, Home, batch_keys, usable_key
+from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
+
+QUARANTINE = "quarantine"
+_LISTED = ".rejected.csv"
+_SHARED = (DECLARATION, VOCABULARY)
+"""Files that may lie beside deliveries, for all that have none of their own."""
+_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip)$", re.IGNORECASE)
+_TAKEN = re.compile(r"\.(?:csv|parquet|zip|txt|xml|csv\.gz|txt\.gz|xml\.gz)$|^corpus\.toml$", re.IGNORECASE)
+_PASSED_OVER = re.compile(
+    rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|{re.escape(_LISTED)})$"
+    r"|\.(?:te?mp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
+    r"(?:\.csv|\.csv\.gz|\.parquet)?$",
+    re.IGNORECASE,
+)
+_REPORTED = ["file", "row", "study_id", "column", "reason", "expected", "remedy"]
+"""Columns of the list of rejected rows: no cell of the delivery but the study's id."""
+
+
+class _Later(Exception):
+    """A delivery cannot be taken in this pass; the message says why."""
+
+
+class LandedBatch(BaseModel):
+    """A registered delivery in numbers only; `number` orders the batches of a home."""
+
+    key: str
+    sha256: str
+    number: int
+    studies: int
+    rows: int
+    rejected: int
+
+    @property
+    def counts(self) -> str:
+        """Its numbers in words."""
+        return f"{self.studies} studies, {self.rows} rows ({self.rejected} rejected)"
+
+
+class LandingRecord(BaseModel):
+    """Signature, and batches with its content, of each delivery that was dealt with; batches by key. Its loss
+    does no harm.
+    """
+
+    seen: dict[str, tuple[str, list[str]]] = {}
+    batches: dict[str, LandedBatch] = {}
+
+
+def record_folder(home: Home) -> Path:
+    """Where the record, the lock and the staging folder are."""
+    return home.root / "landing-record"
+
+
+def load_record(home: Home) -> LandingRecord:
+    """The record; an empty one when there is none that can be read."""
+    try:
+        return LandingRecord.model_validate_json((record_folder(home) / "record.json").read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return LandingRecord()
+
+
+@dataclass
+class PassReport:
+    """What a pass did, by name in the landing folder; such a name may name a patient: not for logs.
+
+    `skipped` has the key of the first batch with the same content, `quarantined` and `waiting` say why,
+    `others` are no deliveries, and `known` counts what earlier passes dealt with.
+    """
+
+    registered: dict[str, LandedBatch] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    quarantined: dict[str, InputError] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    known: int = 0
+    others: list[str] = field(default_factory=list)
+
+    @property
+    def summary(self) -> str:
+        """Numbers only."""
+        counts = {
+            "registered": len(self.registered),
+            "skipped (content known)": len(self.skipped),
+            "quarantined": len(self.quarantined),
+            "waiting": len(self.waiting),
+            "landed before": self.known,
+            "of other kinds": len(self.others),
+        }
+        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        return f"Landing folder: {told or 'nothing there'}."
+
+
+def renamed(error: InputError, file: str) -> InputError:
+    """The same error of a file under another name."""
+    return InputError(file, error.found, error.expected, error.remedy, row=error.row, column=error.column)
+
+
+def landing_folder(home: Home, settings: LandingSettings) -> Path | None:
+    """`$LUNGUAGE_LANDING`, else the option `url`, relative to the home; None: there is no landing folder."""
+    written = os.environ.get("LUNGUAGE_LANDING", "").strip() or settings.url.strip()
+    return home.root / Path(written).expanduser() if written else None
+
+
+@contextlib.contextmanager
+def only_one(home: Home) -> Iterator[None]:
+    """Hold the landing of a home for this process; a `LunguageError` when another holds it."""
+    home.create()
+    record_folder(home).mkdir(exist_ok=True, mode=0o700)
+    with (record_folder(home) / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LunguageError("another process is at work on the landing folder of this home.") from None
+        yield
+
+
+def land(
+    home: Home,
+    folder: Path,
+    stable_s: float | None = 30.0,
+    seconds: float = math.inf,
+    clock: Callable[[], float] = time.time,
+) -> PassReport:
+    """Make one pass; it begins no further delivery after so many `seconds`.
+
+    A delivery without a marker is complete when its files have not changed for `stable_s` seconds; None:
+    nothing is waited for.
+
+    Raises:
+        LunguageError: the landing folder is the home or cannot be read, another process makes a pass, or the
+            folder's own `corpus.toml` or vocabulary is wrong.
+    """
+    with only_one(home):
+        if folder.resolve() == home.root.resolve():
+            raise LunguageError(
+                f"landing folder {folder}: it is the home itself. Name another folder: url in [landing]."
+            )
+        return _Pass(home, folder).make(clock(), stable_s, seconds)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A delivery at one look: a file, or a folder with its files at any depth.
+
+    Args:
+        files: those to take; links whatever they point to.
+        signature: a hash that changes with every change of its files, hidden ones among them.
+        written: time of the youngest file.
+        changed: the same, but of a copy that keeps the time of a file the time of the copying.
+        is_marked: whether a marker that is no older says that it is complete.
+    """
+
+    path: Path
+    is_folder: bool
+    files: list[Path]
+    signature: str
+    written: float
+    changed: float
+    is_marked: bool
+
+    @property
+    def name(self) -> str:
+        return _readable(self.path.name)
+
+    @property
+    def is_begun_only(self) -> bool:
+        """Whether neither findings nor reports lie in it, so that it is still to come."""
+        beside = {name.lower() for name in (*_SHARED, METADATA)}
+        return all(path.name.lower().removesuffix(".gz") in beside for path in self.files)
+
+
+def _readable(name: str) -> str:
+    """A name with `\\udcff` in the place of a byte that is not UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _look(path: Path) -> _Entry:
+    """Look at a delivery; raises FileNotFoundError when it is not there any more."""
+    is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    inside, linked = [path], set[Path]()
+    for place, folders, names in os.walk(path) if is_folder else ():
+        folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
+        linked.update(Path(place, name) for name in folders if Path(place, name).is_symlink())
+        inside += [Path(place, name) for name in names]
+    markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
+    statuses = dict[Path, os.stat_result]()
+    for one in (*sorted({*inside, *linked}), markers[0]):
+        with contextlib.suppress(FileNotFoundError):
+            statuses[one] = one.lstat()
+    if is_folder:
+        del statuses[path]
+    marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
+    written = max((status.st_mtime for status in statuses.values()), default=0.0)
+    signed = (
+        f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
+        for one, status in statuses.items()
+    )
+    return _Entry(
+        path,
+        is_folder,
+        [one for one in statuses if one in linked or one == path or _is_taken(one.name)],
+        hashlib.sha256(os.fsencode("".join(signed))).hexdigest()[:32],
+        written,
+        max([written, *(status.st_ctime for status in statuses.values())]),
+        any(at >= written for at in marked),
+    )
+
+
+def _is_taken(name: str) -> bool:
+    return _TAKEN.search(name) is not None and _PASSED_OVER.search(name) is None
+
+
+def _fetch(entry: _Entry, folder: Path) -> None:
+    """Copy a delivery into a new folder, each file unpacked, so that the same content packed twice is the
+    same delivery; a single file, which may be called anything, gets the name of what it holds.
+    """
+    folder.mkdir(parents=True)
+    unpacked = 0
+    for path in entry.files:
+        if _readable(str(path)) != str(path):
+            _refuse(path, "a name that is not UTF-8")
+        own = path.relative_to(entry.path).as_posix()
+        if not entry.is_folder:
+            own = "Lunguage" + path.name[len(_TABLE.sub("", path.name)) :].lower()
+        is_packed = own.lower().endswith(".gz")
+        target = folder / (own[: -len(".gz")] if is_packed else own)
+        if target.exists():
+            found, remedy = f"{target.name} in two forms", "Remove all but the one to use."
+            raise InputError(path.name, found, "each file once", remedy)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _copy(path, target)
+        if is_packed:
+            unpacked += target.stat().st_size
+            require_size(path.name, unpacked)
+        if not entry.is_folder and table_holds(target) in ("reports", "open-i"):
+            target.rename(target.with_stem("reports"))
+
+
+def _refuse(path: Path, found: str) -> None:
+    raise InputError(_readable(path.name), found, "a file of its own", "Lay a copy of the file there.")
+
+
+def _copy(path: Path, target: Path) -> None:
+    """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            _refuse(path, "a link, a FIFO or the like")
+        with _opened(path) as source, target.open("wb") as copy:
+            if not path.name.lower().endswith(".gz"):
+                shutil.copyfileobj(source, copy)
+                return
+            stream = gzip.GzipFile(fileobj=source)
+            while block := stream.read(1 << 20):
+                copy.write(block)
+                require_size(path.name, copy.tell())
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
+    except OSError as error:
+        raise _Later(f"it cannot be read at present ({type(error).__name__})") from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # it was exchanged
+        os.close(descriptor)
+        raise OSError
+    return os.fdopen(descriptor, "rb")
+
+
+class _Pass:
+    """A pass over a landing folder; the caller holds the landing of the home."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self.home, self.folder, self.report = home, folder, PassReport()
+        self.staged = record_folder(home) / "staging" / "delivery"
+        self.registered = {batch.key: batch.sha256 for batch in home.registered()}
+        self.most = load_settings(home.settings_file).corpus.batch_reports
+        self.record = load_record(home)
+        self.record.batches = {
+            key: one for key, one in self.record.batches.items() if self.registered.get(key) == one.sha256
+        }
+
+    def make(self, now: float, stable_s: float | None, seconds: float) -> PassReport:
+        begun = time.monotonic()
+        for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
+            abandoned.unlink()
+        entries = self._entries()
+        before, self.record.seen = self.record.seen, {}
+        shared = max((_look(path).changed for path in self._shared()), default=-math.inf)
+        for entry in sorted(entries, key=lambda entry: (entry.written, entry.name)):
+            signature, keys = before.get(entry.name, ("", []))
+            if signature == entry.signature and self.registered.keys() >= set(keys):
+                self.report.known += 1
+                self.record.seen[entry.name] = (signature, keys)
+                continue
+            if entry.is_begun_only:
+                why = "there is no Lunguage.csv and no raw report in it"
+            elif stable_s is not None and not entry.is_marked and now - entry.changed < stable_s:
+                why = "it may still be written to"
+            elif stable_s is not None and now - shared < stable_s:
+                why = "a file for all deliveries may still be written to"
+            elif time.monotonic() - begun >= seconds:
+                why = "it is for the next pass"
+            else:
+                why = self._taken(entry)
+            if why:
+                self.report.waiting[entry.name] = why
+        self._save()
+        return self.report
+
+    def _entries(self) -> list[_Entry]:
+        """The deliveries; names of what is none go to the report."""
+        entries = list[_Entry]()
+        try:
+            for path in sorted(self.folder.iterdir()):
+                if path.name in _SHARED or _PASSED_OVER.search(_readable(path.name)):
+                    continue
+                entry = _look(path)
+                if entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
+                    entries.append(entry)
+                else:
+                    self.report.others.append(entry.name)
+        except OSError as error:
+            raise LunguageError(
+                f"landing folder {self.folder}: it is not there or cannot be read ({type(error).__name__}). "
+                "Make or mount it, look at its rights, or correct url in [landing]."
+            ) from None
+        return entries
+
+    def _shared(self) -> list[Path]:
+        return [path for name in _SHARED if os.path.lexists(path := self.folder / name)]
+
+    def _save(self) -> None:
+        replace_text(record_folder(self.home) / "record.json", self.record.model_dump_json())
+
+    def _taken(self, entry: _Entry) -> str:
+        """Register a delivery, recognise it, or put it aside; else say why it waits."""
+        lent = list[str]()
+        shutil.rmtree(self.staged.parent, ignore_errors=True)
+        try:
+            try:
+                _fetch(entry, self.staged)
+                for path in self._shared():
+                    if not (self.staged / path.name).exists():
+                        lent.append(path.name)
+                        _copy(path, self.staged / path.name)
+                _require_unchanged(entry)
+                self._register(entry)
+            except InputError as error:
+                _require_unchanged(entry)
+                named = Path(error.file).name
+                if named in lent:
+                    told = renamed(error, f"{named} in the landing folder")
+                    raise LunguageError(f"{told} No delivery is taken until then.") from None
+                is_own = entry.is_folder and named != self.staged.name
+                self._put_aside(entry, renamed(error, named if is_own else entry.name))
+        except _Later as why:
+            return str(why)
+        finally:
+            shutil.rmtree(self.staged.parent, ignore_errors=True)
+        return ""
+
+    def _register(self, entry: _Entry) -> None:
+        """Register the batches of a delivery, unless they are known by their content."""
+        delivery = find_delivery(self.staged)
+        parts, _ = in_parts(delivery, self.most)
+        corpus = _corpus_of(delivery.declared, self.home.corpus())
+        hashes = [sha256 for _, sha256 in parts]
+        key_of = {sha256: key for key, sha256 in self.registered.items()}
+        for gone in self.home.removed():
+            if gone.sha256 in set(hashes) - key_of.keys():
+                when = f"its content was removed as batch {gone.key} on {gone.when[:10]}"
+                raise _Later(f"{when}; `lunguage register` takes it in again")
+        if key_of.keys() >= set(hashes):
+            keys = [key_of[sha256] for sha256 in hashes]
+            self.report.skipped[entry.name] = keys[0]
+        else:
+            key = usable_key(entry.name if entry.is_folder else _TABLE.sub("", entry.name))
+            of_key = [self.registered.get(own) for own in batch_keys(key, len(parts))]
+            if any(own not in (None, sha256) for own, sha256 in zip(of_key, hashes, strict=True)):
+                key = f"{key}-{hashes[0][:8]}"  # other content has the name
+            keys = batch_keys(key, len(parts))
+            batches = self._counted(entry, keys, parts)
+            self.record.batches |= {batch.key: batch for batch in batches}
+            self._save()  # first, so that after a kill the sensor asks for them
+            self.home.register(self.staged, key, corpus.name, batch_reports=self.most)
+            self.registered |= zip(keys, hashes, strict=True)
+            for part, batch in enumerate(batches, 1):
+                name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
+                self.report.registered[name] = batch
+        self.record.seen[entry.name] = (entry.signature, keys)
+
+    def _counted(
+        self, entry: _Entry, keys: Sequence[str], parts: Sequence[tuple[Delivery, str]]
+    ) -> list[LandedBatch]:
+        """The batches to come; the rows that were rejected are listed beside the delivery.
+
+        Raises:
+            InputError: no row can be used.
+        """
+        number = max([time.time_ns(), *(batch.number for batch in self.record.batches.values())])
+        batches, lists = list[LandedBatch](), list[pd.DataFrame]()
+        for key, (part, sha256) in zip(keys, parts, strict=True):
+            studies, rows, rejected = _read(part)
+            number += 1
+            counts = {"studies": studies, "rows": rows, "rejected": len(rejected)}
+            batches.append(LandedBatch(key=key, sha256=sha256, number=number, **counts))
+            lists.append(rejected.rename(columns={"line": "row"})[_REPORTED])
+        listed = pd.concat(lists, ignore_index=True)
+        if not entry.is_folder:
+            listed["file"] = entry.name
+        beside = self.folder / f"{entry.name}{_LISTED}"
+        with contextlib.suppress(OSError):  # where nothing may be written; the table `rejected` has them
+            beside.unlink(missing_ok=True)
+            if len(listed):
+                _put(beside, sheet_frame(listed).to_csv(index=False, lineterminator="\n"))
+        if all(batch.rejected == batch.rows for batch in batches):
+            found = f"{len(listed)} records of which none can be used"
+            remedy = f"The list NAME{_LISTED} says of each what is wrong. Correct them."
+            raise InputError(parts[0][0].files[0].name, found, "at least one usable record", remedy)
+        return batches
+
+    def _put_aside(self, entry: _Entry, error: InputError) -> None:
+        """Move a delivery with its marker and its list to quarantine, the reason first and itself last."""
+        aside = self.folder / QUARANTINE / f"{entry.name}-{entry.signature[:8]}"
+        told = "This delivery was not used.\n\n"
+        for part in ("file", "row", "column", "found", "expected", "remedy"):
+            if (value := getattr(error, part)) is not None:
+                told += f"{part + ':':<10} {value}\n"
+        told += "\nFix the delivery and put it into the landing folder again, under any name.\n"
+        try:
+            aside.mkdir(parents=True, exist_ok=True)
+            _put(aside / "REASON.txt", told)
+            for beside in (f"{entry.name}{_LISTED}", f"{entry.name}.done"):
+                with contextlib.suppress(FileNotFoundError):
+                    (self.folder / beside).rename(aside / beside)
+            entry.path.rename(aside / entry.path.name)
+        except OSError as problem:
+            remedy = f"{error.remedy} It stays where it lies ({type(problem).__name__} in {aside})."
+            error = InputError(error.file, error.found, error.expected, remedy)
+        self.report.quarantined[entry.name] = error
+
+
+def _require_unchanged(entry: _Entry) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if _look(entry.path).signature == entry.signature:
+            return
+    raise _Later("it changed while it was read")
+
+
+def _put(path: Path, text: str) -> None:
+    """Write a small file, never through a link or into a FIFO that has its name."""
+    path.unlink(missing_ok=True)
+    with path.open("x", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+
+
+def _read(delivery: Delivery) -> tuple[int, int, pd.DataFrame]:
+    """Studies, rows and the rejected rows of a delivery, all files of which are read as the intake will."""
+    try:
+        if delivery.kind == "text":
+            received = receive(delivery, CorpusSettings())
+            read = len(received.report_texts)
+            return read, read + len(received.rejected), received.rejected
+        log = IntakeLog()
+        studies = read_files(delivery, log).studies
+        rejected = log.rejected_frame()
+        rows = sum(study.rows_delivered for study in studies.values()) + int((rejected.study_id == "").sum())
+        return len(studies), rows, rejected
+    except (LunguageError, OSError, MemoryError):
+        raise
+    except Exception as error:  # of one delivery; the others must go on
+        file, found = delivery.files[0].name, "something that the readers do not expect"
+        raise damaged(file, found, error, "findings or raw reports", "Report this.") from None
+
+
+def _corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:
+    """The corpus of a delivery; one without a name is the home's own if the data class agrees."""
+    agrees = present is not None and present.data_class == declared.data_class
+    corpus = Corpus(declared.name or (present.name if present and agrees else "unnamed"), declared.data_class)
+    if present is None or corpus == present:
+        return corpus
+    raise InputError(
+        DECLARATION,
+        f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
+        f"corpus {present.name!r} ({present.data_class}), which the home holds",
+        f"Correct or add {DECLARATION} with the delivery or in the landing folder, or use another home.",
+        column="name" if agrees else "data_class",
+    )
