@@ -113,8 +113,8 @@ def _findings(report: ShownReport) -> RichTable:
     table.add_column("", no_wrap=True)
     table.add_column("p (interval)", no_wrap=True)
     table.add_column("why", ratio=4, overflow="fold", style="dim")
-    for row, depth in report.in_order:
-        title = Text("  " * depth + ("↳ " if depth else "") + _line(row.title), _TONES[row.tone])
+    for row in report.rows:
+        title = Text("  " * row.depth + ("↳ " if row.depth else "") + _line(row.title), _TONES[row.tone])
         why = Text(_line("; ".join(filter(None, (row.where, *row.lines)))))
         table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table

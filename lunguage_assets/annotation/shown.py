@@ -57,7 +57,7 @@ class ShownRow:
         lines: the reasons, in plain words.
         believed: `0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is
             1, or as `≤ 0.44` of what is denied; empty for a row that is left out.
-        implied: what it implies, in the order of the pathway.
+        implied: titles of what it implies, which follows it, one `depth` lower, in the order of the pathway.
     """
 
     number: int
@@ -72,7 +72,8 @@ class ShownRow:
     low: float = 0.0
     high: float = 0.0
     details: str = ""
-    implied: tuple[ShownRow, ...] = ()
+    depth: int = 0
+    implied: str = ""
 
     @property
     def claim(self) -> str:
@@ -84,8 +85,7 @@ class ShownRow:
     def reason(self) -> str:
         """What a person sees who points at the words: title, p, reasons, what it implies; a line each."""
         believed = (f"p {self.believed}",) if self.believed else ()
-        implied = ", ".join(row.title for row in self.implied)
-        follows = (f"implies {implied}",) if implied else ()
+        follows = (f"implies {self.implied}",) if self.implied else ()
         return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *follows))
 
 
@@ -94,7 +94,7 @@ class ShownReport:
     """Everything about one report.
 
     Args:
-        rows: stated findings, what they imply inside them.
+        rows: stated findings, each before what it implies.
         contradictions: finding and place, and what is said of it, with what became of each side.
         labels: name, what is known of it, p in words (empty: it has none); without unmentioned ones.
         is_set_aside: a row broke a rule, and nothing is concluded from the report.
@@ -113,16 +113,11 @@ class ShownReport:
     @cached_property
     def by_id(self) -> Mapping[str, ShownRow]:
         """Every row, implied and left out ones included."""
-        return {row.finding_id: row for row in (*(row for row, _ in self.in_order), *self.left_out)}
+        return {row.finding_id: row for row in (*self.rows, *self.left_out)}
 
     def read_in(self, piece: Piece) -> list[ShownRow]:
         """The rows that were read in a piece of the text."""
         return [self.by_id[own] for own in piece.rows]
-
-    @property
-    def in_order(self) -> list[tuple[ShownRow, int]]:
-        """Stated rows, each before what it implies, with their depth."""
-        return list(_in_order(self.rows, 0))
 
 
 def shown_reports(annotation: Annotation) -> list[ShownReport]:
@@ -180,7 +175,7 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
         report["view_information"],
         (*remarks, *aside),
         tuple(pieces(report["report"], parts["spans"], parts["sentences"])),
-        tuple(rows.finding(row) for row in rows.stated),
+        tuple(rows.findings()),
         tuple(rows.left_out()),
         tuple(rows.contradictions()),
         tuple((row["label"], *_label(row)) for row in parts["labels"] if row["source"] != "unmentioned"),
@@ -193,21 +188,25 @@ class _Rows:
 
     def __init__(self, parts: Mapping[str, list[Record]]) -> None:
         self._findings, self._out, self._conflicts = parts["findings"], parts["left_out"], parts["conflicts"]
-        self.stated = [row for row in self._findings if row["source"] == "original"]
         self._children: dict[str, list[Record]] = {}
         for row in self._findings:
             self._children.setdefault(row["parent_id"], []).append(row)
-        self._numbers: dict[str, int] = {}
-        for row in self.stated:
-            self._count(row)
+        self._order: list[tuple[Record, int]] = []
+        for row in self._findings:
+            if row["source"] == "original":
+                self._add(row, 0)
+        self._numbers = {row["finding_id"]: at for at, (row, _) in enumerate(self._order, start=1)}
 
-    def _count(self, row: Record) -> None:
-        self._numbers[row["finding_id"]] = len(self._numbers) + 1
+    def _add(self, row: Record, depth: int) -> None:
+        self._order.append((row, depth))
         for child in self._children.get(row["finding_id"], ()):
-            self._count(child)
+            self._add(child, depth + 1)
 
-    def finding(self, row: Record) -> ShownRow:
-        """A finding with everything that it implies."""
+    def findings(self) -> Iterator[ShownRow]:
+        """Stated findings, each before what it implies."""
+        return (self._finding(row, depth) for row, depth in self._order)
+
+    def _finding(self, row: Record, depth: int) -> ShownRow:
         return ShownRow(
             self._numbers[row["finding_id"]],
             row["finding_id"],
@@ -221,7 +220,8 @@ class _Rows:
             row["p_low"],
             row["p_high"],
             attributes(row),
-            tuple(self.finding(child) for child in self._children.get(row["finding_id"], ())),
+            depth,
+            ", ".join(map(stated_as, self._children.get(row["finding_id"], ()))),
         )
 
     def left_out(self) -> Iterator[ShownRow]:
@@ -330,9 +330,3 @@ def _label(row: Record) -> tuple[str, str]:
 def _spread() -> ReaderSpread:
     """Between readers, as the packaged anchors state it."""
     return chosen_anchors("published").spread
-
-
-def _in_order(rows: Sequence[ShownRow], depth: int) -> Iterator[tuple[ShownRow, int]]:
-    for row in rows:
-        yield row, depth
-        yield from _in_order(row.implied, depth + 1)

@@ -39,7 +39,6 @@ def status(home: Path) -> dict[str, Any]:
 def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     before = contents(home)
     shown = lunguage(home, "status")
-    assert shown.returncode == 0, shown.stderr
     for part in (
         "first  40 studies, delivered as findings",
         "preset offline",

@@ -26,17 +26,6 @@ OF_A_RELEASE = "version"
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
 
 
-def printed_by(cells: list[dict[str, Any]]) -> list[list[str]]:
-    """Lines that each cell prints, in one name space, as a kernel runs them."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    printed = []
-    for number, cell in enumerate(cells):
-        with contextlib.redirect_stdout(io.StringIO()) as stream:
-            exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
-        printed.append(stream.getvalue().splitlines(keepends=True))
-    return printed
-
-
 COMMAND = [sys.executable, "-m", "lunguage_assets.cli.main"]
 
 
@@ -55,8 +44,12 @@ def test_the_notebook_prints_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     if not (WRITES or os.environ.get("CI")):
         cells = [cell for cell in cells if OF_A_RELEASE not in "".join(cell["source"])]
-    with blank_pictures():
-        printed = printed_by(cells)
+    names: dict[str, Any] = {"__name__": "__main__"}  # of all cells, as a kernel runs them
+    printed = []
+    for number, cell in enumerate(cells):
+        with blank_pictures(), contextlib.redirect_stdout(io.StringIO()) as stream:
+            exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
+        printed.append(stream.getvalue().splitlines(keepends=True))
     if WRITES:
         for number, (cell, lines) in enumerate(zip(cells, printed, strict=True), start=1):
             cell["execution_count"] = number
