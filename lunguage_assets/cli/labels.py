@@ -29,33 +29,33 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.calibrating import (
-        Readers,
         calibration,
         label_outcomes,
+        rated_by_readers,
         refitted_anchors,
         write_calibration,
     )
     from lunguage_assets.release.outcomes.files import fitted_of, read_outcomes, released_labels
 
     given = read_outcomes(outcomes, load_label_list())
-    released = released_labels(chosen.home, ranker)
-    labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
+    labels, version = released_labels(place, ranker)
+    labels = labels[labels["study_id"].isin(set(given["study_id"]))]
     fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
     found = label_outcomes(labels, fitted, given)
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
-    table = calibration(found, Readers.of(used))
+    table = calibration(found, used.spread.sd, rated_by_readers(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(out, found, table, anchors)
     click.echo(
         f"{len(given)} outcomes: {len(found.cells)} with p, {found.unmentioned} unmentioned or "
-        "contradictory, "
-        f"{found.unknown} of {found.unknown_studies} studies that release {released.version} does not have"
+        f"contradictory, {found.unknown} of {found.unknown_studies} studies that release {version} does not "
+        "have"
     )
     shown = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope", "intercept"]
     click.echo(markdown_table(table.loc[table["by"].isin(["all", "source", "p_source"]), shown]))
     if why_none:
         click.echo(f"no anchors were refitted: {why_none}")
-    click.echo(f"written into {out}: {', '.join(path.name for path in written)}")
+    click.echo(f"written into {out}: {', '.join(written)}")
 
 
 @click.command("compare-labels", short_help="Compare the labels with CheXpert or radiologists.")
@@ -71,25 +71,24 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
 @RANKER_OPTION
 def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     """Put the labels of the newest release beside those of another file: who says what, kappa, p against its
-    positives.
+    1 and 0.
     """
     from lunguage_assets.documents import markdown_table
+    from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.comparing import compared, write_comparison
+    from lunguage_assets.release.outcomes.comparing import compared
     from lunguage_assets.release.outcomes.files import read_label_file, released_labels
 
     given = read_label_file(others, load_label_list())
-    released = released_labels(chosen.home, ranker)
-    found = compared(released.labels, released.statements, given)
-    written = write_comparison(out, found)
+    labels, version = released_labels(chosen.home, ranker)
+    crossed, agreement = compared(labels, given)
+    write_csv(crossed, out / "crossed.csv")
+    write_csv(agreement, out / "agreement.csv")
+    theirs, ours = set(given["study_id"]), set(labels["study_id"])
     click.echo(
-        f"{found.studies} studies in both; {found.only_theirs} only in {others.name}, {found.only_ours} only "
-        f"in release {released.version}"
+        f"{len(theirs & ours)} studies in both; {len(theirs - ours)} only in {others.name}, "
+        f"{len(ours - theirs)} only in release {version}"
     )
-    if given.ignored:
-        click.echo(f"columns that are no label: {', '.join(given.ignored)}")
-    everything = found.crossed["label"] == "all labels"
-    for frame in (found.crossed[everything], found.agreement, found.ranked):
-        if len(frame):
-            click.echo(markdown_table(frame) + "\n")
-    click.echo(f"written into {out}: {', '.join(path.name for path in written)}")
+    for frame in (crossed[crossed["label"] == "all labels"], agreement):
+        click.echo(markdown_table(frame) + "\n")
+    click.echo(f"written into {out}: crossed.csv, agreement.csv")

@@ -22,6 +22,14 @@ def plain(axes: Any) -> None:
     axes.set_axisbelow(True)
 
 
+def one_panel(width: float, height: float) -> tuple[Any, Any]:
+    """A plain figure with one panel."""
+    figure = bare_figure(width, height)
+    axes = figure.subplots()
+    plain(axes)
+    return figure, axes
+
+
 def png(figure: Any) -> bytes:
     """The picture; the same figure gives the same bytes."""
     stream = io.BytesIO()

@@ -202,8 +202,6 @@ CALIBRATION = Table(
         number("intercept_high", "Upper end of its 95% interval", nullable=True),
         probability("coverage", "Share of cells in bins whose observed share lies between the bin's mean "
             "p_low and mean p_high"),
-        probability("coverage_possible", "The same, where the 95% interval of the observed share reaches "
-            "into that range"),
     ),
     ("by", "group"),
     ordered=(

@@ -13,25 +13,32 @@ from lunguage_assets.tables.columns import (
 )
 from lunguage_assets.tables.schema import Column, Table
 
+ALL_DIAGNOSES = "all diagnoses"
+ALL_FINDINGS = "all findings"
+STATUS_COLUMNS = {
+    "dp": "definitive_positive",
+    "tp": "tentative_positive",
+    "tn": "tentative_negative",
+    "dn": "definitive_negative",
+}
+FIT_MEASURES = ("steps", "rank", "mu", "p")
+SPREAD = ("mean", "sd", "minimum", "maximum")
+STRUCTURE = {
+    "variants": "Spellings",
+    "pathways": "Pathways",
+    "depth": "Longest chain through sub-findings that are themselves diagnoses; of all, the highest",
+    "width": "Distinct leaf names over its pathways; of all, the highest",
+}
+
 
 def _percent(name: str, description: str) -> Column:
-    return number(
-        name,
-        f"Percent of the line's rows {description}; null without any",
-        nullable=True,
-        minimum=0.0,
-        maximum=100.0,
-    )
+    return number(f"percent_{name}", f"Percent of {description}", nullable=True, minimum=0.0, maximum=100.0)
 
 
 def _published(name: str, description: str) -> Column:
-    return number(
-        name, f"Published {description}; null unless the corpus is the published one", nullable=True
-    )
+    only = "null unless the corpus is the published one"
+    return number(name, f"Published {description}; {only}", nullable=True)
 
-
-ALL_DIAGNOSES = "all diagnoses"
-ALL_FINDINGS = "all findings"
 
 CERTAINTY_TABLE = Table(
     "certainty_table",
@@ -40,15 +47,10 @@ CERTAINTY_TABLE = Table(
     (
         text("diagnosis",
             f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"),
-        integer("definitive_positive", "Rows with status dp"),
-        integer("tentative_positive", "Rows with status tp"),
-        integer("tentative_negative", "Rows with status tn"),
-        integer("definitive_negative", "Rows with status dn"),
+        *(integer(name, f"Rows with status {status}") for status, name in STATUS_COLUMNS.items()),
         integer("total", "Rows of any status"),
-        _percent("percent_definitive_positive", "with status dp"),
-        _percent("percent_tentative_positive", "with status tp"),
-        _percent("percent_tentative_negative", "with status tn"),
-        _percent("percent_definitive_negative", "with status dn"),
+        *(_percent(name, f"the line's rows with status {status}; null without any")
+          for status, name in STATUS_COLUMNS.items()),
         integer("no_information", "Tentative rows without a p (p_source none); the distribution leaves them "
             "out"),
         probability("p_mean", "Mean p of the tentative rows; null without any", nullable=True),
@@ -66,40 +68,20 @@ EXPANSION_TABLE = Table(
     "3).",
     (
         text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' last"),
-        integer("variants", "Spellings"),
-        integer("pathways", "Pathways"),
-        integer("depth", "Longest chain through sub-findings that are themselves diagnoses; of all, the "
-            "highest"),
-        integer("width", "Distinct leaf names over its pathways; of all, the highest"),
-        _published("published_variants", "number of spellings"),
-        _published("published_pathways", "number of pathways"),
-        _published("published_depth", "depth"),
-        _published("published_width", "width"),
+        *(integer(name, description) for name, description in STRUCTURE.items()),
+        *(_published(f"published_{name}", name) for name in STRUCTURE),
         integer("stated", "Delivered rows that are this diagnosis, whatever their status, section or fate"),
         integer("expanded", "Of these, rows that expand"),
-        number("percent_expanded", "Percent of the stated rows that expand; null without any", nullable=True,
-            minimum=0.0, maximum=100.0),
+        _percent("expanded", "the stated rows that expand; null without any"),
         integer("expanded_generated", "Generated rows of this diagnosis that expand in turn"),
         integer("generated", "Sub-findings generated below its stated rows, to the leaves, before "
             "resolution"),
         integer("already_stated", "Sub-findings of its rows that the report already states"),
         integer("added", "Generated rows below its stated rows in the result"),
-        number("percent_added", "Percent of all added rows that are below its stated rows; null without any",
-            nullable=True, minimum=0.0, maximum=100.0),
+        _percent("added", "all added rows that are below its stated rows; null without any"),
     ),
     ("diagnosis",),
 )  # fmt: skip
-
-FIT_MEASURES = ("steps", "rank", "mu", "p")
-
-
-def _beside(name: str, description: str) -> Column:
-    return number(
-        name,
-        f"Published {description}, of the paper's corpus and judges; null where none is printed",
-        nullable=True,
-    )
-
 
 FIT_TABLE = Table(
     "fit_table",
@@ -109,14 +91,10 @@ FIT_TABLE = Table(
         code("measure", "steps: opponents played; rank: place in the ranking, from 1; mu: its points; p: "
             "probability", FIT_MEASURES),
         integer("n", "Findings"),
-        number("mean", "Mean; null without any", nullable=True),
-        number("sd", "Standard deviation (population); null without any", nullable=True, minimum=0.0),
-        number("minimum", "Lowest; null without any", nullable=True),
-        number("maximum", "Highest; null without any", nullable=True),
-        _beside("published_mean", "mean"),
-        _beside("published_sd", "standard deviation"),
-        _beside("published_minimum", "lowest value"),
-        _beside("published_maximum", "highest value"),
+        *(number(name, f"The {name} (sd: of the population); null without any", nullable=True)
+          for name in SPREAD),
+        *(number(f"published_{name}", f"Published {name}; null where none is printed", nullable=True)
+          for name in SPREAD),
     ),
     ("measure",),
 )  # fmt: skip
@@ -151,3 +129,12 @@ CONFLICT_TABLE = Table(
     ),
     ("conflict_type", "source"),
 )  # fmt: skip
+
+PAPER_TABLES = {
+    "certainty": CERTAINTY_TABLE,
+    "fit": FIT_TABLE,
+    "expansion": EXPANSION_TABLE,
+    "conflicts": CONFLICT_TABLE,
+    "figures": CORPUS_FIGURES,
+}
+"""By the name that its file `table_NAME.csv` has in a release."""

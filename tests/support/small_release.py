@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -31,10 +32,10 @@ from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import make_judge
-from lunguage_assets.release.bundle.bundle import Release, write_bundle
+from lunguage_assets.release.bundle.bundle import write_bundle
+from lunguage_assets.release.bundle.context import Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, read_origin
-from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.paper_tables import paper_tables as counted_tables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
@@ -166,18 +167,16 @@ class InMemory:
             table = TABLES_PER_BATCH[name]
             self._connection.register(name, table.to_arrow(frame[table.names]))
 
-    def rows(self, name: str) -> str:
-        return name
-
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql).fetchall()
+        names = {name: name for name in TABLES_PER_BATCH}
+        return self._connection.execute(sql.format_map(names)).fetchall()
 
 
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics]
-) -> PaperTables:
+) -> SimpleNamespace:
     """The paper's tables of a corpus in memory."""
-    return counted_tables(InMemory(tables), statistics)
+    return SimpleNamespace(**counted_tables(InMemory(tables), statistics))  # type: ignore[arg-type]
 
 
 def write_release(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:

@@ -1,10 +1,12 @@
 """Reads the small CSV files that a person edits: corrections of phrases, ratings of anchors, answers of
-experts.
+experts, outcomes.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +19,7 @@ def edited_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[
     columns are allowed.
 
     Args:
-        path: CSV in UTF-8, with or without a byte order mark.
+        path: CSV in UTF-8, with or without a byte order mark, or that as .gz.
         columns: those that must be there.
 
     Raises:
@@ -25,7 +27,8 @@ def edited_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[
             No cell is quoted.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             named = [name for name in reader.fieldnames or () if name]
             missing = [name for name in columns if name not in named]
@@ -38,6 +41,6 @@ def edited_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[
                     found, expected = "too few or too many values", "one per column"
                     raise InputError(path.name, found, expected, "Fix the commas and quotes.", row=number)
                 yield number, {name: cell_of_sheet(cell) for name, cell in row.items()}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         remedy = "Save it again as CSV."
         raise damaged(path.name, "an unreadable file", error, "a CSV in UTF-8", remedy) from None

@@ -22,8 +22,8 @@ from lunguage_assets.orchestration.metadata import column_schema, counts
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.release.bundle.bundle import Release, write_bundle
-from lunguage_assets.release.bundle.context import ANALYSES
+from lunguage_assets.release.bundle.bundle import write_bundle
+from lunguage_assets.release.bundle.context import ANALYSES, Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import read_origin
 from lunguage_assets.rights import require_private

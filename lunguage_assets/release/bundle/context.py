@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,17 +16,13 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION
-from lunguage_assets.explicit.fit.probability import Anchor
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.pictures.plots import P_EDGES
-from lunguage_assets.release.bundle.provenance import Origin, language_models
-from lunguage_assets.release.report.paper_tables import PaperTables, counted
+from lunguage_assets.pictures.plots import P_EDGES, POINTS
+from lunguage_assets.release.bundle.newest import NewestStudies
+from lunguage_assets.release.bundle.provenance import Origin, language_models, provenance
+from lunguage_assets.release.report.paper_tables import paper_tables
 from lunguage_assets.release.report.scales import phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT, PHRASE_SCALE
-
-if TYPE_CHECKING:
-    from lunguage_assets.release.bundle.bundle import Release
 
 ANALYSES = {
     name: TABLES[name]
@@ -37,54 +33,57 @@ ANALYSES = {
 }
 """What `lunguage analyse` makes; a release shows those that are there."""
 
-
-_ACCOUNTS = tuple(column.name for column in ACCOUNTING.columns if column.type == "int")
+_ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int"]
 
 
 @dataclass(frozen=True)
-class Totals:
-    """Numbers of the whole: conflicts by type and source, encoders that the rows name,
-    tentative findings, those with a place, bars of p between `P_EDGES`; and `summary`, ready for JSON.
-    """
+class Release:
+    """A ranker's ranking, and of each study the newest delivery over its batches."""
 
-    conflicts: Counter[tuple[str, str]]
-    encoders: list[str]
-    tentative: int
-    placed: int
-    p_heights: NDArray[np.int64]
-    summary: dict[str, Any]
+    ranker: str
+    ranking: pd.DataFrame
+    studies: NewestStudies
+    missing_batches: tuple[str, ...] = ()
+
+    @property
+    def batches(self) -> tuple[str, ...]:
+        return self.studies.batches
+
+    def require_one_ranking(self) -> None:
+        """Raise `MethodError` where batches were made with another ranking than the present one, or in
+        different modes.
+        """
+        found = self.studies.query("SELECT DISTINCT ranking_version, mode FROM {lunguage_plus_plus}")
+        now = str(self.ranking["ranking_version"].iloc[0])
+        if len(found) > 1 or any(version != now for version, _ in found):
+            made = ", ".join(f"{version} in mode {mode}" for version, mode in sorted(found))
+            raise MethodError(
+                f"batches of ranker {self.ranker!r}: found rankings {made}; expected {now} in one mode. Run "
+                "`lunguage run` again: it makes them alike."
+            )
 
 
 @dataclass(frozen=True, repr=False)
 class ReportContext:
     """Everything that the report and the tables of counts are made from.
 
-    `counted` are the paper's tables; `points` the fitted findings that are drawn one by one; `examples` how
-    often each phrase was extracted; `analyses` those of `ANALYSES` that belong to this ranking.
+    `examples` is how often each phrase was extracted; `analyses` those of `ANALYSES` that belong to this
+    ranking; `tables` the paper's; `points` the fitted findings that are drawn one by one; `p_heights` bars of
+    p between `P_EDGES`; `conflicts` by type and source; `summary` the numbers, ready for JSON.
     """
 
     ranker: str
-    totals: Totals
-    counted: PaperTables
-    points: pd.DataFrame
+    origin: Origin
+    provenance: Mapping[str, Any]
     ranking: pd.DataFrame
     examples: pd.Series
     analyses: Mapping[str, pd.DataFrame]
     stale_analyses: bool
-    origin: Origin
-    provenance: Mapping[str, Any]
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        return self.totals.summary
-
-    @property
-    def dictionary(self) -> PathwayDictionary:
-        return self.origin.dictionary
-
-    @cached_property
-    def anchors(self) -> tuple[Anchor, ...]:
-        return self.origin.anchors.of(set(self.ranking["phrase"]))
+    tables: Mapping[str, pd.DataFrame]
+    points: pd.DataFrame
+    p_heights: NDArray[np.int64]
+    conflicts: Counter[tuple[str, str]]
+    summary: Mapping[str, Any]
 
     @cached_property
     def scale(self) -> pd.DataFrame:
@@ -109,11 +108,72 @@ class ReportContext:
         return bool((self.ranking["ruler"] == "own").any())
 
 
+def context_of(
+    release: Release, origin: Origin, analyses: Mapping[str, pd.DataFrame], examples: pd.Series
+) -> ReportContext:
+    """Count a release; the same release gives the same numbers."""
+    studies, ranking = release.studies, release.ranking
+
+    def counts(columns: str, table: str) -> Counter[Any]:
+        found = studies.query(f"SELECT {columns}, count(*) FROM {{{table}}} GROUP BY ALL ORDER BY ALL")
+        return Counter({tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found})
+
+    conflicts = counts("conflict_type, source", "conflicts")
+    p_sources = counts("p_source", "fitted_probabilities")
+    reasons = counts("reason, generated", "pathway_matches")
+    aside = "SELECT rule, count(DISTINCT study_id) FROM {set_aside} GROUP BY rule ORDER BY rule"
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT" for name in _ACCOUNTS)
+    (accounts,) = studies.query(f"SELECT {sums} FROM {{accounting}}")
+    ((placed,),) = studies.query("SELECT count(mu) FROM {fitted_probabilities}")
+    ((reports,),) = studies.query("SELECT count(*) FROM {reports}")
+    fitted = studies.frame("SELECT p, p_source = 'fitted' AS own FROM {fitted_probabilities} ORDER BY p")
+    rows, first = dict(zip(_ACCOUNTS, accounts, strict=True)), ranking.iloc[0]
+    summary = {
+        "ranker": release.ranker,
+        "judges": list(first["judges"]),
+        **{name: str(first[name]) for name in ("ruler", "ruler_reason", "ranking_version")},
+        "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
+        "batches": list(release.batches),
+        "batches_not_included": list(release.missing_batches),
+        "studies_superseded": studies.superseded,
+        "reports": reports,
+        "findings": rows["rows_in"],
+        "tentative_pairs": p_sources.total(),
+        "placed": placed,
+        "matches": int(ranking["n_matches"].sum()) // 2,
+        "phrases_ranked": len(ranking),
+        "p": _distribution(fitted.loc[fitted["own"].astype(bool), "p"]),
+        "p_source": dict(p_sources),
+        "expanded": reasons["matched", False],
+        "expanded_generated": reasons["matched", True],
+        "match_reasons": {reason: n for (reason, generated), n in reasons.items() if not generated},
+        "conflicts": dict(sorted((f"{kind} ({source})", n) for (kind, source), n in conflicts.items())),
+        "rows": rows,
+        "studies_set_aside": dict(studies.query(aside)),
+        "rows_out": counts("source", "lunguage_plus_plus").total(),
+    }
+    shown, stale = shown_analyses(analyses, ranking)
+    encoders = list(counts("encoder", "lunguage_plus_plus"))
+    return ReportContext(
+        ranker=release.ranker,
+        origin=origin,
+        provenance=provenance(origin, release.ranker, ranking, release.batches, encoders),
+        ranking=ranking,
+        examples=examples,
+        analyses=shown,
+        stale_analyses=stale,
+        tables=paper_tables(studies, origin.dictionary.statistics()),
+        points=_points(studies, placed),
+        p_heights=np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)[0].astype(np.int64),
+        conflicts=conflicts,
+        summary=summary,
+    )
+
+
 def shown_analyses(
     analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], bool]:
-    """The analyses that are shown, and whether they were left out because they belong to another
-    ranking.
+    """The analyses that are shown, and whether they were left out because they belong to another ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
     averages and coefficients of groups are shown, no single person's.
@@ -131,66 +191,18 @@ def shown_analyses(
     return shown, False
 
 
-def totals_of(release: Release) -> Totals:
-    """Count a release; the same release gives the same numbers."""
-    studies, ranking = release.studies, release.ranking
-
-    def counts(columns: str, table: str) -> Counter[Any]:
-        found = counted(studies, f"SELECT {columns}, count(*) FROM {{{table}}} GROUP BY ALL ORDER BY ALL")
-        return Counter({tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found})
-
-    conflicts = counts("conflict_type, source", "conflicts")
-    sources, p_sources = counts("source", "lunguage_plus_plus"), counts("p_source", "fitted_probabilities")
-    reasons = counts("reason, generated", "pathway_matches")
-    aside = "SELECT rule, count(DISTINCT study_id) FROM {set_aside} GROUP BY rule ORDER BY rule"
-    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT" for name in _ACCOUNTS)
-    ((accounted, balanced, *accounts),) = counted(
-        studies, f"SELECT count(*), count(*) FILTER (balanced), {sums} FROM {{accounting}}"
+def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
+    """FITTED_PROBABILITIES rows that are drawn one by one: of many evenly spread ones."""
+    step = max(1, -(-placed // POINTS))
+    return studies.frame(
+        "SELECT mu, p, p_low, p_high FROM {fitted_probabilities} WHERE mu IS NOT NULL "
+        f"QUALIFY (row_number() OVER (ORDER BY mu, finding_id) - 1) % {step} = 0 ORDER BY mu, finding_id"
     )
-    ((placed,),) = counted(studies, "SELECT count(mu) FROM {fitted_probabilities}")
-    ((reports,),) = counted(studies, "SELECT count(*) FROM {reports}")
-    fitted = studies.values(
-        f"SELECT p, p_source = 'fitted' AS own FROM {studies.rows('fitted_probabilities')} ORDER BY p"
-    )
-    rows = dict(zip(_ACCOUNTS, accounts, strict=True))
-    p = fitted["p"].astype(np.float64)
-    summary = {
-        "ranker": release.ranker,
-        "judges": list(ranking["judges"].iloc[0]),
-        "ruler": str(ranking["ruler"].iloc[0]),
-        "ruler_reason": str(ranking["ruler_reason"].iloc[0]),
-        "ranking_version": str(ranking["ranking_version"].iloc[0]),
-        "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
-        "batches": list(release.batches),
-        "batches_not_included": list(release.missing_batches),
-        "studies_superseded": studies.superseded,
-        "reports": reports,
-        "findings": rows["rows_in"],
-        "tentative_pairs": p_sources.total(),
-        "matches": int(ranking["n_matches"].sum()) // 2,
-        "phrases_ranked": len(ranking),
-        "p": distribution(pd.Series(p[fitted["own"].astype(bool)])),
-        "p_source": dict(p_sources),
-        "expanded": reasons["matched", False],
-        "expanded_generated": reasons["matched", True],
-        "match_reasons": {reason: n for (reason, generated), n in reasons.items() if not generated},
-        "conflicts": dict(sorted((f"{kind} ({source})", n) for (kind, source), n in conflicts.items())),
-        "rows": rows,
-        "studies_set_aside": dict(counted(studies, aside)),
-        "studies_balanced": balanced,
-        "studies_accounted": accounted,
-        "rows_out": sources.total(),
-    }
-    encoders = list(counts("encoder", "lunguage_plus_plus"))
-    heights = np.histogram(p, bins=P_EDGES)[0].astype(np.int64)
-    return Totals(conflicts, encoders, p_sources.total(), placed, heights, summary)
 
 
-def distribution(values: pd.Series) -> dict[str, float | int]:
-    """Count, mean, standard deviation (population), minimum, quartiles and maximum."""
+def _distribution(values: pd.Series) -> dict[str, float | int]:
+    """Count, mean, standard deviation (population), minimum and maximum."""
     if values.empty:
         return {"count": 0}
-    found = {"mean": values.mean(), "sd": values.std(ddof=0)}
-    ends_and_quartiles = np.quantile(values, [0.0, 0.25, 0.5, 0.75, 1.0])
-    found |= dict(zip(("min", "q1", "median", "q3", "max"), ends_and_quartiles, strict=True))
+    found = {"mean": values.mean(), "sd": values.std(ddof=0), "min": values.min(), "max": values.max()}
     return {"count": len(values), **{name: round(float(value), 6) for name, value in found.items()}}

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from duckdb import DuckDBPyConnection
-from numpy.typing import NDArray
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable
@@ -40,6 +39,7 @@ _ORDERS: Mapping[Order, str] = {
     "study": "study_id, batch_number",
     "patient": "subject_id, sequence, study_id, batch_number",
 }
+_AGAIN = "Materialise it again before anything reads it."
 
 
 class NewestStudies:
@@ -58,20 +58,15 @@ class NewestStudies:
         """
         self.batches = tuple(batches)
         self._connection = connection
-        self._kept: dict[str, pd.DataFrame] = {}
         self._files = {
             name: [_for_sql(connection, table, paths[name]) for paths in batches.values()]
             for name, table in TABLES_PER_BATCH.items()
         }
-        self._choose()
-
-    def _choose(self) -> None:
-        """Make the temporary tables `deliveries` and `newest`: study and batch."""
         deliveries = " UNION ".join(
             f"SELECT study_id, batch_number FROM {self.stored(name)}" for name in TABLES_PER_BATCH
         )
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE deliveries AS {deliveries}")
-        self._connection.execute(
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE deliveries AS {deliveries}")
+        connection.execute(
             "CREATE OR REPLACE TEMP TABLE newest AS "
             "SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, "
             "coalesce(sequence, 0) AS sequence FROM ("
@@ -87,15 +82,11 @@ class NewestStudies:
         if not self._files[name]:
             self._connection.register(f"no_{name}", TABLES_PER_BATCH[name].arrow.empty_table())
             return f"(SELECT *, 0 AS batch_number, 0 AS row FROM no_{name})"
-        files = ", ".join(map(quoted, self._files[name]))
+        files = ", ".join("'" + path.replace("'", "''") + "'" for path in self._files[name])
         return (
             "(SELECT *, file_index::BIGINT AS batch_number, file_row_number AS row "
             f"FROM read_parquet([{files}]))"
         )
-
-    def rows(self, name: str) -> str:
-        """SQL for the rows of a table in the release, for counting."""
-        return f"(SELECT * FROM {self._used(name)} SEMI JOIN newest USING (study_id, batch_number))"
 
     def _used(self, name: str) -> str:
         """`stored`; of reports only those that are not set aside."""
@@ -104,15 +95,17 @@ class NewestStudies:
         aside = f"(SELECT study_id, batch_number FROM {self.stored('set_aside')})"
         return f"(SELECT * FROM {self.stored(name)} ANTI JOIN {aside} USING (study_id, batch_number))"
 
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query: counts, never the corpus."""
-        return self._connection.execute(sql).fetchall()
+    def __getitem__(self, name: str) -> str:
+        """SQL for the rows of a table in the release."""
+        return f"(SELECT * FROM {self._used(name)} SEMI JOIN newest USING (study_id, batch_number))"
 
-    def values(self, sql: str) -> Mapping[str, NDArray[Any]]:
-        """The columns of a query as arrays."""
-        return {
-            name: np.asarray(values) for name, values in self._connection.execute(sql).fetchnumpy().items()
-        }
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query in which {name} stands for the rows of a table; counts, never the corpus."""
+        return self._connection.execute(sql.format_map(self)).fetchall()
+
+    def frame(self, sql: str) -> pd.DataFrame:
+        """`query`, as a frame of numbers."""
+        return self._connection.execute(sql.format_map(self)).df()
 
     @property
     def superseded(self) -> int:
@@ -130,66 +123,50 @@ class NewestStudies:
         Raises:
             InvalidTable: rows break a value rule; names the file and keys, never a value.
         """
-        count = self._parts()
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE in_{order} AS SELECT study_id, batch_number, "
             f"(row_number() OVER (ORDER BY {_ORDERS[order]}) - 1) // {STUDIES_AT_ONCE} AS part FROM newest"
         )
-        for part in range(count):
-            yield {name: self._part(name, order, part, is_whole=count == 1) for name in names}
+        for part in range(self._parts()):
+            chosen = f"(SELECT * FROM in_{order} WHERE part = {part})"
+            yield {name: self._part(TABLES_PER_BATCH[name], chosen) for name in names}
 
     def _parts(self) -> int:
         (studies,) = self.query("SELECT count(*) FROM newest")[0]
         return max(1, -(-int(studies) // STUDIES_AT_ONCE))
 
-    def _part(self, name: str, order: Order, part: int, *, is_whole: bool) -> pd.DataFrame:
-        if name in self._kept:
-            return self._kept[name]
-        table = TABLES_PER_BATCH[name]
+    def _part(self, table: Table, chosen: str) -> pd.DataFrame:
         columns = ", ".join(f'"{column}"' for column in table.names)
         found = self._connection.sql(
-            f"SELECT {columns}, batch_number AS batch FROM {self._used(name)} "
-            f"SEMI JOIN (SELECT * FROM in_{order} WHERE part = {part}) USING (study_id, batch_number) "
-            "ORDER BY batch_number, row"
+            f"SELECT {columns}, batch_number AS batch FROM {self._used(table.name)} "
+            f"SEMI JOIN {chosen} USING (study_id, batch_number) ORDER BY batch_number, row"
         ).to_arrow_table()
         batch = np.array(self.batches, dtype=object)[found.column("batch").to_numpy()]
         frame = table.from_arrow(found).assign(report_batch=pd.Series(batch, dtype="str"))
         if problems := table.violations(frame, ["report_batch"]):
-            raise InvalidTable(self._broken(table, frame, problems))
-        if is_whole:  # a corpus of one part is read once
-            self._kept[name] = frame
+            file_of = dict(zip(self.batches, self._files[table.name], strict=True))
+            groups = frame.groupby("report_batch", sort=False)
+            wrong = next(file_of[str(one)] for one, rows in groups if table.violations(rows))
+            raise InvalidTable(f"table {table.name}, file {wrong}: {'; '.join(problems)}. {_AGAIN}")
         return frame
 
-    def _broken(self, table: Table, frame: pd.DataFrame, problems: Sequence[str]) -> str:
-        """The message for rows that break value rules, with the first file that has such rows."""
-        place = dict(zip(self.batches, self._files[table.name], strict=True))
-        batches = (
-            str(batch) for batch, rows in frame.groupby("report_batch", sort=False) if table.violations(rows)
-        )
-        return (
-            f"table {table.name}, file {place[next(batches)]}: {'; '.join(problems)}. "
-            "Materialise it again before anything reads it."
-        )
-
     def require_unique(self) -> None:
-        """Refuse keys that occur twice in a batch, also in different parts.
+        """Refuse keys that occur twice in a batch, in different parts; within a part its rules see them.
 
         Raises:
             InvalidTable: names the file.
         """
-        if self._parts() == 1:  # its rules see all rows together
-            return
-        for name, table in TABLES_PER_BATCH.items():
+        for name, table in TABLES_PER_BATCH.items() if self._parts() > 1 else ():
             for group in (table.key, *table.unique):
                 columns = ", ".join(f'"{column}"' for column in group)
                 twice = self.query(
-                    f"SELECT batch_number FROM {self.rows(name)} "
+                    f"SELECT batch_number FROM {{{name}}} "
                     f"GROUP BY batch_number, {columns} HAVING count(*) > 1 LIMIT 1"
                 )
                 if twice:
                     raise InvalidTable(
                         f"table {name}, file {self._files[name][twice[0][0]]}: rows break "
-                        f"'({', '.join(group)}) is unique'. Materialise it again before anything reads it."
+                        f"'({', '.join(group)}) is unique'. {_AGAIN}"
                     )
 
 
@@ -197,8 +174,7 @@ def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -
     """A partition as DuckDB opens it, its schema asserted; a remote one through the home's file system."""
     if not is_stored(table, path):
         raise InvalidTable(
-            f"table {table.name}: the stored partition {path} was written under another schema. "
-            "Materialise it again."
+            f"table {table.name}: the stored partition {path} was written under another schema. {_AGAIN}"
         )
     if is_local(path):
         return str(path)
@@ -206,8 +182,3 @@ def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -
     if remote.protocol not in connection.list_filesystems():
         connection.register_filesystem(remote.fs)
     return str(remote)
-
-
-def quoted(text: str | Path) -> str:
-    """A text as SQL writes it."""
-    return "'" + str(text).replace("'", "''") + "'"

@@ -10,7 +10,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -33,12 +33,12 @@ from lunguage_assets.structuring.opening import structurer_identity
 from lunguage_assets.tables import TERMS
 
 DISTRIBUTION = "lunguage-assets"
-_NOT_DECIDING = (
-    ("explicit", "fit_log"),
-    ("explicit", "seed"),
-    ("implicit", "encoder_device"),
-    ("implicit", "encoder_batch_size"),
+_RESOURCES = (
+    *("pathways.yaml", "blacklist.yaml", "labels.yaml"),
+    *("published_ranking.csv", "published_scales.toml"),
 )
+_NOT_DECIDING = {"explicit": {"fit_log"}, "implicit": {"encoder_device", "encoder_batch_size"}}
+_PAIR = ("published", "used")
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 
@@ -59,60 +59,32 @@ class Origin:
     prompts: Path | None = None
 
     @property
-    def extractor(self) -> str:
-        """The judge that found the phrases."""
-        return self.configuration.extractor
-
-    @property
     def is_synthetic(self) -> bool:
         return self.corpus.data_class == "synthetic"
-
-    @property
-    def pathways(self) -> Path:
-        return self.files["pathways"][1]
 
     @cached_property
     def dictionary(self) -> PathwayDictionary:
         """The pathways, read once."""
-        return load_dictionary(self.pathways, Vocabulary.from_terms(TERMS.frame()))
-
-    @property
-    def blacklist(self) -> Path:
-        return self.files["blacklist"][1]
+        return load_dictionary(self.files["pathways"][1], Vocabulary.from_terms(TERMS.frame()))
 
 
 def read_origin(
     home: Home, settings: Settings, configuration: JudgesConfiguration, prompts: Path | None = None
 ) -> Origin:
     """The origin of a home's releases; an undeclared corpus counts as credentialed."""
-    chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
-    own = {
-        "pathways": home.pathways_file,
-        "blacklist": home.blacklist_file,
-        "anchors": chosen.file if chosen.is_own else None,
-        "corrections": home.corrections_file if home.corrections_file.exists() else None,
-    }
-    packaged = {
-        "pathways": resource("pathways.yaml"),
-        "blacklist": resource("blacklist.yaml"),
-        "anchors": chosen.file,
-        "labels": resource("labels.yaml"),
-        "published_ranking": resource("published_ranking.csv"),
-        "published_scales": resource("published_scales.toml"),
-        "report_template": resource("release", "report.html.j2"),
-    }
-    files = {name: ("packaged", path) for name, path in packaged.items()}
+    anchors = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
+    files = {Path(name).stem: ("packaged", resource(name)) for name in _RESOURCES}
+    files["report_template"] = ("packaged", resource("release", "report.html.j2"))
+    files["anchors"] = ("home" if anchors.is_own else "packaged", anchors.file)
+    own = {"pathways": home.pathways_file, "blacklist": home.blacklist_file}
+    own |= {"corrections": home.corrections_file if home.corrections_file.exists() else None}
     files |= {name: ("home", path) for name, path in own.items() if path is not None}
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
-    return Origin(corpus, settings, configuration, files, home.registered(), chosen, prompts)
+    return Origin(corpus, settings, configuration, files, home.registered(), anchors, prompts)
 
 
 def provenance(
-    origin: Origin,
-    ranker: str,
-    ranking: pd.DataFrame,
-    included: Sequence[str],
-    encoders: Sequence[str],
+    origin: Origin, ranker: str, ranking: pd.DataFrame, included: Sequence[str], encoders: Sequence[str]
 ) -> dict[str, Any]:
     """The provenance of a release, ready for JSON.
 
@@ -123,65 +95,50 @@ def provenance(
         included: keys of the batches in it, oldest first.
         encoders: the sentence encoders that its rows name.
     """
-    members = [str(key) for key in ranking["judges"].iloc[0]]
-    first = ranking.iloc[0]
-    return {
-        "bundle": 4,
+    settings, anchors, configuration = origin.settings, origin.anchors, origin.configuration
+    members, first = [str(key) for key in ranking["judges"].iloc[0]], ranking.iloc[0]
+    judges = list(dict.fromkeys([*members, configuration.extractor]))
+    versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
+    other = {name: dict(zip(_PAIR, pair, strict=True)) for name, pair in departures(settings).items()}
+    batches = {one.key: asdict(one) | {"included": one.key in included} for one in origin.batches}
+    told = {
+        "bundle": 5,
         "software": {
             "name": DISTRIBUTION,
             "version": metadata.version(DISTRIBUTION),
             "python": ".".join(platform.python_version_tuple()[:2]),
         },
-        "packages": packages(),
+        "packages": _packages(),
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
-        "judges": {key: _bound(origin, key) for key in dict.fromkeys([*members, origin.extractor])},
+        "judges": {key: _bound(configuration, key) for key in judges},
         "members": members,
-        "extractor": origin.extractor,
+        "extractor": configuration.extractor,
         "structurer": _structurer(origin, included),
-        "prompts": _prompts(origin, [*members, origin.extractor]),
+        "prompts": _prompts(origin) if language_models(configuration, judges) else None,
         "ranking": {
-            **{
-                name: str(first[name])
-                for name in ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
-            },
+            **{name: str(first[name]) for name in versions},
             "phrases": len(ranking),
             "matches": int(ranking["n_matches"].sum()) // 2,
         },
         "anchors": {
-            "set": origin.anchors.name,
-            "source": origin.anchors.source,
-            "phrases": [one.phrase for one in origin.anchors.of(set(ranking["phrase"]))],
-            "between_readers": {
-                "sd_logit": round(origin.anchors.spread.sd, 6),
-                "source": origin.anchors.spread.source,
-            },
+            "set": anchors.name,
+            "source": anchors.source,
+            "phrases": [one.phrase for one in anchors.of(set(ranking["phrase"]))],
+            "between_readers": {"sd_logit": round(anchors.spread.sd, 6), "source": anchors.spread.source},
         },
-        "encoders": [_without_paths(name) for name in encoders],
-        "seeds": {"explicit": origin.settings.explicit.seed},
-        "settings": _without_paths(_settings(origin.settings)),
-        "as_published": {
-            "asked": origin.settings.as_published,
-            "other": {
-                name: {"published": published, "used": _without_paths(used)}
-                for name, (published, used) in departures(origin.settings).items()
-            },
-        },
+        "encoders": list(encoders),
+        "settings": settings.model_dump(
+            mode="json", include={"corpus", "explicit", "implicit"}, exclude=_NOT_DECIDING
+        ),
+        "as_published": {"asked": settings.as_published, "other": other},
         "files": {
             name: {"from": source, "sha256": file_digest(path)}
             for name, (source, path) in sorted(origin.files.items())
         },
-        "batches": {
-            batch.key: {
-                "number": batch.number,
-                "sha256": batch.sha256,
-                "delivered": batch.kind,
-                "files": list(batch.files),
-                "included": batch.key in included,
-            }
-            for batch in origin.batches
-        },
+        "batches": batches,
     }
+    return {name: _without_paths(value) for name, value in told.items()}
 
 
 def json_text(values: Mapping[str, Any]) -> str:
@@ -189,22 +146,22 @@ def json_text(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
-def packages() -> dict[str, str]:
-    """Versions of the packages that this one requires without extras."""
-    required = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
-    names = sorted({match[0].lower() for entry in required if (match := re.match(r"[A-Za-z0-9._-]+", entry))})
-    return {name: metadata.version(name) for name in names}
-
-
 def language_models(configuration: JudgesConfiguration, keys: Sequence[str]) -> list[str]:
     """Those of the judges that are language models."""
     return [key for key in dict.fromkeys(keys) if isinstance(configuration.judges.get(key), ModelSlot)]
 
 
-def _bound(origin: Origin, key: str) -> Any:
+def _packages() -> dict[str, str]:
+    """Versions of the packages that this one requires without extras."""
+    required = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
+    names = {re.split(r"[^A-Za-z0-9._-]", entry)[0].lower() for entry in required}
+    return {name: metadata.version(name) for name in sorted(names)}
+
+
+def _bound(configuration: JudgesConfiguration, key: str) -> Any:
     """What answers under a judge's key, as the judges file says; None: it is not there any more."""
-    slot = origin.configuration.judges.get(key)
-    return _without_paths(bound_to(slot) if slot is not None else None)
+    slot = configuration.judges.get(key)
+    return bound_to(slot) if slot is not None else None
 
 
 def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:
@@ -213,16 +170,13 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
         return None
     key = origin.configuration.structurer
     identity = structurer_identity(key, origin.configuration, origin.prompts)
-    return {"key": key, "identity": _without_paths(identity), "model": _bound(origin, key)}
+    return {"key": key, "identity": identity, "model": _bound(origin.configuration, key)}
 
 
-def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
-    """Version and hashes of the templates; None when no judge reads prompts."""
-    if not language_models(origin.configuration, keys):
-        return None
+def _prompts(origin: Origin) -> dict[str, Any]:
+    """Version and hashes of the judges' templates; a structurer's are in its identity."""
     folder = origin.prompts or resource("prompts")
-    of_structurers = "structuring"  # they are in a structurer's identity
-    files = sorted(path for path in folder.rglob("*.txt") if path.parent.name != of_structurers)
+    files = sorted(path for path in folder.rglob("*.txt") if path.parent.name != "structuring")
     return {
         "version": load_prompts(origin.prompts).version,
         "from": "own" if origin.prompts is not None else "packaged",
@@ -230,18 +184,12 @@ def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
     }
 
 
-def _settings(settings: Settings) -> dict[str, Any]:
-    """The options that decide rows."""
-    dumped = settings.model_dump(mode="json", include={"corpus", "explicit", "implicit"})
-    for group, name in _NOT_DECIDING:
-        del dumped[group][name]
-    return dumped
-
-
 def _without_paths(value: Any) -> Any:
     """A path names its person and machine; its last part is enough to know the file by."""
     if isinstance(value, Mapping):  # a model in this process may be a folder
         return {name: _without_paths(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(inner) for inner in value]
     if not isinstance(value, str) or not _OWN_PATH.match(value):
         return value
     return re.split(r"[/\\]", value.rstrip("/\\"))[-1]

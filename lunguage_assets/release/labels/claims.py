@@ -46,10 +46,10 @@ class Claim:
         return self.support, -self.order
 
     def overrules(self, claim: Claim) -> bool:
-        """Whether this denial leaves nothing of a claim of presence that the report does not state too."""
+        """Whether this denial leaves nothing of a claim of presence, or the report says both."""
         if not self._reaches(claim):
             return False
-        return self.stated if self.stated != claim.stated else self.strength > claim.strength
+        return self.stated or (not claim.stated and self.strength > claim.strength)
 
     def disputes(self, claim: Claim) -> bool:
         """Whether the report says both."""
@@ -81,12 +81,6 @@ class Said:
     def add(self, claim: Claim) -> None:
         (self.present if claim.present else self.denied).append(claim)
 
-    def decided(self) -> Claim | None:
-        """The claim that speaks for the label; None when nothing current was said, or the report says
-        both.
-        """
-        return self.verdict()[0]
-
     def verdict(self) -> tuple[Claim | None, bool]:
         """The claim that speaks for the label, and whether the report says both, so that none does."""
         claim = _decided(self.present, self.denied)
@@ -102,23 +96,15 @@ class Said:
 
     def stated(self) -> Claim | None:
         """The claim that speaks for the label in the report's own words; None when they say nothing now."""
-        claim = _decided(
-            *([claim for claim in claims if claim.stated] for claims in (self.present, self.denied))
-        )
+        present, denied = ([one for one in claims if one.stated] for claims in (self.present, self.denied))
+        claim = _decided(present, denied)
         return None if self._contradictory(claim) else claim
-
-    def denied_at_place(self, decided: Claim) -> bool:
-        return not decided.present and all(denial.place for denial in self.denied)
 
 
 def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
     standing = present
     if present and denied:
-        standing = [
-            claim
-            for claim in present
-            if not any(denial.overrules(claim) or denial.disputes(claim) for denial in denied)
-        ]
+        standing = [claim for claim in present if not any(denial.overrules(claim) for denial in denied)]
     left = standing or denied
     return left[0] if len(left) == 1 else min(left, key=_first, default=None)
 

@@ -28,12 +28,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.implicit.rows import column_values, rounded
-from lunguage_assets.implicit.statements.label_file import (
-    REFINING,
-    LabelList,
-    Meaning,
-    is_borderline,
-)
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
 from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
 from lunguage_assets.implicit.statements.qualifiers import qualifying
 from lunguage_assets.release.labels.claims import Claim, Said
@@ -42,20 +37,9 @@ from lunguage_assets.tables.labels import LABELS
 _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}
 _COLUMNS = (
-    "study_id",
-    "finding_id",
-    "name",
-    "ent",
-    "sent",
-    "location",
-    "location_parts",
-    "measurement",
-    "improved",
-    "status",
-    "currency",
-    "section",
-    *REFINING,
-)
+    "study_id", "finding_id", "name", "ent", "sent", "location", "location_parts", "measurement", "improved",
+    "status", "currency", "section", *REFINING,
+)  # fmt: skip
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
 
 
@@ -64,11 +48,7 @@ SaidOfLabels = dict[tuple[str, int], Said]
 
 
 def study_labels(
-    rows: pd.DataFrame,
-    matches: pd.DataFrame,
-    reports: pd.DataFrame,
-    listed: LabelList,
-    log: pd.DataFrame,
+    rows: pd.DataFrame, matches: pd.DataFrame, reports: pd.DataFrame, listed: LabelList, log: pd.DataFrame
 ) -> pd.DataFrame:
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
     per study and label, sorted.
@@ -96,11 +76,7 @@ def what_is_said(
 
 
 def _note_both(
-    said: SaidOfLabels,
-    rows: pd.DataFrame,
-    log: pd.DataFrame,
-    diagnosis: Mapping[str, str],
-    listed: LabelList,
+    said: SaidOfLabels, rows: pd.DataFrame, log: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
 ) -> None:
     """Mark the labels of which the report says both, so that rows were removed, and the claims that won; what
     is generated never outranks what is stated (rule 1), so a stated row loses to a stated one.
@@ -131,13 +107,13 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
     said: SaidOfLabels = {}
     concluded: dict[tuple[str, int], dict[int, Claim]] = {}
     causes = _causes(rows)
-    beliefs = zip(*(column_values(rows, name) for name in _BELIEF), strict=True)
-    for values, belief in zip(
-        zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
-    ):
-        study, own, name, ent, sent, location, parts, measurement, improved, status, currency = values[:11]
-        section: str = values[11]
-        refining: tuple[str, ...] = values[12:]
+    read, beliefs = (
+        zip(*(column_values(rows, name) for name in names), strict=True) for names in (_COLUMNS, _BELIEF)
+    )
+    for values, belief in zip(read, beliefs, strict=True):
+        study, own, name, ent, sent, location, parts, measurement, improved, *others = values
+        (status, currency, section), refining = others[:3], tuple(others[3:])
+        resolved = says_resolved(improved)
         wording = name, ent, diagnosis.get(own, "")
         meanings = known.get(wording)
         if meanings is None:
@@ -149,22 +125,16 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                     part, _claim(own, status, False, (), belief)
                 )
         taken: set[int] = set()
-        for meaning in listed.held(
-            meanings,
-            ", ".join((location, *parts)),
-            (name, ent, measurement, *refining),
-            causes.get(own, frozenset()),
-        ):
-            if meaning.label in taken:
-                continue
+        where, words = ", ".join((location, *parts)), (name, ent, measurement, *refining)
+        for meaning in listed.held(meanings, where, words, causes.get(own, frozenset())):
             reading = listed.read_as(meaning, status, f"{measurement}, {refining[0]}")
-            if reading is None:
+            if meaning.label in taken or reading is None:
                 continue
             taken.add(meaning.label)
             if meaning.reads == "against" and currency != "current dx":
                 continue
             about = said.setdefault((study, meaning.label), Said())
-            if status[1] == "p" and says_resolved(improved):
+            if status[1] == "p" and resolved:
                 if meaning.reads in ("kind", "against"):
                     continue
                 reading = reading != (meaning.reads == "presence")
@@ -173,9 +143,9 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
             else:
                 claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
                 claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
-                restricted = status[1] == "n" and not says_resolved(improved)
+                qualified = status[1] == "n" and not resolved
                 claim.denies_only_more = (
-                    restricted and qualifying(name, ent, sent, (measurement, *refining)) is not None
+                    qualified and qualifying(name, ent, sent, (measurement, *refining)) is not None
                 ) or (meaning.reads in ("size", "whole") and is_borderline(measurement))
                 if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
                     claim.member = name
@@ -200,11 +170,7 @@ def _causes(rows: pd.DataFrame) -> dict[str, set[str]]:
 
 
 def _claim(
-    own: str,
-    status: str,
-    as_it_stands: bool,
-    place: tuple[str, ...],
-    belief: tuple[float, float, float, float, str, bool, str],
+    own: str, status: str, as_it_stands: bool, place: tuple[str, ...], belief: tuple[Any, ...]
 ) -> Claim:
     p, low, high, support, p_source, is_bound, source = belief
     order = _PREFERRED[status]
@@ -213,17 +179,8 @@ def _claim(
         p = high / 2.0
     if not as_it_stands:
         status = _INVERTED[status]
-        p, low, high = _turned(p, low, high)
+        p, low, high = rounded(1.0 - p), rounded(1.0 - high), rounded(1.0 - low)
     return Claim(own, status, source == "original", support, order, p, low, high, p_source, is_bound, place)
-
-
-def _turned(p: float, low: float, high: float) -> tuple[float, float, float]:
-    """Probability and interval of the opposite."""
-    return (
-        rounded(1.0 - p),
-        rounded(1.0 - high),
-        rounded(1.0 - low),
-    )
 
 
 def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
@@ -242,7 +199,7 @@ def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> Non
                 disputed.add(study)
     for study in against.keys() | disputed:
         about = said.setdefault((study, number), Said())
-        own, others_of = about.decided(), list(against.get(study, {}).values())
+        own, others_of = about.verdict()[0], list(against.get(study, {}).values())
         if any(claim.present for claim in others_of) or (own is not None and others_of):
             weighed = _weighed(own, others_of)
             about.present, about.denied, about.both = [], [], False
@@ -268,18 +225,10 @@ def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
     sure = any(claim.status == "dp" for claim in others) or (own is not None and own.status == "dn")
     status = "dn" if sure else "tp" if stated else "tn"
     decided = own if own is not None and stated else strongest
-    return Claim(
-        decided.finding_id,
-        status,
-        True,
-        rounded(p if stated else 1.0 - p),
-        _PREFERRED[status],
-        rounded(p),
-        rounded(low),
-        rounded(high),
-        "none" if any(claim.p_source == "none" for claim in present) else strongest.p_source,
-        True,
-    )
+    support, order = rounded(p if stated else 1.0 - p), _PREFERRED[status]
+    p_source = "none" if any(claim.p_source == "none" for claim in present) else strongest.p_source
+    interval = rounded(p), rounded(low), rounded(high)
+    return Claim(decided.finding_id, status, True, support, order, *interval, p_source, is_bound=True)
 
 
 _TOLD = (
@@ -297,15 +246,11 @@ def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) ->
     cells = [(study, number) for study in studies for number in range(width)]
     told = [_told(said[cell]) if cell in said else unmentioned for cell in cells]
     columns: dict[str, Any] = {name: [one[place] for one in told] for place, name in enumerate(_TOLD)}
-    return LABELS.frame(
-        {
-            "study_id": [study for study, _ in cells],
-            "subject_id": [subject[study] for study, _ in cells],
-            "label": listed.names * len(studies),
-            "chexpert": [label.chexpert for label in listed.labels] * len(studies),
-            **columns,
-        }
-    )
+    columns["study_id"] = [study for study, _ in cells]
+    columns["subject_id"] = [subject[study] for study, _ in cells]
+    columns["label"] = listed.names * len(studies)
+    columns["chexpert"] = [label.chexpert for label in listed.labels] * len(studies)
+    return LABELS.frame(columns)
 
 
 def _told(about: Said) -> tuple[Any, ...]:
@@ -316,4 +261,5 @@ def _told(about: Said) -> tuple[Any, ...]:
         return source, None, None, None, np.nan, np.nan, np.nan, False, False, about.past
     source = "denied" if not claim.present else "stated" if claim.stated else "implied"
     belief = claim.p_source, claim.status, claim.finding_id, claim.p, claim.p_low, claim.p_high
-    return source, *belief, claim.is_bound, about.denied_at_place(claim), about.past
+    at_place = not claim.present and all(denial.place for denial in about.denied)
+    return source, *belief, claim.is_bound, at_place, about.past

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_file, write_csv
 from lunguage_assets.pictures.plots import reliability_diagram
 from lunguage_assets.release.outcomes.measures import (
+    BINS,
     Floats,
     bins,
     brier,
@@ -27,7 +28,6 @@ from lunguage_assets.release.outcomes.measures import (
     expected_calibration_error,
     readers_around,
     recalibration,
-    wilson,
 )
 from lunguage_assets.tables import CALIBRATION
 
@@ -59,54 +59,37 @@ def label_outcomes(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.Data
     corpus.
     """
     met = outcomes.merge(labels, on=["study_id", "label"], how="left")
-    is_known = met["source"].notna()
-    has_p = is_known & met["p"].notna()
+    is_known, has_p = met["source"].notna(), met["p"].notna()
     deciding = fitted[["finding_id", "phrases", "p"]].rename(columns={"p": "p_fitted"})
     cells = met[has_p].merge(deciding.drop_duplicates("finding_id", keep="last"), on="finding_id", how="left")
     cells["direct"] = (cells["p"] - cells["p_fitted"]).abs() < _SAME_P
     phrases = cells.pop("phrases")
     cells["phrase"] = phrases.str[0].where(cells["direct"] & (phrases.str.len() == 1), "")
-    return LabelOutcomes(
-        cells,
-        int((is_known & ~has_p).sum()),
-        int((~is_known).sum()),
-        int(met.loc[~is_known, "study_id"].nunique()),
-    )
+    unknown = met.loc[~is_known, "study_id"]
+    return LabelOutcomes(cells, int((is_known & ~has_p).sum()), len(unknown), unknown.nunique())
 
 
-@dataclass(frozen=True)
-class Readers:
-    """Readings of a hedge by people: where a phrase was rated by two readers or more, their p; else spread
-    around p with a `deviation` in logits.
-    """
-
-    deviation: float
-    rated: Mapping[str, Floats] = field(default_factory=dict)
-
-    @staticmethod
-    def of(anchors: AnchorSet) -> Readers:
-        """The readers that the anchors in use tell of."""
-        if not anchors.is_own or anchors.file.suffix.lower() != ".csv":
-            return Readers(anchors.spread.sd)
-        means = reader_means(ratings_of(anchors.file)).groupby("phrase", sort=False)
-        rated = {str(phrase): expit(of.to_numpy()) for phrase, of in means if len(of) > 1}
-        return Readers(anchors.spread.sd, rated)
-
-    def of_cells(self, cells: pd.DataFrame) -> list[Floats]:
-        """For each cell the p of its readers."""
-        known = (self.rated.get(phrase) for phrase in cells["phrase"].tolist())
-        around = (readers_around(p, self.deviation) for p in cells["p"].tolist())
-        return [spread if rated is None else rated for rated, spread in zip(known, around, strict=True)]
+def rated_by_readers(anchors: AnchorSet) -> dict[str, Floats]:
+    """The p of each reader for every phrase that two readers or more have rated."""
+    if not anchors.is_own or anchors.file.suffix.lower() != ".csv":
+        return {}
+    means = reader_means(ratings_of(anchors.file)).groupby("phrase", sort=False)
+    return {str(phrase): expit(of.to_numpy()) for phrase, of in means if len(of) > 1}
 
 
-def calibration(found: LabelOutcomes, readers: Readers) -> pd.DataFrame:
+def calibration(found: LabelOutcomes, deviation: float, rated: Mapping[str, Floats]) -> pd.DataFrame:
     """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
     one of its finding.
 
-    As arXiv 2410.04315 has it, a hedge is a distribution over readers besides being a number.
+    Args:
+        found: labels with an outcome.
+        deviation: between readers, in logits. As arXiv 2410.04315 has it, a hedge is a distribution over
+            readers besides being a number: spread around p,
+        rated: or the p of those readers who rated the phrase (`rated_by_readers`).
     """
     return CALIBRATION.frame(
-        {"by": by, "group": group, **_measured(cells, readers)} for by, group, cells in _groups(found.cells)
+        {"by": by, "group": group, **_measured(cells, deviation, rated)}
+        for by, group, cells in _groups(found.cells)
     )
 
 
@@ -114,46 +97,44 @@ def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     if cells.empty:
         return
     yield "all", "", cells
-    for by in ("label", "source", "p_source"):
-        for group, rows in cells.groupby(by, sort=True):
-            yield by, str(group), rows
     single = cells[cells["phrase"] != ""]
-    for group, rows in single.groupby(single["phrase"].map(shown_phrase), sort=True):
-        yield "phrase", str(group), rows
+    single = single.assign(phrase=single["phrase"].map(shown_phrase))
+    for by in ("label", "source", "p_source", "phrase"):
+        for group, rows in (single if by == "phrase" else cells).groupby(by, sort=True):
+            yield by, str(group), rows
 
 
-def reliability(cells: pd.DataFrame) -> pd.DataFrame:
+def reliability(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
     """Bins of equally many cells."""
-    return bins(*(_values(cells, name) for name in ("p", "p_low", "p_high", "outcome")))
+    p, low, high, outcome = (_values(cells, name) for name in ("p", "p_low", "p_high", "outcome"))
+    return bins(p, low, high, outcome, count)
 
 
-def _measured(cells: pd.DataFrame, readers: Readers) -> dict[str, Any]:
+def _measured(cells: pd.DataFrame, deviation: float, rated: Mapping[str, Floats]) -> dict[str, Any]:
     p, outcome = _values(cells, "p"), _values(cells, "outcome")
-    read, found = readers.of_cells(cells), reliability(cells)
-    observed, low, high = wilson(int(outcome.sum()), len(outcome))
-    covered, possible = coverage(found)
+    readers = [
+        rated[phrase] if phrase in rated else readers_around(one, deviation)
+        for phrase, one in zip(cells["phrase"].tolist(), p.tolist(), strict=True)
+    ]
+    found, whole = reliability(cells), reliability(cells, count=1).iloc[0]
     line = recalibration(p, outcome)
     slope, slope_error = (line.slope, line.slope_error) if line is not None else (np.nan, np.nan)
     intercept, intercept_error = calibration_in_the_large(p, outcome) or (np.nan, np.nan)
     return {
         "cells": len(cells),
         "positive": int(outcome.sum()),
-        "mean_p": p.mean(),
-        "observed": observed,
-        "observed_low": low,
-        "observed_high": high,
+        **whole[["mean_p", "observed", "observed_low", "observed_high"]],
         "brier": brier(p, outcome),
         "ece": expected_calibration_error(found),
-        "reader_brier": distribution_brier(read, outcome),
-        "reader_ece": distribution_ece(read, outcome),
+        "reader_brier": distribution_brier(readers, outcome),
+        "reader_ece": distribution_ece(readers, outcome),
         "slope": slope,
         "slope_low": slope - Z95 * slope_error,
         "slope_high": slope + Z95 * slope_error,
         "intercept": intercept,
         "intercept_low": intercept - Z95 * intercept_error,
         "intercept_high": intercept + Z95 * intercept_error,
-        "coverage": covered,
-        "coverage_possible": possible,
+        "coverage": coverage(found),
     }
 
 
@@ -188,35 +169,29 @@ def as_ratings(anchors: Sequence[Anchor]) -> pd.DataFrame:
     """
     rows = []
     for anchor in anchors:
-        error = anchor.logit_variance**0.5 * anchor.probability * (1.0 - anchor.probability)
-        error = min(error, anchor.probability, 1.0 - anchor.probability)
-        for sentence, rating in enumerate((anchor.probability - error, anchor.probability + error), start=1):
+        p = anchor.probability
+        error = min(anchor.logit_variance**0.5 * p * (1.0 - p), p, 1.0 - p)
+        for sentence, rating in ((1, p - error), (2, p + error)):
             rows.append(("outcomes", anchor.phrase, sentence, round(100.0 * rating, 6)))
     return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "rating"])
 
 
 def write_calibration(
     folder: Path, found: LabelOutcomes, table: pd.DataFrame, anchors: Sequence[Anchor]
-) -> list[Path]:
-    """Write `calibration.csv`, `reliability.csv`, `reliability.png`, and anchors where some were refitted.
-
-    Args:
-        folder: is made.
-        found: labels with an outcome.
-        table: CALIBRATION of them.
-        anchors: refitted ones, or none.
+) -> list[str]:
+    """Write `calibration.csv`, `reliability.csv`, `reliability.png`, and anchors where some were refitted;
+    returns their names.
     """
     points = reliability(found.cells)
     tables = {"calibration.csv": table, "reliability.csv": points}
+    (folder / ANCHORS).unlink(missing_ok=True)
     if anchors:
         tables[ANCHORS] = as_ratings(anchors)
-    else:
-        (folder / ANCHORS).unlink(missing_ok=True)
     for name, frame in tables.items():
         write_csv(frame, folder / name)
     picture = reliability_diagram(points, f"{len(found.cells)} labels with an outcome")
     replace_file(folder / "reliability.png", lambda stream: stream.write(picture))
-    return [folder / name for name in (*tables, "reliability.png")]
+    return [*tables, "reliability.png"]
 
 
 def _values(cells: pd.DataFrame, name: str) -> Floats:

@@ -1,95 +1,65 @@
-"""Labels of a release beside labels that others made of the same studies: who said what, agreement, and p
-against their positives.
-"""
+"""Labels of a release beside labels that others made of the same studies: who said what, and agreement."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.files import write_csv
-from lunguage_assets.release.outcomes.files import ANSWERS, OtherLabels
+from lunguage_assets.release.outcomes.files import ANSWERS
 from lunguage_assets.release.outcomes.measures import Floats, auroc, brier
 from lunguage_assets.tables.labels import LABEL_SOURCES
 
-_NEGATIVES = {"0": ("0",), "0 or blank": ("0", "blank")}
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """Three tables, and how many studies are behind them.
-
-    `crossed`: label, source, one column per answer of the file. `agreement`: Cohen's kappa per label.
-    `ranked`: p against the file's positives per label.
-    """
-
-    crossed: pd.DataFrame
-    agreement: pd.DataFrame
-    ranked: pd.DataFrame
-    studies: int
-    only_theirs: int
-    only_ours: int
-
-
-def compared(labels: pd.DataFrame, statements: pd.DataFrame, others: OtherLabels) -> Comparison:
-    """The labels of a release beside another file; studies that only one of them has are counted, and not
-    compared.
+def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The labels of a release beside another file, for the studies and labels that both have.
 
     Args:
-        labels: LABELS.
-        statements: what `labels_chexpert.csv` says: study_id, chexpert, answer (`ANSWERS`).
-        others: the other file.
+        labels: LABELS with the column `answer` (`released_labels`).
+        theirs: the other file (`read_label_file`).
+
+    Returns:
+        Counts with the columns label, source and one per answer of the file; and per label: cells, agreement
+        of `labels_chexpert.csv` with the file and Cohen's kappa with its 95% interval, AUROC and Brier score
+        of p against its 1 and 0.
     """
-    met = others.cells.merge(labels.drop(columns="chexpert"), on=["study_id", "label"], how="inner")
-    met = met.merge(statements, on=["study_id", "chexpert"], how="inner")
-    ours, theirs, both = (set(frame["study_id"]) for frame in (labels, others.cells, met))
+    met = theirs.drop(columns="label").merge(labels, on=["study_id", "chexpert"])
     groups = [("all labels", met), *((str(name), rows) for name, rows in met.groupby("chexpert", sort=True))]
-    return Comparison(
-        pd.concat([_crossed(name, rows) for name, rows in groups])[["label", "source", *ANSWERS]],
-        pd.DataFrame([_agreement(name, rows) for name, rows in groups]),
-        pd.DataFrame([row for name, rows in groups for row in _ranked(name, rows)]),
-        len(both),
-        len(theirs - both),
-        len(ours - both),
-    )
-
-
-def write_comparison(folder: Path, found: Comparison) -> list[Path]:
-    """Write `crossed.csv`, `agreement.csv` and `p_against_positives.csv`."""
-    tables = {"crossed": found.crossed, "agreement": found.agreement, "p_against_positives": found.ranked}
-    for name, frame in tables.items():
-        write_csv(frame, folder / f"{name}.csv")
-    return [folder / f"{name}.csv" for name in tables]
-
-
-def _crossed(label: str, rows: pd.DataFrame) -> pd.DataFrame:
-    counts = pd.crosstab(rows["source"], rows["said"])
-    counts = counts.reindex(index=[*map(str, LABEL_SOURCES)], columns=[*ANSWERS], fill_value=0)
-    return counts.rename_axis(index="source", columns=None).reset_index().assign(label=label)
+    crossed = []
+    for name, rows in groups:
+        counts = pd.crosstab(rows["source"], rows["said"])
+        counts = counts.reindex(index=[*map(str, LABEL_SOURCES)], columns=[*ANSWERS], fill_value=0)
+        counts = counts.rename_axis(index="source", columns=None).reset_index()
+        crossed.append(counts.assign(label=name)[["label", "source", *ANSWERS]])
+    return pd.concat(crossed), pd.DataFrame([_agreement(name, rows) for name, rows in groups])
 
 
 def _agreement(label: str, rows: pd.DataFrame) -> dict[str, Any]:
-    """Kappa over the four answers, and over "1 or not", each with its 95% interval."""
-    answers = pd.crosstab(rows["answer"], rows["said"]).reindex(index=ANSWERS, columns=ANSWERS, fill_value=0)
-    table = answers.to_numpy(dtype=np.float64)
-    ones = np.array(
-        [[table[0, 0], table[0, 1:].sum()], [table[1:, 0].sum(), table[1:, 1:].sum()]], dtype=np.float64
-    )
-    agreed = float(np.trace(table) / table.sum()) if table.sum() else math.nan
-    found: dict[str, Any] = {"label": label, "cells": int(table.sum()), "agreement": agreed}
-    for name, counts in (("kappa", table), ("kappa_of_1", ones)):
-        kappa, low, high = cohens_kappa(counts)
-        found |= {name: kappa, f"{name}_low": low, f"{name}_high": high}
-    return found
+    table = pd.crosstab(rows["answer"], rows["said"]).reindex(index=ANSWERS, columns=ANSWERS, fill_value=0)
+    counts = table.to_numpy(dtype=np.float64)
+    sure = rows[rows["p"].notna() & rows["said"].isin(("0", "1"))]
+    p: Floats = sure["p"].to_numpy(np.float64)
+    outcome: Floats = (sure["said"] == "1").to_numpy().astype(np.float64)
+    kappa, low, high = cohens_kappa(counts)
+    area = auroc(p, outcome)
+    return {
+        "label": label,
+        "cells": int(counts.sum()),
+        "agreement": float(np.trace(counts) / counts.sum()) if counts.sum() else math.nan,
+        "kappa": kappa,
+        "kappa_low": low,
+        "kappa_high": high,
+        "with_p": len(sure),
+        "positive": int(outcome.sum()),
+        "auroc": math.nan if area is None else area,
+        "brier": brier(p, outcome) if len(sure) else math.nan,
+    }
 
 
-def cohens_kappa(table: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
+def cohens_kappa(table: Floats) -> tuple[float, float, float]:
     """Cohen's kappa of a square table of counts with its 95% interval; nan where nothing varies."""
     used = (table.sum(axis=0) + table.sum(axis=1)) > 0
     if used.sum() < 2:
@@ -100,26 +70,3 @@ def cohens_kappa(table: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, f
         warnings.simplefilter("ignore")
         found = estimate(table[np.ix_(used, used)])
     return float(found.kappa), float(found.kappa_low), float(found.kappa_upp)
-
-
-def _ranked(label: str, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """p of mentioned labels against the file's 1; what counts as its negative is in the column."""
-    found = []
-    for name, negatives in _NEGATIVES.items():
-        cells = rows[rows["p"].notna() & rows["said"].isin(("1", *negatives))]
-        p = cells["p"].to_numpy().astype(np.float64)
-        outcome: Floats = (cells["said"] == "1").to_numpy().astype(np.float64)
-        area = auroc(p, outcome)
-        found.append(
-            {
-                "label": label,
-                "negatives": name,
-                "cells": len(cells),
-                "positive": int(outcome.sum()),
-                "auroc": math.nan if area is None else area,
-                "brier": brier(p, outcome) if len(cells) else math.nan,
-                "mean_p_of_positives": float(p[outcome == 1].mean()) if outcome.any() else math.nan,
-                "mean_p_of_negatives": float(p[outcome == 0].mean()) if (outcome == 0).any() else math.nan,
-            }
-        )
-    return found

@@ -24,12 +24,6 @@ READERS = 21
 _QUANTILES = ndtri((np.arange(READERS) + 0.5) / READERS)
 
 
-BIN = ("cells", "mean_p", "mean_low", "mean_high", "observed", "observed_low", "observed_high")
-"""Columns of a frame of bins: how many cells of neighbouring p, their mean p and interval, and the share of
-outcomes that are 1.
-"""
-
-
 @dataclass(frozen=True)
 class Recalibration:
     """logit P(outcome) = intercept + slope logit p, by maximum likelihood, with the covariance of the two."""
@@ -43,35 +37,43 @@ class Recalibration:
         return math.sqrt(self.covariance[1, 1])
 
 
-def wilson(hits: int, n: int) -> tuple[float, float, float]:
-    """A share with its 95% interval; n is at least 1."""
-    from scipy.stats import binomtest  # slow to import, and definitions load this module
-
-    share, limits = hits / n, binomtest(hits, n).proportion_ci(method="wilson")
-    return share, min(limits.low, share), max(limits.high, share)
-
-
 def brier(p: Floats, outcome: Floats) -> float:
     """Mean squared distance of p from the outcome."""
     return float(np.mean((p - outcome) ** 2))
 
 
-def bins(p: Floats, low: Floats, high: Floats, outcome: Floats) -> pd.DataFrame:
-    """`BIN`: at most `BINS` bins of about equally many cells, by p; equal p are never parted."""
-    cells = pd.DataFrame({"mean_p": p, "mean_low": low, "mean_high": high, "outcome": outcome})
-    number = ((cells["mean_p"].rank() - 0.5) / max(len(p), 1) * BINS).astype(int)
+def bins(p: Floats, low: Floats, high: Floats, outcome: Floats, count: int = BINS) -> pd.DataFrame:
+    """At most `count` bins of about equally many cells, by p; equal p are never parted.
+
+    Returns:
+        cells, mean_p, mean_low, mean_high, observed (share of outcomes that are 1) with Wilson's 95% interval
+        observed_low and observed_high; one row per bin, by p.
+    """
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
+
+    cells = pd.DataFrame({"mean_p": p, "mean_low": low, "mean_high": high, "observed": outcome})
+    number = ((cells["mean_p"].rank() - 0.5) / max(len(p), 1) * count).astype(int)
     grouped = cells.groupby(number)
-    found = grouped[["mean_p", "mean_low", "mean_high"]].mean().assign(cells=grouped.size())
-    hits = grouped["outcome"].sum().astype(int)
-    shares = [wilson(hit, size) for hit, size in zip(hits, found["cells"], strict=True)]
-    observed = pd.DataFrame(shares, found.index, ["observed", "observed_low", "observed_high"])
-    return found.join(observed)[list(BIN)].reset_index(drop=True)
+    found = grouped.mean()
+    found.insert(0, "cells", grouped.size())
+    limits = proportion_confint(grouped["observed"].sum(), found["cells"], method="wilson")
+    found["observed_low"] = np.minimum(limits[0], found["observed"])
+    found["observed_high"] = np.maximum(limits[1], found["observed"])
+    return found.reset_index(drop=True)
 
 
 def expected_calibration_error(found: pd.DataFrame) -> float:
     """Mean distance of a bin's mean p from its observed share, by cells."""
-    distances = found["cells"] * (found["mean_p"] - found["observed"]).abs()
-    return float(sum(distances) / found["cells"].sum())
+    return float(np.average((found["mean_p"] - found["observed"]).abs(), weights=found["cells"]))
+
+
+def coverage(found: pd.DataFrame) -> float:
+    """Share of cells whose bin's observed share lies within the bin's mean interval.
+
+    A single outcome is 0 or 1 and lies in no interval of a probability, so only groups can be covered.
+    """
+    inside = found["observed"].between(found["mean_low"], found["mean_high"])
+    return float(np.average(inside, weights=found["cells"]))
 
 
 def readers_around(p: float, deviation: float) -> Floats:
@@ -98,23 +100,14 @@ def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
     equal part of it into the bin of that reader's p; a bin's error is the distance of its mean p from its
     share of outcomes, weighted by its mass. Bins are equally wide.
     """
-    p = np.concatenate(readers)
-    weight = np.concatenate([np.full(len(one), 1.0 / len(one)) for one in readers])
-    seen = np.repeat(outcome, [len(one) for one in readers])
+    sizes = [len(one) for one in readers]
+    p, weight, seen = (
+        np.concatenate(readers),
+        np.repeat(1.0 / np.array(sizes), sizes),
+        np.repeat(outcome, sizes),
+    )
     at = np.minimum((p * BINS).astype(np.int64), BINS - 1)
     return float(np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum() / weight.sum())
-
-
-def coverage(found: pd.DataFrame) -> tuple[float, float]:
-    """Share of cells whose bin's observed share lies within the bin's mean interval, and of those where its
-    95% interval reaches into it.
-
-    A single outcome is 0 or 1 and lies in no interval of a probability, so only groups can be covered.
-    """
-    inside = found["observed"].between(found["mean_low"], found["mean_high"])
-    possible = (found["observed_low"] <= found["mean_high"]) & (found["observed_high"] >= found["mean_low"])
-    cells = found["cells"]
-    return float(cells[inside].sum() / cells.sum()), float(cells[possible].sum() / cells.sum())
 
 
 def recalibration(p: Floats, outcome: Floats) -> Recalibration | None:
@@ -151,10 +144,8 @@ def auroc(p: Floats, outcome: Floats) -> float | None:
     zeros = len(outcome) - ones
     if not ones or not zeros:
         return None
-    from scipy.stats import mannwhitneyu  # slow to import, and definitions load this module
-
-    wins = mannwhitneyu(p[outcome == 1], p[outcome == 0], method="asymptotic").statistic
-    return float(wins / (ones * zeros))
+    ranks = pd.Series(p).rank().to_numpy()
+    return float((ranks[outcome == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 
 def _with_logit(p: Floats, outcome: Floats) -> tuple[Floats, Floats]:

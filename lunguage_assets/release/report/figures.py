@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
@@ -34,12 +31,11 @@ def published_places() -> dict[str, float]:
 
 def report_figures(context: ReportContext) -> dict[str, bytes]:
     """PNG by name. What this release cannot show is not among them, and the page says why."""
-    totals, ranking = context.totals, context.ranking
-    beside = published_places() if context.has_own_ruler else None
+    ranking, settings = context.ranking, context.origin.settings.explicit
     drawn = {
-        "ranking": ranking_plot(ranking, beside),
-        "probabilities": probability_bars(totals.p_heights),
-        "conflicts": conflict_bars(totals.conflicts),
+        "ranking": ranking_plot(ranking, published_places() if context.has_own_ruler else None),
+        "probabilities": probability_bars(context.p_heights),
+        "conflicts": conflict_bars(context.conflicts),
     }
     counts = context.examples[context.examples > 0]
     if len(counts):
@@ -47,32 +43,24 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         retained = counts.index.isin(ranking["phrase"])
         drawn["vocabulary"] = vocabulary_histogram(pd.DataFrame(names).assign(retained=retained))
     try:
-        line = calibrate(ranking, context.anchors)
-        drawn["calibration"] = calibration_plot(context.points, line, context.anchors)
+        anchors = context.origin.anchors.of(set(ranking["phrase"]))
+        drawn["calibration"] = calibration_plot(context.points, calibrate(ranking, anchors), anchors)
+        drawn["scale"] = scale_plot(context.scale, scale_marks())
     except MethodError:
         pass  # the anchors give no line
-    if len(context.scale):
-        drawn["scale"] = scale_plot(context.scale, scale_marks())
-    return drawn | _of_analyses(context)
-
-
-def _of_analyses(context: ReportContext) -> dict[str, bytes]:
-    settings = context.origin.settings.explicit
     limits = settings.opponent_limit, settings.panel_steps
-    wanted: list[tuple[str, str, Callable[[pd.DataFrame], bytes]]] = [
-        ("agreement", "judge_agreement", agreement_heat_map),
-        ("correlations", "ranking_correlations", correlation_heat_map),
-        ("robustness", "ranking_robustness", robustness_plot),
-        ("validation_curves", "fit_validation", lambda frame: validation_curves(frame, *limits)),
-        ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
-        ("experts", "expert_agreement", lambda frame: expert_heat_map(by_group(frame))),
-    ]
-    there = {name: frame for name, frame in context.analyses.items() if len(frame)}
-    return {name: draw(there[table]) for name, table, draw in wanted if table in there}
-
-
-def write_figures(figures: Mapping[str, bytes], folder: Path) -> None:
-    """Each as a PNG of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, png in figures.items():
-        (folder / f"{name}.png").write_bytes(png)
+    for name, frame in context.analyses.items():
+        if frame.empty:
+            continue
+        if name == "judge_agreement":
+            drawn["agreement"] = agreement_heat_map(frame)
+        elif name == "ranking_correlations":
+            drawn["correlations"] = correlation_heat_map(frame)
+        elif name == "ranking_robustness":
+            drawn["robustness"] = robustness_plot(frame)
+        elif name == "fit_validation":
+            drawn["validation_curves"] = validation_curves(frame, *limits)
+            drawn["validation_spread"] = validation_spread(frame, *limits)
+        elif name == "expert_agreement":
+            drawn["experts"] = expert_heat_map(by_group(frame))
+    return drawn

@@ -5,6 +5,7 @@ side by side (explicit.md section 6).
 from __future__ import annotations
 
 import tomllib
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,8 @@ def published_scales() -> list[dict[str, Any]]:
     """The scales of `resources/published_scales.toml`: name, source, and phrases with their middle, low and
     high in hundredths, or the spread between readers in points.
     """
-    scales: list[dict[str, Any]] = tomllib.loads(resource("published_scales.toml").read_text("utf-8"))[
-        "scales"
-    ]
-    return scales
+    scales = tomllib.loads(resource("published_scales.toml").read_text("utf-8"))["scales"]
+    return list(scales)
 
 
 def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
@@ -36,34 +35,22 @@ def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
     Raises:
         MethodError: the anchors give no line on this ranking.
     """
-    phrases = ranking["phrase"].tolist()
-    anchors = chosen.of(set(phrases))
+    anchors = chosen.of(set(ranking["phrase"]))
     mu = ranking["mu"].to_numpy(dtype=np.float64)
     p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))
     reader_low, reader_high = reader_range(p, low, high, chosen.spread)
-    numbers = {"mu": mu, "p": p, "p_low": low, "p_high": high}
-    ranked = pd.DataFrame(
-        {"phrase": phrases, **numbers, "reader_low": reader_low, "reader_high": reader_high}
-    ).sort_values("mu", ascending=False, kind="stable")
-    told = _told_by_phrase()
-    others = pd.DataFrame({"phrase": [phrase for phrase in told if phrase not in phrases]})
-    listed = pd.concat([ranked, others], ignore_index=True)
-    return PHRASE_SCALE.frame(
-        {
-            "number": range(len(listed)),
-            **{name: listed[name].tolist() for name in listed.columns},
-            "is_anchor": listed["phrase"].isin([anchor.phrase for anchor in anchors]).tolist(),
-            "published": [told.get(phrase, "") for phrase in listed["phrase"]],
-        }
-    )
-
-
-def _told_by_phrase() -> dict[str, str]:
-    found: dict[str, list[str]] = {}
+    numbers = {"p": p, "p_low": low, "p_high": high, "reader_low": reader_low, "reader_high": reader_high}
+    ranked = ranking[["phrase", "mu"]].assign(**numbers).sort_values("mu", ascending=False, kind="stable")
+    told = defaultdict(list)
     for scale in published_scales():
         for entry in scale["phrases"]:
-            found.setdefault(entry["phrase"], []).append(f"{scale['name']}: {_told(entry)}")
-    return {phrase: "; ".join(told) for phrase, told in found.items()}
+            told[entry["phrase"]].append(f"{scale['name']}: {_told(entry)}")
+    others = pd.DataFrame({"phrase": [phrase for phrase in told if phrase not in set(ranking["phrase"])]})
+    listed = pd.concat([ranked, others], ignore_index=True)
+    listed["number"] = range(len(listed))
+    listed["is_anchor"] = listed["phrase"].isin([anchor.phrase for anchor in anchors])
+    listed["published"] = ["; ".join(told.get(phrase, ())) for phrase in listed["phrase"]]
+    return PHRASE_SCALE.frame({name: listed[name].tolist() for name in PHRASE_SCALE.names})
 
 
 def _told(entry: dict[str, Any]) -> str:
@@ -76,7 +63,8 @@ def _told(entry: dict[str, Any]) -> str:
 
 def scale_marks() -> pd.DataFrame:
     """Columns scale, phrase, middle (NaN for a band), low, high in shares: what can be drawn."""
-    columns = ["middle", "low", "high"]
     marks = [{"scale": scale["name"], **entry} for scale in published_scales() for entry in scale["phrases"]]
-    frame = pd.DataFrame(marks, columns=["scale", "phrase", *columns]).dropna(subset=["low"])
-    return frame.assign(**(frame[columns].astype("float64") / 100)).reset_index(drop=True)
+    frame = pd.DataFrame(marks).dropna(subset=["low"]).reset_index(drop=True)
+    for name in ("middle", "low", "high"):
+        frame[name] = frame[name].astype("float64") / 100
+    return frame

@@ -5,46 +5,39 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from small_release import Made
 
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.release.bundle.provenance import (
-    Origin,
-    json_text,
-    language_models,
-    packages,
-    provenance,
-)
+from lunguage_assets.release.bundle.provenance import Origin, json_text, language_models, provenance
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.opening import structurer_identity
 
 
-def told(made: Made, origin: Origin) -> dict[str, object]:
+def told(made: Made, origin: Origin) -> dict[str, Any]:
     return provenance(origin, "panel", made.ranking, list(made.batches), ["lexical-1"])
 
 
-def test_it_names_software_packages_judges_ranking_settings_files_and_batches(invented: Made) -> None:
+def test_it_names_software_packages_judges_ranking_files_and_batches(invented: Made) -> None:
     values = told(invented, invented.origin())
-    assert values["software"]["name"] == "lunguage-assets"  # type: ignore[index]
-    assert set(packages()) >= {"dagster", "numpy", "pandas", "pyarrow", "matplotlib"}
-    assert values["packages"] == packages()
+    assert values["software"]["name"] == "lunguage-assets"
+    assert set(values["packages"]) >= {"dagster", "numpy", "pandas", "pyarrow", "matplotlib"}
     assert values["members"] == ["lexicon", "cues"]
     assert values["prompts"] is None, "rule-based judges read none"
-    assert values["ranking"]["ranking_version"] == invented.ranking["ranking_version"].iloc[0]  # type: ignore[index]
-    assert set(values["files"]) >= {"pathways", "blacklist", "anchors"}  # type: ignore[call-overload]
+    assert values["structurer"] is None, "findings were delivered"
+    assert values["ranking"]["ranking_version"] == invented.ranking["ranking_version"].iloc[0]
+    assert set(values["files"]) >= {"pathways", "blacklist", "anchors"}
     batches = {batch.key: batch.sha256 for batch in invented.home.registered()}
-    assert {key: batch["sha256"] for key, batch in values["batches"].items()} == batches  # type: ignore[attr-defined]
+    assert {key: batch["sha256"] for key, batch in values["batches"].items()} == batches
 
 
 def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     origin = invented.origin()
-    implicit = origin.settings.implicit.model_copy(
-        update={"encoder_model": "/home/someone/models/biolord", "encoder_vectors": "~/vectors.parquet"}
-    )
-    params = {"max_new_tokens": 5}
-    slot = ModelSlot(provider="transformers", model="/scratch/someone/medgemma", params=params)
+    paths = {"encoder_model": "/home/someone/models/biolord", "encoder_vectors": "~/vectors.parquet"}
+    implicit = origin.settings.implicit.model_copy(update=paths)
+    slot = ModelSlot(provider="transformers", model="/scratch/someone/medgemma", params={"max_new_tokens": 5})
     judges = origin.configuration.judges | {"lexicon": slot}
     origin = replace(
         origin,
@@ -53,9 +46,8 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     )
     text = json_text(told(invented, origin))
     assert "someone" not in text
-    assert str(invented.home.root) not in text
+    assert "~" not in text
     assert '"biolord"' in text
-    assert '"vectors.parquet"' in text
     assert '"medgemma"' in text
     assert not re.search(r"\d{4}-\d\d-\d\dT|\d\d:\d\d:\d\d", text)
     assert text == json_text(told(invented, origin))
@@ -82,21 +74,15 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     assert language_models(configuration, members) == list(members)
     assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
     assert set(values["judges"]) == {*members, configuration.extractor}
-    assert re.fullmatch(r"[0-9a-f]{12}", values["prompts"]["version"])
+    stages = ("comparison", "extraction")
     assert set(values["prompts"]["files"]) == {
-        f"{stage}/{role}.txt" for stage in ("comparison", "extraction") for role in ("system", "user")
+        f"{s}/{role}.txt" for s in stages for role in ("system", "user")
     }
     assert "http" not in json_text(values), "addresses of servers are nobody's business"
 
 
 def test_who_read_raw_reports_is_told_where_there_are_any(invented: Made) -> None:
     origin = invented.origin()
-    assert told(invented, origin)["structurer"] is None, "findings were delivered"
     origin = replace(origin, batches=[replace(batch, kind="text") for batch in origin.batches])
-    values = told(invented, origin)
-    assert values["structurer"] == {
-        "key": "rules",
-        "identity": structurer_identity("rules", origin.configuration),
-        "model": None,
-    }
-    assert {batch["delivered"] for batch in values["batches"].values()} == {"text"}  # type: ignore[attr-defined]
+    identity = structurer_identity("rules", origin.configuration)
+    assert told(invented, origin)["structurer"] == {"key": "rules", "identity": identity, "model": None}

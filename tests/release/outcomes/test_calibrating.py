@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,90 +15,72 @@ from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.calibrating import (
     LabelOutcomes,
-    Readers,
     as_ratings,
     calibration,
     label_outcomes,
     refitted_anchors,
 )
 from lunguage_assets.release.outcomes.comparing import compared
-from lunguage_assets.release.outcomes.files import OtherLabels
+from lunguage_assets.release.outcomes.measures import Floats
 from lunguage_assets.tables import CALIBRATION
 
 ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
 SIZE = 6_000
-READERS = Readers(0.0)
 
 
-def hedged(truth: Any = None, size: int = SIZE) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def hedged(
+    truth: Callable[[Floats], Floats] = lambda p: p, size: int = SIZE
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Labels, fits and outcomes of one hedged label per study; `truth` is P(outcome) given p."""
     numbers = np.random.default_rng(3)
     p = expit(numbers.normal(0.0, 1.5, size))
-    outcome = numbers.random(size) < (p if truth is None else truth(p))
+    outcome = numbers.random(size) < truth(p)
     studies = [f"s{50000000 + number}" for number in range(size)]
-    labels = pd.DataFrame(
-        {
-            "study_id": studies,
-            "label": "pneumonia",
-            "chexpert": "Pneumonia",
-            "source": np.where(p > 0.5, "stated", "denied"),
-            "p": p,
-            "p_low": np.clip(p - 0.1, 0.0, 1.0),
-            "p_high": np.clip(p + 0.1, 0.0, 1.0),
-            "p_source": "fitted",
-            "status": np.where(p > 0.5, "tp", "tn"),
-            "finding_id": [f"{study}:0" for study in studies],
-        }
+    labels = pd.DataFrame({"study_id": studies, "label": "pneumonia", "chexpert": "Pneumonia", "p": p})
+    labels = labels.assign(
+        source=np.where(p > 0.5, "stated", "denied"),
+        p_low=np.clip(p - 0.1, 0.0, 1.0),
+        p_high=np.clip(p + 0.1, 0.0, 1.0),
+        p_source="fitted",
+        finding_id=[f"{study}:0" for study in studies],
     )
-    fitted = pd.DataFrame(
-        {
-            "finding_id": labels["finding_id"],
-            "phrases": [["probable"] if number % 2 else ["maybe", "likely"] for number in range(size)],
-            "p": p,
-        }
-    )
-    outcomes = pd.DataFrame({"study_id": studies, "label": "pneumonia", "outcome": outcome.astype(int)})
+    phrases = [["probable"] if number % 2 else ["maybe", "likely"] for number in range(size)]
+    fitted = labels[["finding_id", "p"]].assign(phrases=phrases)
+    outcomes = labels[["study_id", "label"]].assign(outcome=outcome.astype(int))
     return labels, fitted, outcomes
 
 
-@cache
-def measured(truth: Any = None) -> pd.DataFrame:
-    frame = calibration(label_outcomes(*hedged(truth)), READERS)
+def measured(found: LabelOutcomes, deviation: float = 0.0, **rated: Floats) -> pd.DataFrame:
+    frame = calibration(found, deviation, rated)
     CALIBRATION.to_arrow(frame)
     return frame.set_index(["by", "group"])
 
 
 def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_the_spread() -> None:
-    found = label_outcomes(*hedged(size=600))
-    rated = {"probable": np.array([0.2, 0.9])}
-    frame = calibration(found, Readers(0.5, rated)).set_index(["by", "group"])
-    probable = frame.loc[("phrase", "probable")]
+    found, rated = label_outcomes(*hedged(size=600)), np.array([0.2, 0.9])
+    probable = measured(found, 0.5, probable=rated).loc[("phrase", "probable")]
     outcome = probable["observed"]
-    expected = np.mean([(1 - outcome) * r**2 + outcome * (1 - r) ** 2 for r in rated["probable"]])
+    expected = np.mean([(1 - outcome) * r**2 + outcome * (1 - r) ** 2 for r in rated])
     assert probable["reader_brier"] == pytest.approx(expected)
-    others = calibration(found, Readers(0.5)).set_index(["by", "group"]).loc[("all", "")]
+    others = measured(found, 0.5).loc[("all", "")]
     assert others["reader_brier"] > others["brier"]
 
 
 def test_calibrated_p_is_found_calibrated_in_every_group() -> None:
-    frame = measured()
+    frame = measured(label_outcomes(*hedged()))
     everything = frame.loc[("all", "")]
     assert everything["slope"] == pytest.approx(1.0, abs=0.06)
     assert everything["intercept"] == pytest.approx(0.0, abs=0.06)
     assert everything["ece"] < 0.03
     assert everything["coverage"] == 1.0
-    groups = {by: sorted(frame.loc[by].index) for by in ("label", "source", "p_source", "phrase")}
-    assert groups == {
-        "label": ["pneumonia"],
-        "source": ["denied", "stated"],
-        "p_source": ["fitted"],
-        "phrase": ["probable"],
-    }
+    groups = ["denied", "stated"], ["fitted"], ["pneumonia"], ["probable"]
+    for by, expected in zip(("source", "p_source", "label", "phrase"), groups, strict=True):
+        assert sorted(frame.loc[by].index) == expected
     assert frame.loc[("phrase", "probable"), "cells"] == SIZE // 2
 
 
 def test_overconfident_p_has_a_slope_below_one_and_is_not_covered() -> None:
-    everything = measured(lambda p: expit(0.4 * logit(p))).loc[("all", "")]
+    everything = measured(label_outcomes(*hedged(lambda p: expit(0.4 * logit(p))))).loc[("all", "")]
     assert everything["slope_high"] < 0.6
     assert everything["coverage"] < 0.9
 
@@ -109,11 +90,7 @@ def test_what_is_in_no_group_is_counted() -> None:
     labels.loc[0, ["source", "p"]] = ["unmentioned", np.nan]
     found = label_outcomes(labels[labels["study_id"] != "s50000001"], fitted, outcomes)
     assert (len(found.cells), found.unmentioned, found.unknown, found.unknown_studies) == (8, 1, 1, 1)
-
-
-def test_no_outcome_gives_an_empty_table() -> None:
-    labels, fitted, outcomes = hedged(size=3)
-    assert calibration(label_outcomes(labels, fitted, outcomes.iloc[:0]), READERS).empty
+    assert calibration(label_outcomes(labels, fitted, outcomes.iloc[:0]), 0.0, {}).empty
 
 
 def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
@@ -129,7 +106,7 @@ def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
     ("found", "why"),
     [
         (label_outcomes(*hedged(size=49)), "50 are the least"),
-        (label_outcomes(*hedged(lambda p: np.ones(len(p)))), "all the same"),
+        (label_outcomes(*hedged(np.ones_like)), "all the same"),
         (label_outcomes(*hedged(lambda p: np.full(len(p), 0.5), size=200)), "do not rise"),
     ],
 )
@@ -150,22 +127,17 @@ def test_the_file_of_anchors_is_read_as_the_anchors_that_were_written(tmp_path: 
 
 def test_labels_beside_those_of_others() -> None:
     labels, _, _ = hedged(size=4)
-    labels[["source", "status", "p"]] = [
-        ["stated", "dp", 1.0], ["denied", "dn", 0.0], ["stated", "tp", 0.7], ["unmentioned", None, np.nan]
-    ]  # fmt: skip
-    statements = labels[["study_id", "chexpert"]].assign(answer=["1", "0", "-1", "blank"])
-    theirs = ["1", "0", "1", "blank"]
-    cells = labels[["study_id", "label", "chexpert"]].assign(said=theirs)
-    cells.loc[4] = ["s59999999", "pneumonia", "Pneumonia", "1"]
-    found = compared(labels, statements, OtherLabels(cells, 5, ()))
-    assert (found.studies, found.only_theirs, found.only_ours) == (4, 1, 0)
-    crossed = found.crossed.query("label == 'Pneumonia'").set_index("source")
-    assert crossed.loc["stated", "1"] == 2
-    assert crossed.loc["denied", "0"] == 1
-    assert crossed.loc["unmentioned", "blank"] == 1
-    assert crossed[["1", "0", "-1", "blank"]].to_numpy().sum() == 4
-    agreement = found.agreement.query("label == 'Pneumonia'").iloc[0]
-    assert agreement["agreement"] == 0.75
-    ranked = found.ranked.query("label == 'Pneumonia' and negatives == '0'").iloc[0]
-    assert (ranked["cells"], ranked["positive"], ranked["auroc"]) == (3, 2, 1.0)
-    assert ranked["brier"] == pytest.approx(0.09 / 3)
+    labels["source"] = ["stated", "denied", "stated", "unmentioned"]
+    labels["p"] = [1.0, 0.0, 0.7, np.nan]
+    labels["answer"] = ["1", "0", "-1", "blank"]
+    theirs = labels[["study_id", "label", "chexpert"]].assign(said=["1", "0", "1", "blank"])
+    theirs.loc[4] = ["s59999999", "pneumonia", "Pneumonia", "1"]
+    crossed, agreement = compared(labels, theirs)
+    of_pneumonia = crossed.query("label == 'Pneumonia'").set_index("source")[["1", "0", "-1", "blank"]]
+    assert of_pneumonia.loc["stated", "1"] == 2
+    assert of_pneumonia.loc["denied", "0"] == of_pneumonia.loc["unmentioned", "blank"] == 1
+    assert of_pneumonia.to_numpy().sum() == 4
+    found = agreement.query("label == 'Pneumonia'").iloc[0]
+    assert found[["cells", "agreement", "with_p", "positive", "auroc"]].tolist() == [4, 0.75, 3, 2, 1.0]
+    assert found["kappa"] == pytest.approx((0.75 - 0.25) / (1 - 0.25))
+    assert found["brier"] == pytest.approx(0.09 / 3)

@@ -6,38 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from lunguage_assets.release.outcomes.measures import (
     Floats,
     auroc,
     bins,
     brier,
-    calibration_in_the_large,
     distribution_brier,
     distribution_ece,
     expected_calibration_error,
     readers_around,
     recalibration,
 )
-
-
-def drawn(p: Floats, seed: int = 0) -> Floats:
-    """Outcomes that happen with these probabilities."""
-    return (np.random.default_rng(seed).random(len(p)) < p).astype(float)
-
-
-SPREAD = expit(np.random.default_rng(1).normal(0.0, 1.5, 20_000))
-
-
-def test_perfectly_calibrated_p_has_slope_one_and_intercept_zero() -> None:
-    line = recalibration(SPREAD, drawn(SPREAD))
-    in_the_large = calibration_in_the_large(SPREAD, drawn(SPREAD))
-    assert line is not None
-    assert in_the_large is not None
-    assert line.slope == pytest.approx(1.0, abs=0.05)
-    assert line.intercept == pytest.approx(0.0, abs=0.05)
-    assert in_the_large[0] == pytest.approx(0.0, abs=0.05)
 
 
 @pytest.mark.parametrize(

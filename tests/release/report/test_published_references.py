@@ -59,27 +59,18 @@ def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_
     taken = take_in(find_delivery(tmp_path), CorpusSettings())
     resolved = bundled_method().conclude(vars(taken))["lunguage_plus_plus"]
     published = published_frame(resolved, taken.reports)
-    numbered = {
-        (study, number): ent
-        for study, number, ent in zip(published["study_id"], published["idx"], published["ent"], strict=True)
-    }
+    numbered = published.set_index(["study_id", "idx"])["ent"].to_dict()
     for column in ("evidence", "associate"):
-        for study, cell, tokens in zip(
-            published["study_id"], published[column], resolved[column], strict=True
-        ):
-            references = parse_references(cell)
-            pointing = [reference for reference in references if reference.number is not None]
+        cells = zip(published["study_id"], published[column], resolved[column], strict=True)
+        for study, cell, tokens in cells:
+            pointing = [one for one in parse_references(cell) if one.number is not None]
             for reference in pointing:
                 assert reference.parts
                 assert ", ".join(reference.parts) == numbered[study, reference.number]
             assert len(pointing) == sum(not token.startswith("~") for token in tokens)
     named = Vocabulary.from_terms(TERMS.frame())
     stated = resolved[resolved["source"] == "original"]
-    keys = [
-        (study, currency, named.finding(ent), named.location_parts(location))
-        for study, currency, ent, location in zip(
-            stated["study_id"], stated["currency"], stated["ent"], stated["location"], strict=True
-        )
-    ]
+    said_of = stated[["study_id", "currency", "ent", "location"]].itertuples(index=False)
+    keys = [(*one[:2], named.finding(one.ent), named.location_parts(one.location)) for one in said_of]
     if len(set(keys)) < len(keys):
         assert "one-wording-two-names" in set(taken.intake_notes["reason"])
