@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,37 +22,36 @@ SHOWN = 12
 
 @click.command(short_help="Show batches, what is stale and why, release, spending.")
 @chooses("preset", "structurer", there=True)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def status(chosen: Chosen, as_json: bool) -> None:
+def status(chosen: Chosen) -> None:
     """Show batches, rankers, what is stale and why, the last releases, and what was spent.
 
     Makes and asks nothing.
     """
-    found = _found(chosen)
-    for line in [json.dumps(found, indent=2)] if as_json else _lines(found):
+    for line in _lines(chosen):
         click.echo(line)
 
 
-def _found(chosen: Chosen) -> dict[str, Any]:
+def _lines(chosen: Chosen) -> Iterator[str]:
     from lunguage_assets.current.reads import broken_files
 
-    place, now = chosen.home, chosen.standings()
-    corpus, judges, broken = place.corpus(), now.judges, broken_files(place)
-    return {
-        "home": str(place.root),
-        "corpus": corpus.name if corpus is not None else "",
-        "data_class": corpus.data_class if corpus is not None else "",
-        "batches": [
-            {"key": one.key, "kind": one.kind, "sha256": one.sha256, "studies": _studies(now, one.key)}
-            for one in place.registered()
-        ],
-        "removed": [{"key": one.key, "when": one.when, "who": one.who} for one in place.removed()],
-        "preset": judges.preset,
-        "structurer": judges.structurer,
-        "broken": broken,
-        "rankers": {} if broken else {ranker: _ranker(now, ranker) for ranker in judges.rankers},
-        "spent_usd": _spent(chosen),
-    }
+    place, now, corpus = chosen.home, chosen.standings(), chosen.home.corpus()
+    named = f"corpus {corpus.name!r}, {corpus.data_class}" if corpus is not None else "no corpus"
+    yield f"{place.root}: {named}"
+    batches = [(batch, _studies(now, batch.key)) for batch in place.registered()]
+    yield f"batches   {len(batches)}, {sum(studies or 0 for _, studies in batches)} studies"
+    for batch, studies in batches:
+        taken_in = "not taken in yet" if studies is None else f"{studies} studies"
+        yield f"          {batch.key}  {taken_in}, delivered as {batch.kind}"
+    for gone in place.removed():
+        yield f"          {gone.key}  removed {gone.when} by {gone.who}"
+    yield f"judges    preset {now.judges.preset}; raw reports are structured by {now.judges.structurer}"
+    broken = broken_files(place)
+    for problem in broken:
+        yield f"broken    {problem} What is stale can be told when this is corrected."
+    for ranker in () if broken else now.judges.rankers:
+        yield from _ranker(now, ranker, len(batches))
+    today, total = _spent(chosen)
+    yield f"spent     ${today:.2f} today (UTC), ${total:.2f} in all"
 
 
 def _studies(now: Standings, batch: str) -> int | None:
@@ -69,29 +67,33 @@ def _studies(now: Standings, batch: str) -> int | None:
         return None
 
 
-def _ranker(now: Standings, ranker: str) -> dict[str, Any]:
+def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
     """What there is of a ranker, and the steps that a run for it would make."""
     from lunguage_assets.current.plan import Wanted, plan
+    from lunguage_assets.current.standing import in_short
     from lunguage_assets.release.bundle.versions import current_version
 
     folder = now.home.release / ranker
     released = current_version(folder)
-    begun = released is not None or now.exists("reference_ranking", ranker)
-    stages = plan(now, Wanted(ranker)) if begun and now.batches else []
-    return {
-        "judges": list(now.judges.members(ranker)),
-        "begun": begun,
-        "complete_batches": now.complete_batches(ranker),
-        "release": released.name if released is not None else None,
-        "release_is": str(now.of_release(ranker, folder)),
-        "to_make": [
-            {"step": f"{stage.job} ({stage.label})", "because": list(stage.because) or ["missing"]}
-            for stage in stages
-        ],
-    }
+    named = f"ranker    {ranker} ({', '.join(now.judges.members(ranker))}):"
+    if released is None and not now.exists("reference_ranking", ranker):
+        yield f"{named} not begun"
+        return
+    # the reasons of a stale release are those of the step that makes it
+    state = str(now.of_release(ranker, folder)).partition(":")[0]
+    release = f"release {released.name}, {state}" if released is not None else "no release"
+    yield f"{named} {len(now.complete_batches(ranker))} of {batches} batches; {release}"
+    stages = plan(now, Wanted(ranker)) if batches else []
+    for stage in stages[:SHOWN]:
+        reason = in_short(stage.because or ("missing",))
+        yield f"          to make: {stage.job} ({stage.label}), {reason}"
+    if len(stages) > SHOWN:
+        yield f"          ... and {len(stages) - SHOWN} more steps"
+    if not stages:
+        yield "          everything is current"
 
 
-def _spent(chosen: Chosen) -> dict[str, float]:
+def _spent(chosen: Chosen) -> tuple[float, float]:
     """US dollars of today (UTC) and in all; what has no price counts as nothing."""
     from datetime import UTC, datetime
 
@@ -99,46 +101,11 @@ def _spent(chosen: Chosen) -> dict[str, float]:
 
     reader = chosen.paid_answers()
     if reader is None:
-        return {"today": 0.0, "total": 0.0}
+        return 0.0, 0.0
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    found = {"today": reader.spent_since(moment(midnight)), "total": reader.spent_since("")}
+    spent = reader.spent_since(moment(midnight)), reader.spent_since("")
     reader.close()
-    return found
-
-
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{found['home']}: corpus {found['corpus']!r}, {found['data_class']}"
-    yield f"batches   {len(found['batches'])}, {sum(one['studies'] or 0 for one in found['batches'])} studies"
-    for batch in found["batches"]:
-        taken_in = "not taken in yet" if batch["studies"] is None else f"{batch['studies']} studies"
-        yield f"          {batch['key']}  {taken_in}, delivered as {batch['kind']}"
-    for gone in found["removed"]:
-        yield f"          {gone['key']}  removed {gone['when']} by {gone['who']}"
-    yield f"judges    preset {found['preset']}; raw reports are structured by {found['structurer']}"
-    for problem in found["broken"]:
-        yield f"broken    {problem} What is stale can be told when this is corrected."
-    for name, ranker in found["rankers"].items():
-        yield from _ranker_lines(name, ranker, len(found["batches"]))
-    spent = found["spent_usd"]
-    yield f"spent     ${spent['today']:.2f} today (UTC), ${spent['total']:.2f} in all"
-
-
-def _ranker_lines(name: str, ranker: Mapping[str, Any], batches: int) -> Iterator[str]:
-    from lunguage_assets.current.standing import in_short
-
-    said = f"ranker    {name} ({', '.join(ranker['judges'])}):"
-    if not ranker["begun"]:
-        yield f"{said} not begun"
-        return
-    state = ranker["release_is"].partition(":")[0]  # its reasons are those of the step that makes it
-    release = f"release {ranker['release']}, {state}" if ranker["release"] else "no release"
-    yield f"{said} {len(ranker['complete_batches'])} of {batches} batches; {release}"
-    for step in ranker["to_make"][:SHOWN]:
-        yield f"          to make: {step['step']}, {in_short(step['because'])}"
-    if len(ranker["to_make"]) > SHOWN:
-        yield f"          ... and {len(ranker['to_make']) - SHOWN} more steps"
-    if not ranker["to_make"]:
-        yield "          everything is current"
+    return spent
 
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")

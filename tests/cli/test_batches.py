@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import getpass
-import json
+import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
@@ -30,17 +29,12 @@ def partitions(home: Path, *added: str) -> list[str]:
         return sorted(instance.get_dynamic_partitions(REPORT_BATCH.name))
 
 
-def status(home: Path) -> dict[str, Any]:
-    done = lunguage(home, "status", "--json")
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout))
-
-
 def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     before = contents(home)
     shown = lunguage(home, "status")
     for part in (
         "first  40 studies, delivered as findings",
+        "second  5 studies, delivered as findings",
         "preset offline",
         "panel (lexicon, cues): 2 of 2 batches; release v2, current",
         "cues (cues): not begun",
@@ -48,9 +42,6 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
         "$0.00 today (UTC), $0.00 in all",
     ):
         assert part in shown.stdout, shown.stdout
-    found = status(home)
-    assert [batch["studies"] for batch in found["batches"]] == [40, 5]
-    assert found["rankers"]["panel"]["to_make"] == []
     assert contents(home) == before
 
 
@@ -101,12 +92,12 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(hom
     assert partitions(home) == ["first"]
     assert not list((home / "tables").rglob("second.parquet"))
     assert (home / "release" / "panel" / "v1").is_dir()
-    found = status(home)
-    assert found["removed"][0]["who"] == getpass.getuser()
-    (step,) = found["rankers"]["panel"]["to_make"]
-    assert step["step"] == "release (panel)"
-    assert "a batch or an analysis was removed" in step["because"]
-    assert "second  removed" in lunguage(home, "batches", "list").stdout
+    for command in (("status",), ("batches", "list")):
+        said = lunguage(home, *command).stdout
+        assert re.search(rf"second  removed \S+ by {getpass.getuser()}", said), said
+    said = lunguage(home, "status").stdout
+    assert re.findall("to make: (.*), ", said) == ["release (panel)"]
+    assert "a batch or an analysis was removed" in said
 
 
 def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(home: Path) -> None:

@@ -9,7 +9,6 @@ from commands import lunguage
 
 LOOKING = {
     "status": ("status",),
-    "status as JSON": ("status", "--json"),
     "batches list": ("batches", "list"),
     "batches remove": ("batches", "remove", "sample", "--yes"),
     "explain": ("explain", "s1"),
