@@ -19,10 +19,9 @@ from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import encode
-from lunguage_assets.implicit import chunks as implicit
-from lunguage_assets.implicit.expansion.expand import Expansion, expand
-from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
+from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_tools, resolve
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
@@ -47,15 +46,13 @@ def implicit_half(folder: Path) -> dict[str, bytes]:
     settings, taken = load_settings(), take_in(find_delivery(folder), load_settings().corpus)
     given = (taken.findings, FITTED_PROBABILITIES.frame())
     merged = cores.joined(
-        cores.by_studies(
-            deduplicate, given, implicit.merging_tools, settings.implicit, taken.terms, folder, None
-        )
+        cores.by_studies(deduplicate, given, merging_tools, settings.implicit, taken.terms, folder, None)
     )
-    found = cores.by_studies(expand, (merged,), implicit.expansion_tools, None, taken.terms)
-    both = Expansion(*(cores.joined([getattr(one, of) for one in found]) for of in ("matches", "expansions")))
-    frames = (merged, both.matches, both.expansions)
+    found = cores.by_studies(expand, (merged,), expansion_tools, None, taken.terms)
+    both = Expansion(*map(cores.joined, zip(*found, strict=True)))
+    frames = (merged, *both)
     resolved: Sequence[Resolution] = cores.by_studies(
-        implicit.resolve_chunk, frames, implicit.resolution_tools, taken.terms, "", None, None
+        resolve, frames, resolution_tools, taken.terms, "", None, None
     )
     return stored(
         {

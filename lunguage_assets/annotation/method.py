@@ -127,7 +127,7 @@ class Method:
         merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit)
         expansion = expand(merged, self._dictionary, self._vocabulary)
         version = str(self.ranking["ranking_version"].iloc[0])
-        resolution = resolve(merged, expansion, self._dictionary, version, blacklist=self._blacklist)
+        resolution = resolve(merged, *expansion, self._dictionary, version, self._blacklist)
         known = reports[~reports["study_id"].isin(aside)]
         return {
             "findings": findings,

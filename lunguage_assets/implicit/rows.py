@@ -1,13 +1,9 @@
-"""Findings as plain objects, grouped by study, for the work between two frames.
-
-Only reading from and writing to frames, positions in the report and the preference between rows are here; no
-rule of the method is.
-"""
+"""Findings as plain objects for the work between two frames: reading, writing, order and preference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from itertools import repeat
 from operator import attrgetter
 from typing import Any
@@ -15,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS, SECTIONS
+from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.schema import Table
 
 CLAIM_DECIMALS = 12
@@ -48,10 +44,9 @@ def rounded(p: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One finding with its belief; the field names are the columns of the tables.
+    """One finding with its belief; the field names are the columns of the tables, lists are tuples.
 
-    Lists are tuples: nothing is shared by accident, and the cyclic garbage collector, which looks for cycles
-    among all lists, has none to visit.
+    A sub-finding has its place in the expansion, too: `outcome` and the fields behind it.
     """
 
     finding_id: str
@@ -105,6 +100,11 @@ class Row:
     match_reason: str = ""
     idx: int = 0
     ranking_version: str = ""
+    outcome: str = "generated"
+    linked_to: str | None = None
+    parent_pathway_id: str = ""
+    edge: int = 0
+    depth: int = 1
     position: Position | None = None
 
     @property
@@ -117,20 +117,19 @@ class Row:
         return rounded(self.prob) if self.mode == PAPER else self.support
 
 
-ROW_FIELDS = tuple(f.name for f in fields(Row))
-_DEFAULTS = {f.name: f.default for f in fields(Row) if f.name not in FINDING_COLUMNS}
+_FIELDS = fields(Row)
 
 
-def read_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Row]:
-    """The frame's rows with the named columns, which include those of a finding.
+def read_rows(frame: pd.DataFrame) -> list[Row]:
+    """The frame's rows, with the columns that a row has as a field; the others keep their defaults.
 
     Missing text is None, lists are tuples.
     """
-    wanted = frozenset(columns)
-    last = max(number for number, name in enumerate(ROW_FIELDS) if name in wanted)
     read: list[Iterable[Any]] = [
-        column_values(frame, name) if name in wanted else repeat(_DEFAULTS[name], len(frame))
-        for name in ROW_FIELDS[: last + 1]
+        column_values(frame, one.name)
+        if one.name in frame or one.default is MISSING
+        else repeat(one.default, len(frame))
+        for one in _FIELDS
     ]
     return list(map(Row, *read))
 
@@ -151,8 +150,8 @@ def values_of(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(column_values(frame, name) for name in names), strict=True)
 
 
-def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
-    """A typed frame of the table from objects that have its columns as attributes."""
+def write_rows(table: Table, rows: Sequence[Row]) -> pd.DataFrame:
+    """A typed frame of the table, of whose columns rows have a field each."""
     return table.frame({name: list(map(attrgetter(name), rows)) for name in table.names})
 
 

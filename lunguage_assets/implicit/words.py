@@ -15,22 +15,18 @@ _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?")
 
 @lru_cache(maxsize=200_000)
 def tokens(text: str) -> tuple[str, ...]:
-    """Lower-case words in order.
-
-    Hyphens, slashes, brackets and all other punctuation split; a decimal number stays whole.
-    """
+    """Lower-case words in order; all punctuation splits, but a decimal number stays whole."""
     return tuple(_TOKEN.findall(text.lower()))
 
 
 @lru_cache(maxsize=50_000)
 def word_forms(token: str) -> frozenset[str]:
-    """The token and the singulars that it may be the plural of.
-
-    Examples: "opacities" -> opacity, "masses" -> mass, "atelectases" -> atelectasis.
+    """The token and the singulars that it may be the plural of: "opacities" -> opacity, "masses" -> mass,
+    "atelectases" -> atelectasis.
     """
     forms = {token}
     if len(token) > 3:
-        if token.endswith("s"):
+        if token.endswith(("s", "ae")):
             forms.add(token[:-1])
         if token.endswith("es"):
             forms.update((token[:-2], token[:-2] + "is"))
@@ -38,8 +34,6 @@ def word_forms(token: str) -> frozenset[str]:
             forms.add(token[:-3] + "y")
         if token.endswith("ces"):
             forms.add(token[:-3] + "x")
-        if token.endswith("ae"):
-            forms.add(token[:-1])
     return frozenset(forms)
 
 
@@ -55,19 +49,13 @@ def cell_parts(cell: str) -> list[str]:
 
 
 def united_cells(cells: Iterable[str]) -> str:
-    """Comma-separated cells as one, in order and without repeats.
-
-    The first wording of a repeated part stays.
-    """
-    present = [cell for cell in cells if cell]
-    if not present:
-        return ""
-    if len(present) == 1 or all(cell == present[0] for cell in present):
-        return present[0]
+    """Comma-separated cells as one, in order and without repeats; the first wording of a part stays."""
+    present = list(dict.fromkeys(cell for cell in cells if cell))
+    if len(present) < 2:
+        return "".join(present)
     kept: dict[str, str] = {}
-    for cell in present:
-        for part in cell_parts(cell):
-            kept.setdefault(collapsed(part), part)
+    for part in chain.from_iterable(map(cell_parts, present)):
+        kept.setdefault(collapsed(part), part)
     return ", ".join(kept.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -136,7 +136,7 @@ def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
     def broken(*given: Any, **more: Any) -> Any:
         found = honest(*given, **more)
         first = found.rows["study_id"] == "s00000000"
-        return replace(found, rows=found.rows.assign(support=found.rows["support"].mask(first, 0.1)))
+        return found._replace(rows=found.rows.assign(support=found.rows["support"].mask(first, 0.1)))
 
     texts = _texts("Possible pneumonia.", "Possible edema.")
     alone = lunguage_assets.annotate(texts.tail(1))

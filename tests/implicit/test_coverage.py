@@ -95,7 +95,7 @@ def resolved(rules: Sequence[Rule] = RULES, done: Outcome | None = None) -> Outc
     """The sample resolved once more, by these rules."""
     done = done or outcome()
     return replace(
-        done, resolved=lambda: resolve(done.deduplicated, done.expansion, dictionary(), "v1", rules=rules)
+        done, resolved=lambda: resolve(done.deduplicated, *done.expansion, dictionary(), "v1", rules=rules)
     )
 
 

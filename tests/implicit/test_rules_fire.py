@@ -14,12 +14,12 @@ import pytest
 from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
 
 from lunguage_assets.implicit.expansion import expand
-from lunguage_assets.implicit.merging import deduplicate
-from lunguage_assets.implicit.merging.blacklist import Blacklist
-from lunguage_assets.implicit.merging.distinctions import Course, Marks
-from lunguage_assets.implicit.merging.refinements import RefinementRule, TokenReader
-from lunguage_assets.implicit.pathways import match
+from lunguage_assets.implicit.merging import candidates, deduplicate
+from lunguage_assets.implicit.merging.blacklist import Marks
+from lunguage_assets.implicit.merging.distinctions import Values
+from lunguage_assets.implicit.pathways import match, refinements
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.refinements import RefinementRule
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.words import tokens
 
@@ -66,27 +66,27 @@ def without(answer: Any) -> Callable[..., Any]:
 
 RULES: list[Any] = [
     pytest.param(
-        deduplicate, "_blocks", one_block,
+        deduplicate, "blocks_of", one_block,
         [said("opacity"), said("opacity", "dn")], merged, 0, 1, id="polarity keeps apart",
     ),
     pytest.param(
-        deduplicate, "_blocks", one_block,
+        deduplicate, "blocks_of", one_block,
         [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
     ),
     pytest.param(
-        Blacklist, "separates", without(False),
+        Marks, "separate", without(False),
         [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
     ),
     pytest.param(
-        Marks, "differ", without(False),
+        Values, "differ", without(False),
         [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
     ),
     pytest.param(
-        Course, "differs", without(False),
+        candidates, "courses_differ", without(False),
         [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(
-        deduplicate, "complete_link", single_link,
+        candidates, "complete_link", single_link,
         [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
         id="complete link",
     ),
@@ -119,7 +119,7 @@ RULES: list[Any] = [
         id="elsewhere",
     ),
     pytest.param(
-        TokenReader, "_part", lambda _, part: tokens(part),
+        refinements, "_read_part", lambda part, _: tokens(part),
         [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
         id="negated words",
     ),
@@ -179,6 +179,6 @@ def test_a_rule_that_is_switched_off_is_missed(
     assert seen(run(rows, embedder=embedder)) == on_result
     monkeypatch.setattr(place, name, off)
     pathways = (
-        load_dictionary(None, vocabulary()) if place is TokenReader else None
+        load_dictionary(None, vocabulary()) if place is refinements else None
     )  # what has been read is remembered
     assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result

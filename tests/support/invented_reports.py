@@ -236,7 +236,7 @@ def run(
     known = pathways or dictionary()
     expansion = expand(mixed(merged, shuffle), known, vocabulary())
     given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
-    return Outcome(reports, merged, expansion, lambda: resolve(mixed(merged, shuffle), given, known, "v1"))
+    return Outcome(reports, merged, expansion, lambda: resolve(mixed(merged, shuffle), *given, known, "v1"))
 
 
 def in_mode(rows: Iterable[Said], mode: str, **options: Any) -> Outcome:

@@ -1,8 +1,4 @@
-"""Merging as implicit.md section 2 says it, row by row: slow, and what the fast merging is held against.
-
-Every pair of rows is compared, every cross link of two groups is looked at, and attributes are united one row
-after the other.
-"""
+"""Merging as implicit.md section 2 says it, row by row: slow, and what the fast merging is held against."""
 
 from __future__ import annotations
 
@@ -15,16 +11,17 @@ from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import linearised
-from lunguage_assets.implicit.merging.deduplicate import (
-    _blocks,
-    _move_references,
-    _take_part,
+from lunguage_assets.implicit.merging.deduplicate import _rows, blocks_of, move_references
+from lunguage_assets.implicit.merging.distinctions import (
+    course,
+    courses_differ,
+    stated_values,
+    unite_attributes,
 )
-from lunguage_assets.implicit.merging.distinctions import course, marks, unite_attributes
-from lunguage_assets.implicit.rows import PAPER, Row, by_study, claim_preference, read_rows, write_rows
+from lunguage_assets.implicit.rows import PAPER, Row, by_study, claim_preference, write_rows
 from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings
-from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
+from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
 Pair = tuple[int, int, float]
 
@@ -36,17 +33,18 @@ def plainly_deduplicated(
     blacklist: Blacklist,
     settings: ImplicitSettings,
 ) -> pd.DataFrame:
-    rows = read_rows(findings, FINDING_COLUMNS)
-    _take_part(rows, embedder.identity, settings)
+    """Every pair of rows is compared, and every cross link of two groups is looked at."""
+    rows = _rows(findings, embedder.identity, settings)
     assign_beliefs(rows, probabilities)
     listed = blacklist.of_the_paper() if settings.mode == PAPER else blacklist
     studies = by_study(rows)
     for study in studies:
-        for block in _blocks(study):
-            pairs = _pairs(block, embedder, listed, settings)
+        for block in blocks_of(study):
+            pairs = _pairs(block, embedder, listed, settings.merge_threshold)
             for group in plain_complete_link(len(block), pairs):
-                _merge([block[number] for number in group], _by_id(block, pairs), blacklist)
-        _move_references(study)
+                cosines = {frozenset((a, b)): cosine for a, b, cosine in pairs}
+                _merge(block, group, cosines, blacklist)
+        move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, [row for study in studies for row in study])
 
 
@@ -62,48 +60,39 @@ def plain_complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
     return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
-def _pairs(
-    block: Sequence[Row], embedder: Embedder, blacklist: Blacklist, settings: ImplicitSettings
-) -> list[Pair]:
+def _pairs(block: Sequence[Row], embedder: Embedder, blacklist: Blacklist, threshold: float) -> list[Pair]:
     found = []
     for a, b in combinations(range(len(block)), 2):
-        one, other = block[a], block[b]
-        if _separated(one, other, blacklist):
-            continue
-        phrases = linearised(one), linearised(other)
-        alike = phrases[0] == phrases[1]
-        cosine = 1.0 if alike else float(pair_cosines(embedder, phrases, [0], [1])[0])
-        if cosine >= settings.merge_threshold:
-            found.append((a, b, cosine))
+        if not _separated(block[a], block[b], blacklist):
+            one, other = linearised(block[a]), linearised(block[b])
+            cosine = 1.0 if one == other else float(pair_cosines(embedder, [one, other], [0], [1])[0])
+            if cosine >= threshold:
+                found.append((a, b, cosine))
     return found
 
 
 def _separated(one: Row, other: Row, blacklist: Blacklist) -> bool:
-    listed, values, courses = [], [], []
+    listed, values = [], []
     for row in (one, other):
         phrase = linearised(row)
         listed.append(blacklist.marks((phrase, row.name, ", ".join(row.location_parts)), (phrase, row.name)))
-        values.append(marks(f"{phrase}, {row.placement}" if row.placement else phrase))
-        courses.append(course(row.improved, row.no_change, row.worsened))
-    if blacklist.separates(*listed):
+        values.append(stated_values(f"{phrase}, {row.placement}" if row.placement else phrase))
+    if listed[0].separate(listed[1]):
         return True
-    return one.mode != PAPER and (values[0].differ(values[1]) or courses[0].differs(courses[1]))
+    return one.mode != PAPER and (values[0].differ(values[1]) or courses_differ(course(one), course(other)))
 
 
-def _by_id(block: Sequence[Row], pairs: Sequence[Pair]) -> dict[frozenset[str], float]:
-    return {frozenset((block[a].finding_id, block[b].finding_id)): cosine for a, b, cosine in pairs}
-
-
-def _merge(group: Sequence[Row], cosines: dict[frozenset[str], float], blacklist: Blacklist) -> None:
-    survivor = min(group, key=claim_preference)
-    others = [row for row in group if row is not survivor]
-    for row in others:
-        unite_attributes(survivor, row, blacklist.separates_phrases)
-    survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
-    survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
-    survivor.merged_ids = tuple(sorted(row.finding_id for row in others))
-    for row in others:
-        row.disposition = "merged"
-        row.merged_into = survivor.finding_id
-        pairs = (frozenset((row.finding_id, member.finding_id)) for member in group if member is not row)
-        row.merge_similarity = min(1.0, max(cosines[pair] for pair in pairs))
+def _merge(
+    block: Sequence[Row], group: list[int], cosines: dict[frozenset[int], float], blacklist: Blacklist
+) -> None:
+    survivor = min((block[number] for number in group), key=claim_preference)
+    others = [number for number in group if block[number] is not survivor]
+    for number in others:
+        row = block[number]
+        unite_attributes(survivor, row, blacklist.separates)
+        survivor.evidence = united_tokens(survivor.evidence, row.evidence)
+        survivor.associate = united_tokens(survivor.associate, row.associate)
+        row.disposition, row.merged_into = "merged", survivor.finding_id
+        closest = max(cosines[frozenset((number, other))] for other in group if other != number)
+        row.merge_similarity = min(1.0, closest)
+    survivor.merged_ids = tuple(sorted(block[number].finding_id for number in others))

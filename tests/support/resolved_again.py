@@ -6,12 +6,9 @@ import pandas as pd
 
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution import resolve
-from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, rules_for
+from lunguage_assets.implicit.resolution.conflicts import PAPER_RULES, RULES, Conflict, detect
 from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver
-from lunguage_assets.implicit.rows import Row, by_study, read_rows
-from lunguage_assets.tables import FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS
-
-COLUMNS = (*FINDING_COLUMNS, *(name for name in LUNGUAGE_PLUS_PLUS.names if name not in FINDING_COLUMNS))
+from lunguage_assets.implicit.rows import PAPER, Row, by_study, read_rows
 
 
 def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> resolve.Resolution:
@@ -19,11 +16,10 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> resolve.
     resolved: list[Row] = []
     log: list[LogEntry] = []
     conflicts: list[Conflict] = []
-    for study in by_study(read_rows(rows, COLUMNS)):
-        resolver = StudyResolver(
-            study, dictionary, rules_for(study[0].mode), resolve._apart(dictionary, None)
-        )
+    for study in by_study(read_rows(rows)):
+        rules = PAPER_RULES if study[0].mode == PAPER else RULES
+        resolver = StudyResolver(study, dictionary, rules, resolve.apart_by(dictionary, None))
         conflicts += detect(resolver.groups)
         resolved += resolver.run()
         log += resolver.log
-    return resolve._resolution(resolved, log, conflicts)
+    return resolve.resolution_of(resolved, log, conflicts)

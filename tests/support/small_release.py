@@ -127,7 +127,7 @@ def resolved(
     embedder = make_embedder(settings.implicit, vocabulary)
     merged = deduplicate(intake.findings, fitted, embedder, load_blacklist(), settings.implicit)
     expanded = expand(merged, dictionary, vocabulary)
-    result = resolve(merged, expanded, dictionary, ranking_version=str(ranking["ranking_version"].iloc[0]))
+    result = resolve(merged, *expanded, dictionary, ranking_version=str(ranking["ranking_version"].iloc[0]))
     return {
         "reports": intake.reports,
         "rejected": intake.rejected,

@@ -2,7 +2,7 @@
 
 What an encoder is: `contract.py`. Which there are: `lexical.py` (no model), `sentence.py` (a model in this
 process), `vectors.py` (vectors from a file). Here the configured one is opened; one that cannot be is an
-error, never a reason to take another. Which findings may merge is not decided here.
+error, never a reason to take another.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from pathlib import Path
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.encoders.contract import DECIMALS, Embedder, PairEmbedder, pair_cosines
+from lunguage_assets.implicit.encoders.contract import Embedder, PairEmbedder, pair_cosines
 from lunguage_assets.implicit.encoders.lexical import IDENTITY, LexicalEmbedder
 from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
 from lunguage_assets.implicit.encoders.vectors import CachedEmbedder, PrecomputedEmbedder
 from lunguage_assets.settings import ImplicitSettings
 
 __all__ = [
-    "DECIMALS",
     "Embedder",
     "LexicalEmbedder",
     "PairEmbedder",
@@ -27,8 +26,6 @@ __all__ = [
     "make_embedder",
     "pair_cosines",
 ]
-
-CACHE_FOLDER = "encodings"
 
 
 def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path | None = None) -> Embedder:
@@ -46,49 +43,33 @@ def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path
     if settings.encoder == "lexical":
         return LexicalEmbedder(vocabulary)
     if settings.encoder == "precomputed":
-        return PrecomputedEmbedder(vectors_path(settings, home))
-    model = SentenceEmbedder(
-        find_model(settings.encoder_model, settings.encoder_revision),
-        settings.encoder_device,
-        settings.encoder_batch_size,
-    )
-    return model if home is None else CachedEmbedder(model, home / CACHE_FOLDER)
+        return _precomputed(settings, home)
+    folder = find_model(settings.encoder_model, settings.encoder_revision)
+    model = SentenceEmbedder(folder, settings.encoder_device, settings.encoder_batch_size)
+    return model if home is None else CachedEmbedder(model, home / "encodings")
 
 
 def encoder_identity(settings: ImplicitSettings, home: Path | None = None) -> str:
-    """The identity of the encoder that `make_embedder` would open, to compare stored results with.
-
-    Raises:
-        ConfigurationError: as `make_embedder`.
-        InputError: as `make_embedder`.
-    """
+    """The identity of the encoder that `make_embedder` would open; raises as that does."""
     if settings.encoder == "lexical":
         return IDENTITY
     if settings.encoder == "precomputed":
-        return PrecomputedEmbedder(vectors_path(settings, home)).identity
+        return _precomputed(settings, home).identity
     return find_model(settings.encoder_model, settings.encoder_revision).identity
 
 
-def vectors_path(settings: ImplicitSettings, home: Path | None = None) -> Path:
-    """Where the configured vectors file is.
-
-    Raises:
-        ConfigurationError: none is named.
-    """
+def _precomputed(settings: ImplicitSettings, home: Path | None) -> PrecomputedEmbedder:
     if not settings.encoder_vectors:
         raise ConfigurationError(
             "settings.toml, option implicit.encoder_vectors: found nothing, expected the Parquet file (or "
-            "folder of them) with the vectors that encoder 'precomputed' reads. docs/models.md shows how to "
-            "make one."
+            "folder of them) with the vectors of encoder 'precomputed'. docs/models.md shows how to make one."
         )
     path = Path(settings.encoder_vectors).expanduser()
-    return path if home is None else home / path  # an absolute path stays as it is
+    return PrecomputedEmbedder(path if home is None else home / path)  # an absolute path stays as it is
 
 
 def encoding_counts(embedder: Embedder) -> dict[str, int]:
     """Counts of phrases known before and of phrases encoded now; empty for an encoder without a memory."""
-    return (
-        {"phrases_known": embedder.known, "phrases_encoded": embedder.encoded}
-        if isinstance(embedder, CachedEmbedder)
-        else {}
-    )
+    if not isinstance(embedder, CachedEmbedder):
+        return {}
+    return {"phrases_known": embedder.known, "phrases_encoded": embedder.encoded}

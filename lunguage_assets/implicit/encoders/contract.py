@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 
-DECIMALS = 6
-"""Cosines are rounded to this many decimals before any comparison.
-
-No platform's last bit then decides a merge.
-"""
+_DECIMALS = 6
+"""Cosines are rounded to this many decimals before any comparison: no platform's last bit decides a merge."""
 
 _AT_ONCE = 8192
 _UNIT_TOLERANCE = 1e-3
@@ -68,37 +65,25 @@ def pair_cosines(
     if isinstance(embedder, PairEmbedder):
         found = np.asarray(embedder.cosines(phrases, first, second), dtype=np.float64)
         if found.shape != (len(first),) or not np.isfinite(found).all():
-            raise MethodError(
-                f"encoder {embedder.identity}: found cosines of shape {found.shape}, expected {len(first)} "
-                "finite ones."
-            )
-        return np.round(found, DECIMALS)
+            raise _wrong(embedder.identity, found.shape, f"{len(first)} finite cosines")
+        return np.round(found, _DECIMALS)
     vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
     found = np.empty(len(first))
     a, b = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
     for start in range(0, len(found), _AT_ONCE):  # bounds the memory of the gathered rows
         part = slice(start, start + _AT_ONCE)
         found[part] = np.einsum("ij,ij->i", vectors[a[part]], vectors[b[part]], dtype=np.float64)
-    return np.round(found, DECIMALS)
+    return np.round(found, _DECIMALS)
 
 
 def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
-    """The encoder's answer as `rows` finite unit vectors.
-
-    Raises:
-        MethodError: it is not.
-    """
+    """The encoder's answer as `rows` finite unit vectors; raises `MethodError` when it is not."""
     vectors = np.asarray(answer)
-    if vectors.ndim != 2 or len(vectors) != rows or not unit_rows(vectors).all():
-        raise MethodError(
-            f"encoder {identity}: found an array of shape "
-            f"{vectors.shape}, expected {rows} finite vectors of length 1."
-        )
+    right = vectors.ndim == 2 and len(vectors) == rows
+    if not right or not (np.abs(np.linalg.norm(vectors, axis=1) - 1.0) <= _UNIT_TOLERANCE).all():
+        raise _wrong(identity, vectors.shape, f"{rows} finite vectors of length 1")
     return vectors
 
 
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which rows of an n x d array are finite and of length 1, up to floating point."""
-    lengths = np.linalg.norm(vectors, axis=1)
-    good: NDArray[np.bool_] = np.abs(lengths - 1.0) <= _UNIT_TOLERANCE  # nan and infinity: no
-    return good
+def _wrong(identity: str, shape: tuple[int, ...], expected: str) -> MethodError:
+    return MethodError(f"encoder {identity}: found an array of shape {shape}, expected {expected}.")

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,6 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.hub import PACKAGED, named_path, quiet_transformers, snapshot
 from lunguage_assets.implicit.encoders.contract import checked_vectors
-
-INSTALL = "pip install 'lunguage-assets[models]'"
 
 BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
@@ -33,8 +30,7 @@ _READ = ("*.json", "*.txt", "*.model", "*.safetensors")
 _OTHER_FORMATS = ("onnx/*", "openvino/*")
 
 
-@dataclass(frozen=True)
-class ModelFolder:
+class ModelFolder(NamedTuple):
     """Files of an encoder. `identity`: name and exact revision, the same on every machine."""
 
     path: Path
@@ -54,20 +50,19 @@ def find_model(name: str, revision: str) -> ModelFolder:
     """
     for module in ("torch", "transformers", "sentence_transformers"):
         if find_spec(module) is None:
-            raise ConfigurationError(
-                f"encoder 'sentence' needs {module}, which is not installed. Run: {INSTALL}"
-            )
+            remedy = "Run: pip install 'lunguage-assets[models]'"
+            raise ConfigurationError(f"encoder 'sentence' needs {module}, which is not installed. {remedy}")
     folder = named_path(name)
     if folder is None:
         fetched = _of_the_hub(name, revision or (BIOLORD_REVISION if name == BIOLORD else "main"))
+        _require_encoder(fetched)
         return ModelFolder(fetched, f"{name}@{fetched.name}")
     _require_encoder(folder)
     digest = _digest(folder)
     if not digest.startswith(revision.lower()):
         raise ConfigurationError(
             f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected {revision}. "
-            "Name the beginning of it, leave encoder_revision empty to take the files as they are, or "
-            "restore them."
+            "Name the beginning of it, leave encoder_revision empty, or restore the files."
         )
     known = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
     return ModelFolder(folder, f"{known}@sha256:{digest[:16]}")
@@ -75,16 +70,14 @@ def find_model(name: str, revision: str) -> ModelFolder:
 
 def _of_the_hub(name: str, revision: str) -> Path:
     try:
-        folder = snapshot(name, revision, _OTHER_FORMATS)
+        return snapshot(name, revision, _OTHER_FORMATS)
     except Exception as error:  # the hub's libraries have many; their text may be a page long
         raise ConfigurationError(
             f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
             f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
-            f"(hf download {name} --revision {revision} --local-dir FOLDER), bring the folder here and name "
-            "it as encoder_model."
+            f"(hf download {name} --revision {revision} --local-dir FOLDER), and name the folder as "
+            "encoder_model."
         ) from None
-    _require_encoder(folder)
-    return folder
 
 
 def _require_encoder(folder: Path) -> None:
@@ -128,11 +121,8 @@ class SentenceEmbedder:
     """
 
     def __init__(self, folder: ModelFolder, device: str = "auto", batch_size: int = 64) -> None:
-        self._folder, self._device, self._batch_size = folder, device, batch_size
-
-    @property
-    def identity(self) -> str:
-        return self._folder.identity
+        self._folder, self._device, self._batch_size = folder.path, device, batch_size
+        self.identity = folder.identity
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
@@ -142,8 +132,7 @@ class SentenceEmbedder:
 
         Raises:
             ConfigurationError: the model cannot be loaded.
-            MethodError: the model fails, for want of memory or otherwise, or does not answer with unit
-                vectors.
+            MethodError: the model fails, or does not answer with unit vectors.
         """
         order = sorted(range(len(phrases)), key=lambda number: (len(phrases[number]), phrases[number]))
         try:
@@ -173,7 +162,7 @@ class SentenceEmbedder:
         where = self._device if self._device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
         try:
             return SentenceTransformer(
-                str(self._folder.path),
+                str(self._folder),
                 device=where,
                 local_files_only=True,
                 trust_remote_code=False,

@@ -9,7 +9,6 @@ the reports: only their owner can read the files.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import re
 from collections.abc import Sequence
@@ -25,14 +24,15 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.files import replace_file
-from lunguage_assets.implicit.encoders.contract import VectorEmbedder, checked_vectors, unit_rows
+from lunguage_assets.implicit.encoders.contract import VectorEmbedder, checked_vectors
 
-ENCODER_KEY = b"lunguage encoder"
 KEPT_EVERY = 20_000
 """Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
 
+_ENCODER_KEY = b"lunguage encoder"
 _SHORTEST = 1e-12
-_log = logging.getLogger(__name__)
+
+Floats = NDArray[np.float32]
 
 
 class PrecomputedEmbedder:
@@ -43,24 +43,24 @@ class PrecomputedEmbedder:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._files = path, vector_files(path)
+        self._path, self._files = path, _vector_files(path)
 
     @cached_property
     def identity(self) -> str:
-        try:
-            encoders = {(pq.read_schema(file).metadata or {}).get(ENCODER_KEY, b"") for file in self._files}
-        except (OSError, pa.ArrowException) as error:
-            raise _unusable(self._path, f"no Parquet ({type(error).__name__})") from None
-        if len(encoders) > 1:
-            raise _unusable(self._path, "vectors of several encoders")
         content = hashlib.sha256()
         for file in self._files:
             with file.open("rb") as stream:
                 content.update(hashlib.file_digest(stream, "sha256").digest())
+        try:
+            encoders = {(pq.read_schema(file).metadata or {}).get(_ENCODER_KEY, b"") for file in self._files}
+        except (OSError, pa.ArrowException) as error:
+            raise _unusable(self._path, f"no Parquet ({type(error).__name__})") from None
+        if len(encoders) > 1:
+            raise _unusable(self._path, "vectors of several encoders")
         name = encoders.pop().decode("utf-8", "replace") or self._path.stem
         return f"precomputed {name}, sha256:{content.hexdigest()[:16]}"
 
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+    def encode(self, phrases: Sequence[str]) -> Floats:
         """n x d.
 
         Raises:
@@ -80,9 +80,9 @@ class PrecomputedEmbedder:
         return vectors[[number[phrase] for phrase in phrases]]
 
     @cached_property
-    def _known(self) -> tuple[dict[str, int], NDArray[np.float32]]:
+    def _known(self) -> tuple[dict[str, int], Floats]:
         """Number of every phrase, and the vectors of all files by number."""
-        names, vectors = read_vectors(self._path)
+        names, vectors = _read_vectors(self._path)
         number = {name: place for place, name in enumerate(names)}
         if len(number) < len(names):
             raise _unusable(self._path, "two vectors for one phrase")
@@ -96,60 +96,35 @@ class CachedEmbedder:
     """Another encoder's vectors, kept in `folder`. `known` and `encoded`: phrases found there, and phrases
     that were not.
 
-    No result depends on the file: one that cannot be used costs time only. Of two processes that write at
-    once the last one wins.
+    Of two processes that write at once the last one wins: no result depends on it.
     """
 
     def __init__(self, inner: VectorEmbedder, folder: Path) -> None:
-        self._inner = inner
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", inner.identity)[:60].strip("-.")
-        digest = hashlib.sha256(inner.identity.encode()).hexdigest()[:16]
+        self._inner, self.identity = inner, inner.identity
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.identity)[:60].strip("-.")
+        digest = hashlib.sha256(self.identity.encode()).hexdigest()[:16]
         self.path = folder / f"{name}-{digest}.parquet"
         self.known = self.encoded = 0
 
-    @property
-    def identity(self) -> str:
-        return self._inner.identity
-
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+    def encode(self, phrases: Sequence[str]) -> Floats:
         """n x d, as the inner encoder says; its errors are raised, after what was encoded until then is
         kept.
         """
-        names, vectors = self._kept()
+        names, vectors = _read_vectors(self.path) if self.path.exists() else ([], None)
         missing = sorted(set(phrases).difference(names), key=lambda phrase: (len(phrase), phrase))
         self.known, self.encoded = self.known + len(phrases) - len(missing), self.encoded + len(missing)
         for start in range(0, len(missing), KEPT_EVERY):
             said = missing[start : start + KEPT_EVERY]
             fresh = checked_vectors(self.identity, self._inner.encode(said), len(said)).astype(np.float32)
-            names, vectors = names + said, np.concatenate([vectors, fresh]) if names else fresh
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_vectors(self.path, names, vectors, self.identity)
-            except OSError as error:
-                self._tell(error)
+            names, vectors = names + said, fresh if vectors is None else np.concatenate([vectors, fresh])
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_vectors(self.path, names, vectors, self.identity)
         number = {name: place for place, name in enumerate(names)}
-        return vectors[[number[phrase] for phrase in phrases]]
-
-    def _kept(self) -> tuple[list[str], NDArray[np.float32]]:
-        """The phrases of the file and their vectors; nothing of a file that is not whole."""
-        if self.path.exists():
-            try:
-                names, vectors = read_vectors(self.path)
-                if unit_rows(vectors).all():
-                    return names, vectors
-            except InputError as error:
-                self._tell(error)
-        return [], np.empty((0, 0), dtype=np.float32)
-
-    def _tell(self, error: Exception) -> None:
-        _log.warning(
-            "%s cannot be used (%s): phrases are encoded again. Delete the file if this comes again",
-            self.path,
-            type(error).__name__,
-        )
+        found: Floats = np.asarray(vectors)[[number[phrase] for phrase in phrases]]
+        return found
 
 
-def vector_files(path: Path) -> list[Path]:
+def _vector_files(path: Path) -> list[Path]:
     """The file, or the Parquet files of the folder, sorted; raises `InputError` when there are none."""
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
     if not files:
@@ -157,16 +132,14 @@ def vector_files(path: Path) -> list[Path]:
     return files
 
 
-def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    """The phrases of a file, or of a folder of files, and their vectors, n x d, as they are.
-
-    Raises:
-        InputError: no such file, another form, or vectors that are missing, incomplete or of several lengths.
+def _read_vectors(path: Path) -> tuple[list[str], Floats]:
+    """The phrases of a file, or of a folder of files, and their vectors, n x d, as they are; raises
+    `InputError` for another form, or vectors that are missing, incomplete or of several lengths.
     """
     names: list[str] = []
-    parts: list[NDArray[np.float32]] = []
+    parts: list[Floats] = []
     try:
-        for file in vector_files(path):
+        for file in _vector_files(path):
             with pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True) as source:
                 table = source.read(["phrase", "vector"], use_threads=False)
             column = table.column("vector").combine_chunks()
@@ -181,12 +154,12 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         raise _unusable(path, f"a file that cannot be read ({type(error).__name__})") from None
 
 
-def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float32], encoder: str) -> None:
+def write_vectors(path: Path, phrases: Sequence[str], vectors: Floats, encoder: str) -> None:
     """Write a file for `PrecomputedEmbedder` from n phrases and an n x d array."""
     numbers = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     lists = pa.FixedSizeListArray.from_arrays(numbers, vectors.shape[1])
     table = pa.table({"phrase": pa.array(phrases, type=pa.string()), "vector": lists})
-    table = table.replace_schema_metadata({ENCODER_KEY: encoder.encode()})
+    table = table.replace_schema_metadata({_ENCODER_KEY: encoder.encode()})
 
     def write(stream: BinaryIO) -> None:
         os.fchmod(stream.fileno(), 0o600)
@@ -196,10 +169,6 @@ def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float3
 
 
 def _unusable(path: Path, found: str) -> InputError:
-    return InputError(
-        str(path),
-        found,
-        "Parquet with the columns 'phrase' (text, each once) and 'vector' (a list of finite numbers, all of "
-        "one length and by one encoder)",
-        "Make the file again, as docs/models.md shows.",
-    )
+    expected = "Parquet with 'phrase' (text, each once) and 'vector' (finite, of one length and encoder)"
+    remedy = "Make the file again, as docs/models.md shows; one below `encodings` only delete."
+    return InputError(str(path), found, expected, remedy)

@@ -7,15 +7,17 @@ contradictions go, is `resolve.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.merging.beliefs import derive_belief
 from lunguage_assets.implicit.pathways.match import Match, match, only_shares_the_name
-from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary, Subject
+from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary, Subject, load_dictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,
@@ -28,34 +30,26 @@ from lunguage_assets.implicit.rows import (
     write_rows,
 )
 from lunguage_assets.implicit.statements.against import Statements, is_present
-from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import anatomy
 from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 from lunguage_assets.implicit.words import tokens, united_cells, word_forms
-from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES
+from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
-_REFINING_OF = attribute_values(REFINING)
-_NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
 
 
-@dataclass(frozen=True)
-class Expansion:
+class Expansion(NamedTuple):
     """Every finding's pathway or reason (PATHWAY_MATCHES), and every implied sub-finding (EXPANSIONS)."""
 
     matches: pd.DataFrame
     expansions: pd.DataFrame
 
 
-@dataclass(slots=True, eq=False)
-class _Child(Row):
-    """A sub-finding with its place in the expansion; the field names are the columns of EXPANSIONS."""
-
-    outcome: str = "generated"
-    linked_to: str | None = None
-    parent_pathway_id: str = ""
-    edge: int = 0
-    depth: int = 1
+def expansion_tools(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary, Vocabulary]:
+    """What `expand` needs beside its frame; `file`: the home's pathways."""
+    vocabulary = Vocabulary.from_terms(terms)
+    return load_dictionary(file, vocabulary), vocabulary
 
 
 def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
@@ -65,17 +59,17 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
     already states, or speaks against, is in EXPANSIONS with that outcome and the stated row; it has no row in
     PATHWAY_MATCHES, because it is not a finding of its own. In mode `paper` nothing is spoken against.
     """
-    rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
     matches: list[Match] = []
-    children: list[_Child] = []
+    children: list[Row] = []
     listed = load_label_list(dictionary=dictionary)
-    for study in by_study(rows):
+    for study in by_study(read_rows(deduplicated)):
         expander = _StudyExpander(study, dictionary, vocabulary, listed)
         for row in study:
             found = match(row, dictionary)
             matches.append(found)
             children.extend(expander.children(row, found, row.finding_id, 1, matches))
-    return Expansion(write_rows(PATHWAY_MATCHES, matches), write_rows(EXPANSIONS, children))
+    records = [found.record() for found in matches]
+    return Expansion(PATHWAY_MATCHES.frame(records), write_rows(EXPANSIONS, children))
 
 
 class _StudyExpander:
@@ -96,21 +90,20 @@ class _StudyExpander:
         return {row.finding_id: row for row in self._study}
 
     @cached_property
-    def _statements(self) -> Statements:
+    def _told(self) -> list[Row]:
         """What the report says now, merged rows included."""
-        statements = Statements(self._listed)
-        statements.add(row for row in self._study if row.disposition != "excluded")
-        return statements
+        return [row for row in self._study if row.disposition != "excluded"]
+
+    @cached_property
+    def _statements(self) -> Statements:
+        return Statements(self._listed, self._told)
 
     @cached_property
     def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
-        """The study's stated rows, merged ones included, by canonical name and by that of their wording.
-
-        Only a study with a matched diagnosis needs them.
-        """
+        """The stated rows by canonical name and by that of their wording."""
         stated: dict[tuple[str, str, bool], list[Row]] = {}
-        for row in self._study:
-            if row.disposition != "excluded" and not only_shares_the_name(row, self._dictionary):
+        for row in self._told:
+            if not only_shares_the_name(row, self._dictionary):
                 worded = row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
                 for name in {row.name, worded}:
                     stated.setdefault((name, row.currency, row.positive), []).append(row)
@@ -128,22 +121,31 @@ class _StudyExpander:
     def _labelled(self) -> dict[tuple[int, str], list[Row]]:
         """The stated rows that say that a label is present, by label."""
         labelled: dict[tuple[int, str], list[Row]] = {}
-        for row in self._study:
-            if row.disposition != "excluded" and is_present(row):
+        for row in self._told:
+            if is_present(row):
                 for label in self._listed.present(row):
                     labelled.setdefault((label, row.currency), []).append(row)
         return labelled
 
     def children(
         self, parent: Row, found: Match, root_id: str, depth: int, matches: list[Match]
-    ) -> Iterator[_Child]:
+    ) -> Iterator[Row]:
         """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched."""
         if found.matched is None:
             return
-        edge_of = found.matched.edges
-        for child in self._distinct_children(parent, found.matched, root_id, depth):
-            edge = edge_of[child.edge]
-            outcome = self._outcome(child, edge, parent)
+        edges = found.matched.edges
+        children: dict[tuple[str, bool, tuple[str, ...]], Row] = {}
+        for number, edge in enumerate(edges):
+            child = self._child(parent, edge)
+            child.finding_id = f"{parent.finding_id}/{number}"
+            child.parent_pathway_id, child.edge = found.matched.id, number
+            child.root_id, child.depth = root_id, depth
+            first = children.setdefault((child.name, child.positive, child.location_parts), child)
+            if first is not child:  # each once, with the attributes of its repeats
+                for name in ATTRIBUTE_NAMES:
+                    setattr(first, name, united_cells([getattr(first, name), getattr(child, name)]))
+        for child in children.values():
+            outcome = self._outcome(child, edges[child.edge], parent)
             if outcome is None:
                 continue
             child.outcome, child.linked_to = outcome
@@ -155,61 +157,30 @@ class _StudyExpander:
             yield child
             yield from self.children(child, child_match, root_id, depth + 1, matches)
 
-    def _distinct_children(
-        self, parent: Row, pathway: MatchedPathway, root_id: str, depth: int
-    ) -> list[_Child]:
-        """The children of a parent, each once, with the attributes of its repeats."""
-        children: dict[tuple[str, bool, tuple[str, ...]], _Child] = {}
-        for number, edge in enumerate(pathway.edges):
-            child = self._child(parent, edge, number, root_id, depth)
-            child.parent_pathway_id = pathway.id
-            first = children.setdefault((child.name, child.positive, child.location_parts), child)
-            if first is not child:
-                for name in ATTRIBUTE_NAMES:
-                    setattr(first, name, united_cells([getattr(first, name), getattr(child, name)]))
-        return list(children.values())
-
-    def _child(self, parent: Row, edge: Edge, number: int, root_id: str, depth: int) -> _Child:
-        location, parts = parent.location, parent.location_parts
+    def _child(self, parent: Row, edge: Edge) -> Row:
+        """A sub-finding where its parent stands, with what it inherits and the belief that follows."""
+        child = copy(parent)
+        child.ent, child.name, child.cat, child.status = edge.ent, edge.name, edge.category, edge.status
+        child.sent, child.position, child.source = "", None, "expansion"
         if not _inherits(edge, parent):
-            location, parts = "", ()
+            child.location, child.location_parts = "", ()
         if edge.location:
-            location, parts = _place(self._vocabulary, location, parts, edge.location)
-        child = _Child(
-            finding_id=f"{parent.finding_id}/{number}",
-            subject_id=parent.subject_id,
-            study_id=parent.study_id,
-            sequence=parent.sequence,
-            section=parent.section,
-            sent_idx=parent.sent_idx,
-            sent="",
-            ent_idx=parent.ent_idx,
-            ent=edge.ent,
-            name=edge.name,
-            cat=edge.category,
-            status=edge.status,
-            location=location,
-            location_parts=parts,
-            **_NO_ATTRIBUTES,  # type: ignore[arg-type]  # set below, by name
-            evidence=(),
-            associate=(parent.finding_id,),
-            currency=parent.currency,
-            view_information=parent.view_information,
-            p_source="pathway",
-            prob_is_bound=True,
-            encoder=parent.encoder,
-            mode=parent.mode,
-            source="expansion",
-            parent_id=parent.finding_id,
-            root_id=root_id,
-            edge=number,
-            depth=depth,
-        )
+            self._add_place(child, edge.location)
+        child.evidence, child.associate, child.merged_ids = (), (parent.finding_id,), ()
+        child.parent_id, child.p_source, child.prob_is_bound = parent.finding_id, "pathway", True
         _inherit_attributes(child, parent, edge)
         derive_belief(child, parent, edge.strength)
         return child
 
-    def _outcome(self, child: _Child, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
+    def _add_place(self, child: Row, wanted: str) -> None:
+        """Add the pathway's location to the parent's, without repeats in the vocabulary's terms."""
+        parts = self._vocabulary.location_parts(wanted)
+        own = [part for part in parts if part not in child.location_parts]
+        wording = wanted if len(own) == len(parts) else ", ".join(own)
+        child.location = united_cells([child.location, wording])
+        child.location_parts = tuple(sorted({*child.location_parts, *parts}))
+
+    def _outcome(self, child: Row, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
         """Whether a child is generated, and the stated row that it is linked to or that speaks against it.
 
         None when the pathway does not imply it here: a symptom that nobody states, a sign that a word of the
@@ -256,9 +227,8 @@ class _StudyExpander:
             return None
         found = (
             row
-            for row in self._study
+            for row in self._told
             if row.currency == child.currency
-            and row.disposition != "excluded"
             and (
                 self._is_one_of(row, edge.unless.stated)
                 if is_present(row)
@@ -271,10 +241,8 @@ class _StudyExpander:
         """Whether a row is about a subject of the pathway file, by its name or as a kind of its diagnosis."""
         if not listed:
             return False
-        diagnosis = self._listed.diagnosis(row)
-        names = {diagnosis or row.name, row.name, self._vocabulary.finding(row.ent)}
-        where = row.location, *row.location_parts
-        said = self._listed.refinements(diagnosis, row.name, row.ent, where, _REFINING_OF(row))
+        names = {self._listed.diagnosis(row) or row.name, row.name, self._vocabulary.finding(row.ent)}
+        said = self._listed.refinements_of(row)
         return any(subject in names and refinements <= said for subject, refinements in listed)
 
     def _survivors(self, rows: Iterable[Row]) -> list[Row]:
@@ -282,7 +250,7 @@ class _StudyExpander:
         kept = (self._by_id[row.merged_into] if row.merged_into is not None else row for row in rows)
         return list({row.finding_id: row for row in kept}.values())
 
-    def _stating(self, child: _Child, edge: Edge, parent: Row) -> Iterator[Row]:
+    def _stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that state the child, however surely: by its name, or by another that means the same."""
         named = self._listed.diagnosis(child)
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
@@ -292,7 +260,7 @@ class _StudyExpander:
         if child.positive:
             yield from self._meaning(child, edge, parent)
 
-    def _meaning(self, child: _Child, edge: Edge, parent: Row) -> Iterator[Row]:
+    def _meaning(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that mean a label which the child means: "enlargement" of the heart its increased size,
         "haziness" an opacity, "nodule" a nodular one. What names the parent itself does not state its signs.
         """
@@ -322,16 +290,6 @@ class _StudyExpander:
                 for name, cell in edge.attributes.items()
             )
         )
-
-
-def _place(
-    vocabulary: Vocabulary, location: str, location_parts: tuple[str, ...], wanted: str
-) -> tuple[str, tuple[str, ...]]:
-    """The parent's location, then the pathway's, without repeats in the vocabulary's terms."""
-    parts = vocabulary.location_parts(wanted)
-    own = [part for part in parts if part not in location_parts]
-    wording = wanted if len(own) == len(parts) else ", ".join(own)
-    return united_cells([location, wording]), tuple(sorted({*location_parts, *parts}))
 
 
 def _near(row: Row, child: Row) -> bool:
@@ -387,8 +345,8 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     A negative sub-finding has the pathway's alone, a symptom no clinical ones. Where the report says how the
     parent is distributed, the pathway does not know better: no lucency is upper lobe predominant and diffuse.
     """
-    for name, own in edge.attributes.items():
-        setattr(child, name, own)
+    for name in ATTRIBUTE_NAMES:
+        setattr(child, name, edge.attributes.get(name, ""))
     if edge.status == "dn" or not (edge.is_symptom or _inherits(edge, parent)):
         return
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):

@@ -15,6 +15,12 @@ from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 
 ALTERNATIVE = "alternative"
 
+KEPT_ABOVE = 0.8
+"""p(sub-finding | diagnosis) above which experts kept an edge (paper, section 4)."""
+
+_Member = tuple[Row, frozenset[str], bool]
+"""A tentative row of a sentence with alternatives, its hedges beside the "or", whether it has the "or"."""
+
 
 def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
     """Give rows, whose mode is decided, their probabilities.
@@ -46,10 +52,6 @@ def assign_beliefs(rows: Sequence[Row], probabilities: pd.DataFrame) -> None:
             _share(members)
     for row in rows:
         row.support = rounded(row.prob if row.positive else 1.0 - row.prob)
-
-
-_Member = tuple[Row, frozenset[str], bool]
-"""A tentative row of a sentence with alternatives, its hedges beside the "or", whether it has the "or"."""
 
 
 def _share(members: Sequence[_Member]) -> None:
@@ -98,21 +100,12 @@ def _connectors() -> frozenset[str]:
     return frozenset(hedge.phrase for hedge in bundled_lexicon().hedges if hedge.side == "list")
 
 
-KEPT_ABOVE = 0.8
-"""p(sub-finding | diagnosis) above which experts kept an edge (paper, section 4)."""
-
-
 def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
-    """Give a generated row the probability, interval and support that follow from its parent.
+    """Give a generated row the probability, interval and support that follow from its positive parent.
 
     `prob` is P(present): of a positive child its support, of a negative one half way from 0 to 1 - support.
-    In mode `paper` a negative child has the parent's p.
-
-    Args:
-        child: generated row; its certainty becomes the parent's.
-        parent: positive row.
-        strength: of the edge, from the pathway file; None: the support passes on as it is, and the bound is
-            `KEPT_ABOVE`.
+    In mode `paper` a negative child has the parent's p. Without a `strength` of the edge the support passes
+    on as it is, and the bound is `KEPT_ABOVE`.
     """
     as_the_paper = child.mode == PAPER
     child.status = parent.status[0] + child.status[1]

@@ -12,11 +12,10 @@ from itertools import combinations
 
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import complete_link, kept_apart
-from lunguage_assets.implicit.rows import Row, attribute_values
-from lunguage_assets.implicit.statements.label_file import REFINING, LabelList
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import anatomy
 
-_REFINING_OF = attribute_values(REFINING)
 _TOLD_TWICE = {"find", "impr"}
 _SAME_PLACE, _SAME_STATUS = 0.5, 0.25
 
@@ -55,9 +54,8 @@ def place_of(survivor: Row, others: Sequence[Row]) -> Row:
     at = survivor
     for row in others:
         inner, outer = (row, at) if survivor.positive else (at, row)
-        if lies_in(inner.location_parts, outer.location_parts) and not lies_in(
-            outer.location_parts, inner.location_parts
-        ):
+        places = inner.location_parts, outer.location_parts
+        if lies_in(*places) and not _alike(*places):
             at = row
     return at
 
@@ -74,23 +72,12 @@ class _Statement:
     def __init__(self, row: Row, listed: LabelList) -> None:
         self.row = row
         self._diagnosis = listed.diagnosis(row)
-        place = ", ".join((row.location, *row.location_parts))
-        measured = f"{row.measurement}, {row.morphology}"
         self._meant: dict[int, tuple[bool, frozenset[str], tuple[str, ...]]] = {}
         """By label: present, refinements, place."""
-        for meaning in listed.diagnosing(row.name, row.ent, self._diagnosis):
-            reading = listed.read_as(meaning, row.status, measured)
-            if (
-                not listed.is_diagnosis(meaning.label)
-                or meaning.reads == "kind"
-                or reading is None
-                or not meaning.holds_at(place)
-            ):
-                continue
-            where = (row.location, *row.location_parts)
-            refined = listed.refinements(self._diagnosis, row.name, row.ent, where, _REFINING_OF(row))
-            parts = () if meaning.placeless else row.location_parts
-            self._meant[meaning.label] = (row.positive == reading, refined, parts)
+        for meaning, present in listed.read(row):
+            if listed.is_diagnosis(meaning.label) and meaning.reads != "kind":
+                parts = () if meaning.placeless else row.location_parts
+                self._meant[meaning.label] = (present, listed.refinements_of(row), parts)
         meanings = listed.meanings(row.name, row.ent, self._diagnosis)
         self._concludes = any(meaning.reads == "denial" for meaning in meanings)
 
@@ -115,9 +102,8 @@ class _Statement:
         return False
 
     def _nested(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        if self.row.positive:
-            return lies_in(one, other) or lies_in(other, one)
-        return bool(anatomy().covers(one, other) or anatomy().covers(other, one))
+        within = lies_in if self.row.positive else anatomy().covers
+        return bool(within(one, other) or within(other, one))
 
     def nearness(self, other: _Statement) -> float:
         """The same place before a wider one, the same status before another."""

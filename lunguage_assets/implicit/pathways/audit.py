@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
@@ -20,16 +20,11 @@ from lunguage_assets.implicit.expansion.expand import compatible_places
 from lunguage_assets.implicit.merging.beliefs import KEPT_ABOVE
 from lunguage_assets.implicit.pathways.match import only_shares_the_name
 from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary
-from lunguage_assets.implicit.rows import (
-    ATTRIBUTE_NAMES,
-    Row,
-    by_study,
-    read_rows,
-)
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import place_parts
-from lunguage_assets.tables import FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
+from lunguage_assets.tables import PATHWAY_AUDIT
 
 EdgeKey = tuple[str, int]
 """Pathway and 0-based number of the sub-finding in it."""
@@ -37,8 +32,6 @@ EdgeKey = tuple[str, int]
 Mention = Literal["present", "absent", "both", "unmentioned"]
 Counts = Counter[tuple[EdgeKey, bool, Mention]]
 """Studies by edge, by whether the diagnosis is stated without doubt, and by what is said of the child."""
-
-_COLUMNS = (*FINDING_COLUMNS, "prob", "p_low", "p_high", "support", "p_source", "source", "pathway_id")
 
 
 class EdgeAudit:
@@ -52,17 +45,14 @@ class EdgeAudit:
 
     def __init__(self, dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList) -> None:
         self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
-        self._pathways = {
-            pathway.id: pathway
-            for diagnosis in dictionary.diagnoses
-            for pathway in dictionary.pathways_of(diagnosis)
-        }
+        pathways = (one for diagnosis in dictionary.diagnoses for one in dictionary.pathways_of(diagnosis))
+        self._pathways = {pathway.id: pathway for pathway in pathways}
 
     def counts(self, rows: pd.DataFrame) -> Counts:
         """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up."""
         found: Counts = Counter()
-        stated = rows[rows["source"] == "original"]
-        for study in by_study(read_rows(stated[list(LUNGUAGE_PLUS_PLUS.names)], _COLUMNS)):
+        stated = rows[rows["source"] == "original"].drop(columns="mode")  # by the rules of the default mode
+        for study in by_study(read_rows(stated)):
             found.update(self._study(study))
         return found
 
@@ -70,17 +60,14 @@ class EdgeAudit:
         parents = [row for row in study if row.pathway_id in self._pathways]
         if not parents:
             return []
-        statements = Statements(self._listed)
-        statements.add(study)
+        statements = Statements(self._listed, study)
         definite = {row.pathway_id for row in parents if row.status == "dp"}
         said: dict[EdgeKey, set[Mention]] = {}
         for parent in parents:
-            if parent.pathway_id in definite and parent.status != "dp":
-                continue
-            pathway = self._pathways[parent.pathway_id]
-            for number, edge in enumerate(pathway.edges):
-                about = said.setdefault((pathway.id, number), set())
-                about |= self._mentions(statements, parent, edge)
+            if parent.status == "dp" or parent.pathway_id not in definite:
+                for number, edge in enumerate(self._pathways[parent.pathway_id].edges):
+                    about = said.setdefault((parent.pathway_id, number), set())
+                    about |= self._mentions(statements, parent, edge)
         return [(key, key[0] in definite, _one(about)) for key, about in said.items()]
 
     def _mentions(self, statements: Statements, parent: Row, edge: Edge) -> set[Mention]:
@@ -105,7 +92,8 @@ class EdgeAudit:
         if not edge.is_symptom:
             own = parent.location_parts if edge.inherits else ()
             parts = tuple(sorted({*own, *self._vocabulary.location_parts(edge.location)}))
-        child = replace(
+        attributes: dict[str, Any] = {name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES}
+        return replace(
             parent,
             finding_id=f"{parent.finding_id}/",
             ent=edge.ent,
@@ -116,10 +104,8 @@ class EdgeAudit:
             location_parts=parts,
             source="expansion",
             position=None,
+            **attributes,
         )
-        for name in ATTRIBUTE_NAMES:
-            setattr(child, name, edge.attributes.get(name, ""))
-        return child
 
 
 def _one(said: set[Mention]) -> Mention:

@@ -7,7 +7,7 @@ its certainty; and only then what the pathways say (refinement, unknown view, vi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from lunguage_assets.corpus.vocabulary import plain
@@ -16,58 +16,51 @@ from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, attribute
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.tables import VIEWS
 
-ABOUT_THE_EXAMINATION = frozenset({"comparison", "other_source", "assessment_limitations"})
-"""Attributes about films and sources, not about the finding.
-
-"Compared with the old film" does not make a fracture old.
-"""
-
 _NOT_TAKING_PART = {"excluded": "history section", "merged": "merged"}
-_REFINING = attribute_values(tuple(name for name in ATTRIBUTE_NAMES if name not in ABOUT_THE_EXAMINATION))
+_ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"}
+"""Attributes about films and sources: "compared with the old film" does not make a fracture old."""
+
+_REFINING = attribute_values([name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION])
 
 
 @dataclass(slots=True)
 class Match:
-    """The answer for one row; the field names are the columns of PATHWAY_MATCHES."""
+    """The answer for one row: its diagnosis with refinements, and a pathway or the reason for none."""
 
-    finding_id: str
-    study_id: str
-    name: str
-    diagnosis: str
-    refinements: list[str]
-    matched: MatchedPathway | None
+    row: Row
     reason: str
-    generated: bool
+    diagnosis: str = ""
+    refinements: list[str] = field(default_factory=list)
+    matched: MatchedPathway | None = None
 
-    @property
-    def pathway_id(self) -> str:
-        return self.matched.id if self.matched else ""
-
-    @property
-    def pathway(self) -> str:
-        return self.matched.notation if self.matched else ""
+    def record(self) -> dict[str, object]:
+        """The answer as a row of PATHWAY_MATCHES."""
+        return {
+            "finding_id": self.row.finding_id,
+            "study_id": self.row.study_id,
+            "name": self.row.name,
+            "diagnosis": self.diagnosis,
+            "refinements": self.refinements,
+            "pathway_id": self.matched.id if self.matched else "",
+            "pathway": self.matched.notation if self.matched else "",
+            "reason": self.reason,
+            "generated": self.row.source == "expansion",
+        }
 
 
 def match(row: Row, dictionary: PathwayDictionary) -> Match:
     """The pathway of one row, with the reason; a row without a pathway never expands."""
-    generated = row.source == "expansion"
     diagnosis = diagnosis_of(row, dictionary)
     if diagnosis is None:
-        reason = _not_taking_part(row) or "not a diagnosis"
-        return Match(row.finding_id, row.study_id, row.name, "", [], None, reason, generated)
+        return Match(row, _not_taking_part(row) or "not a diagnosis")
     rule = dictionary.rules[diagnosis]
-    wording = (row.name, plain(row.ent))
-    location = (row.location, *row.location_parts)
+    wording, location = (row.name, plain(row.ent)), (row.location, *row.location_parts)
     refinements = rule.stated(wording, location, _REFINING(row), dictionary.spelled_refinements(wording))
-    pathway: MatchedPathway | None = None
-    reason = (
-        _not_taking_part(row)
-        or ("device" if rule.names_device((*wording, *location)) else "")
-        or _not_expanding(row)
-    )
-    if not reason:
-        pathway, reason = dictionary.choose(diagnosis, refinements, study_views(row.view_information))
-    return Match(row.finding_id, row.study_id, row.name, diagnosis, refinements, pathway, reason, generated)
+    device = "device" if rule.names_device((*wording, *location)) else ""
+    if reason := _not_taking_part(row) or device or _not_expanding(row):
+        return Match(row, reason, diagnosis, refinements)
+    pathway, reason = dictionary.choose(diagnosis, refinements, study_views(row.view_information))
+    return Match(row, reason, diagnosis, refinements, pathway)
 
 
 def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
@@ -82,9 +75,8 @@ def is_elsewhere(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> boo
 
 
 def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:
-    """Whether the row is another condition of a diagnosis' name.
-
-    A pericardial "effusion" does not state the pleural effusion of an edema.
+    """Whether the row is another condition of a diagnosis' name: a pericardial "effusion" states no pleural
+    one.
     """
     diagnosis = dictionary.recognise(row.name)
     return diagnosis is not None and is_elsewhere(row, diagnosis, dictionary)

@@ -12,8 +12,8 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Place, YamlMapping
 from lunguage_assets.implicit.words import collapsed, united_cells
+from lunguage_assets.implicit.yaml_file import Source, YamlMapping
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 T = TypeVar("T")
@@ -58,8 +58,7 @@ class SubFinding(YamlMapping):
     @classmethod
     def _known_attributes(cls, given: dict[str, str]) -> dict[str, str]:
         named = {_INTERNAL.get(name, name): value for name, value in given.items()}
-        unknown = sorted(set(named) - set(ATTRIBUTES))
-        if unknown:
+        if unknown := sorted(set(named) - set(ATTRIBUTES)):
             raise ValueError(f"unknown attributes {unknown}; known are {list(ATTRIBUTES)}")
         return {name: united_cells([named[name]]) for name in ATTRIBUTES if name in named}
 
@@ -77,7 +76,7 @@ class SubFinding(YamlMapping):
 class When(YamlMapping):
     """When a pathway applies: refinements, and at most one kind of view condition."""
 
-    refinements: list[str] = [PLAIN]
+    refinements: list[str] = Field(default=[PLAIN], min_length=1)
     postures: list[list[Posture]] = []
     projections: list[list[Projection]] = []
     needs: list[Projection] = []
@@ -86,9 +85,7 @@ class When(YamlMapping):
     def _one_view_condition(self) -> Self:
         if sum(map(bool, (self.postures, self.projections, self.needs))) > 1:
             raise ValueError("give at most one of postures, projections and needs")
-        if not self.refinements:
-            raise ValueError("refinements is empty; leave it out for the plain diagnosis")
-        if any(not situation for situation in (*self.postures, *self.projections)):
+        if not all((*self.postures, *self.projections)):
             raise ValueError("an empty set of views: the unknown view has no signs")
         return self
 
@@ -134,17 +131,7 @@ class Refinement(YamlMapping):
     name: str = Field(min_length=1)
     words: list[str] = []
     locations: list[str] = []
-    location_patterns: list[str] = []
-
-    @field_validator("location_patterns")
-    @classmethod
-    def _compiles(cls, patterns: list[str]) -> list[str]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"not a regular expression ({error})") from None
-        return patterns
+    location_patterns: list[re.Pattern[str]] = []
 
 
 class Diagnosis(YamlMapping):
@@ -172,9 +159,9 @@ class Diagnosis(YamlMapping):
         """Refinements, their words and members of unions; a plain spelling for the name itself."""
         known = [PLAIN, *(refinement.name for refinement in self.refinements)]
         words = [collapsed(word) for refinement in self.refinements for word in refinement.words]
-        for what, names in (("refinement", known), ("refinement word", words)):
-            if twice := _repeated(names):
-                raise ValueError(f"the {what} {twice!r} is given twice; keep one of the two")
+        twice = _repeated(known) or _repeated(words)
+        if twice is not None:
+            raise ValueError(f"the refinement, or its word, {twice!r} is given twice; keep one of the two")
         for name in (*self.spellings, *(name for entry in self.entries for name in entry.when.refinements)):
             if name not in known:
                 raise ValueError(f"unknown refinement {name!r}; known here are {known}: add it there")
@@ -192,17 +179,13 @@ class Diagnosis(YamlMapping):
         A spelling selects through its refinement alone, so the refinements stand for all terms.
         """
         for refinement in (PLAIN, *(one.name for one in self.refinements)):
+            entries = [entry for entry in self.entries if refinement in entry.when.refinements]
             for views in view_situations():
-                found = [
-                    entry.id
-                    for entry in self.entries
-                    if refinement in entry.when.refinements and entry.when.admits(views)
-                ]
+                found = [entry.id for entry in entries if entry.when.admits(views)]
                 if len(found) > 1:
-                    situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
                     raise ValueError(
                         f"{found[0]} and {found[1]} both apply to refinement {refinement!r} with views "
-                        f"{situation!r}; at most one may: narrow a `when`"
+                        f"{', '.join(sorted(views)) or 'unknown'}; at most one may: narrow a `when`"
                     )
         return self
 
@@ -230,44 +213,34 @@ def view_situations() -> Iterator[frozenset[str]]:
         yield from map(frozenset, combinations(VIEWS, size))
 
 
-def check_file(source: AnnotatedYaml, content: PathwayFile) -> None:
+def check_file(source: Source, content: PathwayFile) -> None:
     """Raise `ConfigurationError`, naming line and field, where diagnoses do not go together."""
-    numbered = [(("diagnoses", number), diagnosis) for number, diagnosis in enumerate(content.diagnoses)]
-    spelled = [
-        ((*at, "spellings", group, position), collapsed(spelling))
-        for at, diagnosis in numbered
-        for group, spellings in diagnosis.spellings.items()
-        for position, spelling in enumerate(spellings)
-    ]
-    ids = [((*at, "pathways"), entry.id) for at, one in numbered for entry in one.entries]
-    for what, values in (("spelling", spelled), ("pathway id", ids)):
-        seen: set[str] = set()
-        for place, value in values:
-            if not value or value in seen:
-                problem = f"the {what} {value!r} is given twice, or empty"
-                raise source.error(place, problem, "Keep one of the two.")
-            seen.add(value)
-    spellings = {spelling for _, spelling in spelled}
-    symptoms = {
-        collapsed(name) for name, category in content.categories.items() if category == SYMPTOM_CATEGORY
-    }
-    for at, diagnosis in numbered:
-        for number, pathway in enumerate(diagnosis.pathways):
-            _check_sub_findings(source, (*at, "pathways", number, "implies"), pathway, spellings, symptoms)
-
-
-def _check_sub_findings(
-    source: AnnotatedYaml, at: Place, pathway: Pathway, spellings: set[str], symptoms: set[str]
-) -> None:
-    for edge, child in enumerate(pathway.implies):
-        if bool(child.diagnosis) != (child.name in spellings):
-            problem = f"{child.name!r} is {'no' if child.diagnosis else 'a'} listed diagnosis"
-            raise source.error((*at, edge), problem, "Write `diagnosis:` for a listed one, else `finding:`.")
-        if child.name in symptoms and (child.location or child.attributes):
-            problem = f"the symptom {child.name!r} has a location or attributes"
-            raise source.error((*at, edge), problem, "Symptoms have neither; remove them.")
-    if _repeated([(child.name, child.status, collapsed(child.location)) for child in pathway.implies]):
-        raise source.error(at, "a sub-finding is listed twice", "Keep one of the two.")
+    spellings, ids = set[str](), set[str]()
+    for number, diagnosis in enumerate(content.diagnoses):
+        at = ("diagnoses", number)
+        named = [
+            ((*at, "spellings", group, position), spelling, spellings)
+            for group, said in diagnosis.spellings.items()
+            for position, spelling in enumerate(map(collapsed, said))
+        ]
+        for place, name, seen in (*named, *(((*at, "pathways"), one.id, ids) for one in diagnosis.entries)):
+            if not name or name in seen:
+                raise source.error(place, f"{name!r} is given twice, or empty", "Keep one of the two.")
+            seen.add(name)
+    symptoms = {collapsed(name) for name, kind in content.categories.items() if kind == SYMPTOM_CATEGORY}
+    for number, diagnosis in enumerate(content.diagnoses):
+        for which, pathway in enumerate(diagnosis.pathways):
+            inside = ("diagnoses", number, "pathways", which, "implies")
+            for edge, child in enumerate(pathway.implies):
+                if bool(child.diagnosis) != (child.name in spellings):
+                    problem = f"{child.name!r} is {'no' if child.diagnosis else 'a'} listed diagnosis"
+                    remedy = "Write `diagnosis:` for a listed one, else `finding:`."
+                    raise source.error((*inside, edge), problem, remedy)
+                if child.name in symptoms and (child.location or child.attributes):
+                    problem = f"the symptom {child.name!r} has a location or attributes"
+                    raise source.error((*inside, edge), problem, "Symptoms have neither; remove them.")
+            if _repeated([(one.name, one.status, collapsed(one.location)) for one in pathway.implies]):
+                raise source.error(inside, "a sub-finding is listed twice", "Keep one of the two.")
 
 
 def _repeated(values: Sequence[T]) -> T | None:

@@ -1,30 +1,21 @@
-"""A diagnosis' situations and sub-findings as a tree, down to the leaves.
-
-Only the content of the tree is here: the report of a release draws it as boxes, the site's page of pathways
-as text. Which pathway a row matches is decided in `match.py`.
+"""A diagnosis' situations and sub-findings as a tree, down to the leaves: boxes in the report of a release,
+text on the site's page of pathways.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import PLAIN, When, view_situations
 from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary
-from lunguage_assets.tables import ATTRIBUTES
 
 Kind = Literal["diagnosis", "situation", "present", "absent"]
 SOMETIMES = "in some situations only"
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A diagnosis, a situation of one of its pathways, or a sub-finding.
-
-    `lines` describe it further.
-    """
+class Branch(NamedTuple):
+    """A diagnosis, a situation of one of its pathways, or a sub-finding; `lines` describe it further."""
 
     kind: Kind
     title: str
@@ -33,55 +24,42 @@ class Branch:
 
     def written(self, indent: str = "") -> Iterator[str]:
         """The tree as indented lines of text, a sub-finding that is denied marked as absent."""
-        mark = {"diagnosis": "", "situation": "if ", "present": "", "absent": "absent: "}[self.kind]
+        mark = {"situation": "if ", "absent": "absent: "}.get(self.kind, "")
         yield f"{indent}{mark}{self.title}" + (f" ({'; '.join(self.lines)})" if self.lines else "")
         for child in self.children:
             yield from child.written(indent + "    ")
 
 
 def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Branch:
-    """The diagnosis with all of its pathways, unions last.
+    """The diagnosis, one of the dictionary's, with all of its pathways, unions last.
 
     A diagnosis among the sub-findings is followed to its leaves with everything that its own pathways show,
     each once; what they do not show in every situation is marked (`SOMETIMES`), and its own tree says when.
-    Raises `ConfigurationError` for a diagnosis that the dictionary does not have.
     """
-    if diagnosis not in dictionary.diagnoses:
-        raise ConfigurationError(
-            f"{diagnosis!r} is no diagnosis of the pathways. Known are: {', '.join(dictionary.diagnoses)}."
-        )
     situations = []
     for pathway in dictionary.pathways_of(diagnosis):
         children = tuple(_sub_finding(dictionary, edge) for edge in pathway.edges)
-        situations.append(Branch("situation", situation(pathway.when), (pathway.id,), children))
+        situations.append(Branch("situation", _situation(pathway.when), (pathway.id,), children))
     return Branch("diagnosis", diagnosis, (), tuple(situations))
 
 
-def situation(when: When) -> str:
+def _situation(when: When) -> str:
     """When a pathway applies, in words: the wording of the finding, then the views of the study."""
-    wording = " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
+    situations: list[Sequence[str]] = [*when.postures, *when.projections]
+    either = " or ".join(map(" + ".join, situations))
     if when.postures:
-        views = "posture " + _either(when.postures)
+        views = f"posture {either}"
     elif when.projections:
-        views = f"views {_either(when.projections)}, posture unknown"
-    elif when.needs:
-        views = f"a view among {', '.join(when.needs)}"
+        views = f"views {either}, posture unknown"
     else:
-        views = "any view"
+        views = f"a view among {', '.join(when.needs)}" if when.needs else "any view"
+    wording = " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
     return views if when.refinements == [PLAIN] else f"{wording}, {views}"
-
-
-def _either(situations: Sequence[Sequence[str]]) -> str:
-    return " or ".join(" + ".join(views) for views in situations)
 
 
 def _sub_finding(dictionary: PathwayDictionary, edge: Edge, *, sometimes: bool = False) -> Branch:
     said = [f"at: {edge.location}"] if edge.location else []
-    said += [
-        f"{published}: {edge.attributes[name]}"
-        for name, published in ATTRIBUTES.items()
-        if name in edge.attributes
-    ]
+    said += edge.published_attributes()
     said += ["symptom"] if edge.is_symptom else []
     said += [f"strength {edge.strength:g}"] if edge.strength is not None else []
     said += [SOMETIMES] if sometimes else []
@@ -96,8 +74,7 @@ def _shown(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[Branch]:
     shown: dict[tuple[object, ...], tuple[Edge, list[When]]] = {}
     for pathway in dictionary.pathways_of(diagnosis):
         for edge in pathway.edges:
-            attributes = tuple(sorted(edge.attributes.items()))
-            said = (edge.ent, edge.status, edge.location, attributes, edge.strength)
+            said = (edge.ent, edge.status, edge.location, *edge.published_attributes(), edge.strength)
             shown.setdefault(said, (edge, []))[1].append(pathway.when)
     wordings = (PLAIN, *(refinement.name for refinement in dictionary.diagnoses[diagnosis].refinements))
     for edge, conditions in shown.values():

@@ -8,16 +8,14 @@ file and the checks that need the file alone are in `pathway_file.py`; what a ro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.merging.refinements import ListedWords, RefinementRule, TokenReader
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
     PROJECTIONS,
@@ -29,14 +27,15 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     When,
     check_file,
 )
+from lunguage_assets.implicit.pathways.refinements import ListedWords, RefinementRule, token_reader
+from lunguage_assets.implicit.yaml_file import Source, read_yaml
 from lunguage_assets.tables import ATTRIBUTES
 
 Subject = tuple[str, frozenset[str]]
 """A diagnosis with refinements, or a canonical name with none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """What keeps a sub-finding from being implied: words of the diagnosis' row or of what shows it, and what
     the report states or denies.
     """
@@ -46,8 +45,7 @@ class Condition:
     denied: tuple[Subject, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """One sub-finding of a pathway, ready to become a row."""
 
     ent: str
@@ -61,9 +59,13 @@ class Edge:
     inherits: bool
     unless: Condition | None
 
+    def published_attributes(self) -> list[str]:
+        """Attributes under their published names."""
+        known = ((published, self.attributes.get(name)) for name, published in ATTRIBUTES.items())
+        return [f"{published}: {cell}" for published, cell in known if cell is not None]
 
-@dataclass(frozen=True, slots=True)
-class MatchedPathway:
+
+class MatchedPathway(NamedTuple):
     """A pathway that a row can match: identity, condition, edges, and the paper's notation."""
 
     id: str
@@ -72,8 +74,7 @@ class MatchedPathway:
     notation: str
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosisStatistics:
+class DiagnosisStatistics(NamedTuple):
     """Spellings, pathways, longest chain of diagnoses and distinct leaf names of one diagnosis."""
 
     diagnosis: str
@@ -90,30 +91,24 @@ class PathwayDictionary:
         self._vocabulary = vocabulary
         self.diagnoses: dict[str, Diagnosis] = {plain(d.name): d for d in content.diagnoses}
         self._categories = {plain(name): category for name, category in content.categories.items()}
-        self._reader = TokenReader(content.negators)
+        self._reader = reader = token_reader(content.negators)
         self._directions = {
             word: direction for direction, words in content.directions.items() for word in map(plain, words)
         }
-        self.rules = {
-            name: RefinementRule(diagnosis, self._reader) for name, diagnosis in self.diagnoses.items()
+        self.rules = {name: RefinementRule(diagnosis, reader) for name, diagnosis in self.diagnoses.items()}
+        # exact spellings first; then their forms in the vocabulary, unless two diagnoses would share one
+        self._spellings = {
+            plain(spelling): (name, group)
+            for name, diagnosis in self.diagnoses.items()
+            for group, spellings in diagnosis.spellings.items()
+            for spelling in spellings
         }
-        self._index_spellings()
-        self._recognise = cache(lambda name: self._look_up(name) or self._look_up_refined(name))
-        self._edges = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
-
-    def _index_spellings(self) -> None:
-        """Exact spellings first; then their forms in the vocabulary, unless two diagnoses would share one."""
-        self._spellings: dict[str, tuple[str, str]] = {}
-        for name, diagnosis in self.diagnoses.items():
-            for group, spellings in diagnosis.spellings.items():
-                self._spellings.update({plain(spelling): (name, group) for spelling in spellings})
         claims: dict[str, set[str]] = {}
         for spelling, (name, _) in self._spellings.items():
-            claims.setdefault(self._vocabulary.finding(spelling), set()).add(name)
+            claims.setdefault(vocabulary.finding(spelling), set()).add(name)
         self._normal_forms = {form: next(iter(names)) for form, names in claims.items() if len(names) == 1}
-
-    # recognising
-    # --------------------------------------------------------------------------------------------------------
+        self._recognise = cache(lambda name: self._look_up(name) or self._look_up_refined(name))
+        self._pathways = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
 
     def recognise(self, name: str, ent: str = "") -> str | None:
         """The diagnosis that a finding names, by its canonical name, else by its wording; else None.
@@ -157,9 +152,6 @@ class PathwayDictionary:
         diagnosis = self.recognise(name, ent)
         return len(self.diagnoses) if diagnosis is None else self.order[diagnosis]
 
-    # choosing
-    # --------------------------------------------------------------------------------------------------------
-
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
     ) -> tuple[MatchedPathway | None, str]:
@@ -168,15 +160,14 @@ class PathwayDictionary:
         Reasons are those of `tables.MATCH_REASONS`.
         """
         refinement = refinements[0] if refinements else PLAIN
-        candidates = [pathway for pathway in self._edges[diagnosis] if refinement in pathway.when.refinements]
+        candidates = [one for one in self._pathways[diagnosis] if refinement in one.when.refinements]
         if not candidates:
             return None, "no pathway for this refinement"
         for pathway in candidates:
             if pathway.when.admits(views):
                 return pathway, "matched"
-        unknown = not views or (
-            any(pathway.when.needs for pathway in candidates) and not views & set(PROJECTIONS)
-        )
+        needing = any(pathway.when.needs for pathway in candidates)
+        unknown = not views or (needing and not views & set(PROJECTIONS))
         return None, "unknown view" if unknown else "view not covered"
 
     def agree(self, measurement: str, other: str) -> bool:
@@ -192,45 +183,46 @@ class PathwayDictionary:
 
     def _stated_directions(self, cell: str) -> set[str]:
         stated = set()
-        for token in chain.from_iterable(self._reader.read(cell)):
+        for token in chain.from_iterable(self._reader(cell)):
             direction = self._directions.get(token.removeprefix("non-"))
             if direction is not None and token.startswith("non-"):
                 # "not enlarged" says normal; "not normal" says nothing about the direction
-                direction = "abnormal" if direction == "normal" else "normal"
+                direction = None if direction == "normal" else "normal"
             if direction is not None:
                 stated.add(direction)
-        return stated - {"abnormal"}
-
-    # building
-    # --------------------------------------------------------------------------------------------------------
+        return stated
 
     def pathways_of(self, diagnosis: str) -> tuple[MatchedPathway, ...]:
         """All pathways of a diagnosis, unions last."""
-        return self._edges[diagnosis]
+        return self._pathways[diagnosis]
 
     def _pathways_of(self, diagnosis: Diagnosis) -> tuple[MatchedPathway, ...]:
-        single = {
-            p.id: MatchedPathway(p.id, p.when, tuple(map(self._edge, p.implies)), "")
-            for p in diagnosis.pathways
-        }
-        union = [
-            MatchedPathway(u.id, u.when, tuple(edge for member in u.of for edge in single[member].edges), "")
-            for u in diagnosis.unions
-        ]
-        return tuple(MatchedPathway(p.id, p.when, p.edges, _notation(p)) for p in (*single.values(), *union))
+        edges = {one.id: tuple(map(self._edge, one.implies)) for one in diagnosis.pathways}
+        for union in diagnosis.unions:
+            edges[union.id] = tuple(edge for member in union.of for edge in edges[member])
+        return tuple(
+            MatchedPathway(one.id, one.when, edges[one.id], _notation(one.when, edges[one.id]))
+            for one in diagnosis.entries
+        )
 
     def _edge(self, child: SubFinding) -> Edge:
-        name = self._vocabulary.finding(child.name)
         listed = self._categories.get(child.name, "PF")
         symptom = listed == SYMPTOM_CATEGORY
-        category = listed if symptom else self._vocabulary.category(child.name) or listed
-        said = child.status, child.location, child.attributes, child.strength
-        return Edge(child.name, name, *said, category, symptom, child.inherits, self._condition(child.unless))
+        return Edge(
+            ent=child.name,
+            name=self._vocabulary.finding(child.name),
+            status=child.status,
+            location=child.location,
+            attributes=child.attributes,
+            strength=child.strength,
+            category=listed if symptom else self._vocabulary.category(child.name) or listed,
+            is_symptom=symptom,
+            inherits=child.inherits,
+            unless=self._condition(child.unless) if child.unless else None,
+        )
 
-    def _condition(self, unless: Unless | None) -> Condition | None:
-        if unless is None:
-            return None
-        stated, denied = (tuple(map(self._subject, said)) for said in (unless.stated, unless.denied))
+    def _condition(self, unless: Unless) -> Condition:
+        stated, denied = (tuple(map(self._subject, names)) for names in (unless.stated, unless.denied))
         return Condition(ListedWords(unless.said, self._reader, plurals=True), stated, denied)
 
     def _subject(self, wording: str) -> Subject:
@@ -240,31 +232,31 @@ class PathwayDictionary:
             return name, frozenset()
         return diagnosis, frozenset(self.spelled_refinements((name, plain(wording))))
 
-    def check_acyclic(self, source: AnnotatedYaml) -> None:
+    def check_acyclic(self, source: Source) -> None:
         """Raise `ConfigurationError` when a diagnosis implies itself through any chain."""
         try:
             TopologicalSorter({name: self._child_diagnoses(name) for name in self.diagnoses}).prepare()
         except CycleError as error:
             cycle = list(reversed(error.args[1]))  # there every diagnosis comes before what implies it
             place = ("diagnoses", list(self.diagnoses).index(cycle[0]), "pathways")
-            raise source.error(
-                place, f"the pathways form a cycle: {' -> '.join(cycle)}", "Break it."
-            ) from None
+            problem = f"the pathways form a cycle: {' -> '.join(cycle)}"
+            raise source.error(place, problem, "Break it.") from None
+
+    def _children(self, name: str) -> list[tuple[str, str | None]]:
+        """The sub-findings of a diagnosis, each with the diagnosis that it is."""
+        edges = (edge for pathway in self._pathways[name] for edge in pathway.edges)
+        return [(edge.ent, self.recognise(edge.name, edge.ent)) for edge in edges]
 
     def _child_diagnoses(self, name: str) -> list[str]:
-        found = (
-            self.recognise(edge.name, edge.ent) for pathway in self._edges[name] for edge in pathway.edges
-        )
-        return list(dict.fromkeys(child for child in found if child is not None))
+        return list(dict.fromkeys(child for _, child in self._children(name) if child is not None))
 
     def _depth(self, name: str) -> int:
         return 1 + max(map(self._depth, self._child_diagnoses(name)), default=0)
 
     def _leaves(self, name: str) -> set[str]:
         leaves: set[str] = set()
-        for edge in (edge for pathway in self._edges[name] for edge in pathway.edges):
-            child = self.recognise(edge.name, edge.ent)
-            leaves |= {edge.ent} if child is None else self._leaves(child)
+        for ent, child in self._children(name):
+            leaves |= {ent} if child is None else self._leaves(child)
         return leaves
 
     def statistics(self) -> list[DiagnosisStatistics]:
@@ -282,28 +274,18 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
 
     Raises `ConfigurationError` that names line and field.
     """
-    source = read_annotated(path if path is not None else resource("pathways.yaml"))
-    content = source.validated(PathwayFile)
+    content, source = read_yaml(path or resource("pathways.yaml"), PathwayFile)
     check_file(source, content)
     dictionary = PathwayDictionary(content, vocabulary)
     dictionary.check_acyclic(source)
     return dictionary
 
 
-def _notation(pathway: MatchedPathway) -> str:
-    """The paper's notation, attributes under their published names.
-
-    `view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: ...`
-    """
+def _notation(when: When, edges: Sequence[Edge]) -> str:
+    """The paper's notation: `view: ap, pa > ent: opacity > status: dp > loc: airspace && ent: ...`"""
     described = []
-    for edge in pathway.edges:
-        pieces = [f"ent: {edge.ent}", f"status: {edge.status}"]
-        if edge.location:
-            pieces.append(f"loc: {edge.location}")
-        pieces += [
-            f"{published}: {edge.attributes[name]}"
-            for name, published in ATTRIBUTES.items()
-            if name in edge.attributes
-        ]
+    for edge in edges:
+        location = [f"loc: {edge.location}"] if edge.location else []
+        pieces = [f"ent: {edge.ent}", f"status: {edge.status}", *location, *edge.published_attributes()]
         described.append(" > ".join(pieces))
-    return f"view: {', '.join(pathway.when.views())} > " + " && ".join(described)
+    return f"view: {', '.join(when.views())} > " + " && ".join(described)

@@ -1,7 +1,4 @@
-"""Accounts per study: where every delivered row went (implicit.md section 5).
-
-They are counted from the stages' own tables.
-"""
+"""Accounts per study: where every delivered row went (implicit.md section 5)."""
 
 from __future__ import annotations
 
@@ -28,9 +25,9 @@ def account(
 ) -> pd.DataFrame:
     """ACCOUNTING: one row per delivered study, sorted, also for studies of which nothing is left.
 
-    Rows in are the delivered rows as counted on reading; everything else is counted where it happened, so
-    `balanced` can fail. Of studies in `set_aside`, which are in none of the other tables, all rows that were
-    not rejected are.
+    Rows in are the delivered rows as counted on reading; everything else is counted in the table of the stage
+    where it happened, so `balanced` can fail. Of studies in `set_aside`, which are in none of the other
+    tables, all rows that were not rejected are.
     """
     disposition = _counted(deduplicated, "disposition")
     outcome = _counted(expansion.expansions, "outcome")
@@ -42,20 +39,19 @@ def account(
     studies = {*delivered, *(key[0] for counts in (disposition, outcome, source, refused) for key in counts)}
     rows = []
     for study in sorted(studies):
-        counts = {
-            "originals_out": source[study, "original"],
-            "merged": disposition[study, "merged"] + event[study, "merged", "original"],
-            "removed": event[study, "removed", "original"],
-            "excluded": disposition[study, "excluded"],
-            "rejected": refused[(study,)],
-        }
-        generated = outcome[study, "generated"]
-        discarded = event[study, "merged", "expansion"] + event[study, "discarded", "expansion"]
         rows_in = delivered.get(study, refused[(study,)])  # a study that was rejected whole has no report
-        counts["set_aside"] = rows_in - refused[(study,)] if study in set_aside else 0
         rows.append(
-            {"study_id": study, "rows_in": rows_in, **counts, "generated": generated, "discarded": discarded}
-            | {
+            {
+                "study_id": study,
+                "rows_in": rows_in,
+                "originals_out": source[study, "original"],
+                "merged": disposition[study, "merged"] + event[study, "merged", "original"],
+                "removed": event[study, "removed", "original"],
+                "excluded": disposition[study, "excluded"],
+                "rejected": refused[(study,)],
+                "set_aside": rows_in - refused[(study,)] if study in set_aside else 0,
+                "generated": outcome[study, "generated"],
+                "discarded": event[study, "merged", "expansion"] + event[study, "discarded", "expansion"],
                 "already_stated": outcome[study, "already stated"],
                 "spoken_against": outcome[study, "spoken against"],
                 "rows_out": source[study, "original"] + source[study, "expansion"],

@@ -5,38 +5,37 @@ on what the previous one left (implicit.md section 5).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Any
 
 from lunguage_assets.implicit.rows import PAPER, Row, resolution_preference
 from lunguage_assets.implicit.statements.against import Key, Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
+Conflict = dict[str, Any]
+"""One type and source of disagreement in one group: a row of CONFLICTS."""
+
+Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
+
 _SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
 
 
-@dataclass(slots=True)
-class Conflict:
-    """One type and source of disagreement in one group; the field names are the columns of CONFLICTS."""
-
-    study_id: str
-    currency: str
-    name: str
-    location_parts: tuple[str, ...]
-    conflict_type: str
-    source: str
-    finding_ids: tuple[str, ...]
-    suppressed: bool = False
-    number: int = 0
-
-    @classmethod
-    def of(
-        cls, row: Row, conflict_type: str, source: str, ids: Iterable[str], suppressed: bool = False
-    ) -> Conflict:
-        """A conflict about the finding and place of a row, between the rows of these ids."""
-        key = row.study_id, row.currency, row.name, row.location_parts
-        return cls(*key, conflict_type, source, tuple(sorted(ids)), suppressed)
+def _conflict(
+    row: Row, parts: tuple[str, ...], kind: str, source: str, ids: Iterable[str], suppressed: bool = False
+) -> Conflict:
+    """A conflict about the finding of a row at a place, between the rows of these ids."""
+    return {
+        "number": 0,
+        "study_id": row.study_id,
+        "currency": row.currency,
+        "name": row.name,
+        "location_parts": parts,
+        "conflict_type": kind,
+        "source": source,
+        "finding_ids": sorted(ids),
+        "suppressed": suppressed,
+    }
 
 
 def type_of(status: str, other: str) -> str:
@@ -46,11 +45,6 @@ def type_of(status: str, other: str) -> str:
     if status != other:
         return "certainty_pos" if status[1] == "p" else "certainty_neg"
     return _SAME_STATUS[status]
-
-
-def source_of(row: Row, other: Row) -> str:
-    """The source of a conflict: original-original, original-expansion or expansion-expansion."""
-    return CONFLICT_SOURCES[(row.source == "expansion") + (other.source == "expansion")]
 
 
 def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
@@ -64,31 +58,21 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
         for some, others in combinations_with_replacement(alike.values(), 2):
             if some is others and len(some) == 1:
                 continue
-            kind = (
-                CONFLICT_TYPES.index(type_of(some[0].status, others[0].status)),
-                CONFLICT_SOURCES.index(source_of(some[0], others[0])),
-            )
-            taking_part.setdefault(kind, set()).update(row.finding_id for row in (*some, *others))
-        study = groups[key][0].study_id
-        for (type_number, source_number), ids in sorted(taking_part.items()):
-            kinds = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]
-            found.append(Conflict(study, *key[:3], *kinds, tuple(sorted(ids))))
+            kind = CONFLICT_TYPES.index(type_of(some[0].status, others[0].status))
+            source = (some[0].source == "expansion") + (others[0].source == "expansion")
+            taking_part.setdefault((kind, source), set()).update(row.finding_id for row in (*some, *others))
+        for (kind, source), ids in sorted(taking_part.items()):
+            kinds = CONFLICT_TYPES[kind], CONFLICT_SOURCES[source]
+            found.append(_conflict(groups[key][0], key[2], *kinds, ids))
     return found
 
 
-def suppressed(children: Iterable[tuple[Row, Row]]) -> list[Conflict]:
-    """Conflicts of certainty between a child that was not generated and the row that states it."""
-    return [
-        Conflict.of(
-            child,
-            type_of(child.status, stating.status),
-            "original-expansion",
-            (child.finding_id, stating.finding_id),
-            suppressed=True,
-        )
-        for child, stating in children
-        if child.status != stating.status
-    ]
+def suppressed(child: Row, stating: Row) -> list[Conflict]:
+    """The conflict of certainty between a child that was not generated and the row that states it."""
+    if child.status == stating.status:
+        return []
+    kind, ids = type_of(child.status, stating.status), (child.finding_id, stating.finding_id)
+    return [_conflict(child, child.location_parts, kind, CONFLICT_SOURCES[1], ids, suppressed=True)]
 
 
 def stated_contradictions(rows: Sequence[Row], listed: LabelList) -> list[Conflict]:
@@ -100,18 +84,13 @@ def stated_contradictions(rows: Sequence[Row], listed: LabelList) -> list[Confli
     stated = [row for row in rows if row.source == "original"]
     if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):
         return []
-    statements = Statements(listed)
-    statements.add(stated)
     found: dict[tuple[str, ...], Row] = {}
-    for denial, presence in statements.contradictions():
+    for denial, presence in Statements(listed, stated).contradictions():
         found.setdefault(tuple(sorted((denial.finding_id, presence.finding_id))), presence)
     return [
-        Conflict.of(presence, "stated_contradiction", "original-original", ids)
+        _conflict(presence, presence.location_parts, "stated_contradiction", CONFLICT_SOURCES[0], ids)
         for ids, presence in sorted(found.items())
     ]
-
-
-Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
 
 
 def originals_outrank_expansions(rows: Sequence[Row]) -> list[Row]:
@@ -140,12 +119,7 @@ RULES: tuple[Rule, ...] = (
 """Rules by their name in the resolution log, in the order in which they apply."""
 
 PAPER_RULES: tuple[Rule, ...] = (*RULES[:2], ("rule 3: highest p", strongest_claim))
-"""The same in mode `paper`, where a confident denial loses to a weak suspicion."""
-
-
-def rules_for(mode: str) -> tuple[Rule, ...]:
-    """The rules of a mode; what a row claims follows the mode too (`Row.claim`)."""
-    return PAPER_RULES if mode == PAPER else RULES
+"""The same in mode `paper`, where a confident denial loses to a weak suspicion (`Row.claim`)."""
 
 
 def decide(rows: Sequence[Row], rules: Sequence[Rule] = RULES) -> tuple[list[Row], list[tuple[Row, str]]]:

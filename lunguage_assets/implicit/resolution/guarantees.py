@@ -1,7 +1,5 @@
-"""What must hold after resolution, checked on the result alone (implicit.md section 5).
-
-The blocking asset checks call this. Written apart from the code that establishes it, and shares none of its
-state.
+"""What must hold after resolution, checked on the result alone, apart from the code that establishes it
+(implicit.md section 5).
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from lunguage_assets.implicit.resolution.accounting import balance, explained_st
 from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, read_rows
 from lunguage_assets.implicit.statements.against import Statements, grouped, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.tables import FINDING_COLUMNS
 
 ONE_ROW_PER_KEY = "no key has two rows"
 NO_CLASH = "no polarity clash remains"
@@ -29,17 +26,13 @@ STUDY_PRESENT = "every input study is present or explained"
 UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated ones"
 
 GUARANTEES = (
-    ONE_ROW_PER_KEY,
-    NO_CLASH,
-    LIVING_PARENT,
-    NO_SURER,
-    NOT_AGAINST,
-    WHOLE_REFERENCES,
-    STUDY_PRESENT,
+    ONE_ROW_PER_KEY, NO_CLASH, LIVING_PARENT, NO_SURER, NOT_AGAINST, WHOLE_REFERENCES, STUDY_PRESENT,
     UNIQUE_NUMBERS,
-)
+)  # fmt: skip
 
-TOLERANCE = 1e-9
+_TOLERANCE = 1e-9
+_Broken = Iterator[tuple[str, tuple[str, ...]]]
+"""Broken guarantees of a study, and the rows that break them."""
 
 
 class Violation(NamedTuple):
@@ -61,8 +54,7 @@ def violations(
     found: list[Violation] = []
     present: set[str] = set()
     listed = load_label_list()
-    columns = (*FINDING_COLUMNS, "support", "mode", "source", "parent_id", "root_id", "idx")
-    for study in by_study(read_rows(rows, columns)):
+    for study in by_study(read_rows(rows)):
         study_id = study[0].study_id
         present.add(study_id)
         against = partial(_contradictions, listed=listed)
@@ -91,10 +83,6 @@ def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.Da
         )
 
 
-_Broken = Iterator[tuple[str, tuple[str, ...]]]
-"""Broken guarantees of a study, and the rows that break them."""
-
-
 def _keys(study: list[Row]) -> _Broken:
     for group in grouped(study).values():
         ids = tuple(sorted(row.finding_id for row in group))
@@ -115,22 +103,16 @@ def _certainty(study: list[Row]) -> _Broken:
         parent = by_id.get(row.parent_id or "")
         if parent is None or not parent.positive:
             continue
-        if row.support > parent.support + TOLERANCE or (row.status[0] == "d" and parent.status[0] == "t"):
+        if row.support > parent.support + _TOLERANCE or (row.status[0] == "d" and parent.status[0] == "t"):
             yield NO_SURER, (row.finding_id,)
 
 
 def _contradictions(study: list[Row], listed: LabelList) -> _Broken:
     """Generated rows beside a statement that speaks against them; in mode `paper` they may stand."""
-    statements = Statements(listed)
-    statements.add(row for row in study if row.source == "original")
+    statements = Statements(listed, (row for row in study if row.source == "original"))
     for row in study:
         if row.source == "expansion" and row.mode != PAPER and (said := statements.against(row)) is not None:
             yield NOT_AGAINST, (row.finding_id, said.finding_id)
-
-
-def _implies(parent: Row) -> bool:
-    """Whether a row can have sub-findings: it is there, and has not resolved."""
-    return parent.positive if parent.mode == PAPER else is_present(parent)
 
 
 def _root(row: Row, by_id: dict[str, Row]) -> str | None:
@@ -138,7 +120,9 @@ def _root(row: Row, by_id: dict[str, Row]) -> str | None:
     seen = set()
     while row.source == "expansion":
         parent = by_id.get(row.parent_id or "")
-        if parent is None or not _implies(parent) or row.finding_id in seen:
+        if parent is None or row.finding_id in seen:
+            return None
+        if not (parent.positive if parent.mode == PAPER else is_present(parent)):
             return None
         seen.add(row.finding_id)
         row = parent

@@ -6,19 +6,21 @@ Reading, joining and writing frames is here; one study is resolved in `study_res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.implicit.expansion.expand import Expansion
+from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.distinctions import Apart
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.conflicts import (
+    PAPER_RULES,
+    RULES,
     Conflict,
     Rule,
     detect,
-    rules_for,
     stated_contradictions,
     suppressed,
 )
@@ -26,6 +28,7 @@ from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyRe
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     BARE,
+    PAPER,
     Row,
     by_study,
     natural,
@@ -35,21 +38,12 @@ from lunguage_assets.implicit.rows import (
 )
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.implicit.words import cell_parts, collapsed
-from lunguage_assets.tables import (
-    CONFLICTS,
-    DEDUPLICATED_FINDINGS,
-    FINDING_COLUMNS,
-    LUNGUAGE_PLUS_PLUS,
-    RESOLUTION_LOG,
-)
+from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
 
 GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
-_BELIEF_COLUMNS = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound")
-_EXPANDED_COLUMNS = (*FINDING_COLUMNS, *_BELIEF_COLUMNS, "parent_id", "root_id")
 
 
-@dataclass(frozen=True)
-class Resolution:
+class Resolution(NamedTuple):
     """LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG and CONFLICTS."""
 
     rows: pd.DataFrame
@@ -57,91 +51,78 @@ class Resolution:
     conflicts: pd.DataFrame
 
 
+def resolution_tools(
+    terms: pd.DataFrame, version: str, pathways: Path | None, blacklist: Path | None
+) -> tuple[PathwayDictionary, str, Blacklist]:
+    """What `resolve` needs beside its frames: files of the home, and the version of the ranking."""
+    return load_dictionary(pathways, Vocabulary.from_terms(terms)), version, load_blacklist(blacklist)
+
+
 def resolve(
     deduplicated: pd.DataFrame,
-    expansion: Expansion,
+    matches: pd.DataFrame,
+    expansions: pd.DataFrame,
     dictionary: PathwayDictionary,
     ranking_version: str = "",
-    *,
-    rules: Sequence[Rule] | None = None,
     blacklist: Blacklist | None = None,
+    rules: Sequence[Rule] | None = None,
 ) -> Resolution:
-    """DEDUPLICATED_FINDINGS and an `Expansion` to one row per key, with a log of all other rows.
+    """DEDUPLICATED_FINDINGS, PATHWAY_MATCHES and EXPANSIONS to one row per key, with a log of all other rows.
 
     `rules` are the rules of resolution in order, by default those of the mode that the rows were merged in.
     `blacklist` keeps words of attributes apart, by default the packaged one. Rows are sorted by study and
     `idx`, which starts at 1 in every study. Independent of the order of the input rows.
     """
-    delivered = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
-    generated, linked_rows = _expanded_rows(expansion.expansions, delivered)
-    apart = _apart(dictionary, blacklist)
-    listed = load_label_list(dictionary=dictionary)
-    _note_matches([*delivered, *generated], expansion.matches)
-    for row in delivered:
-        row.root_id = row.finding_id
+    delivered = read_rows(deduplicated)
+    by_id = {row.finding_id: row for row in delivered}
+    children = _join(read_rows(expansions), by_id)
+    known = {own: rest for own, *rest in values_of(matches, "finding_id", "pathway_id", "pathway", "reason")}
+    apart, listed = apart_by(dictionary, blacklist), load_label_list(dictionary=dictionary)
     living: dict[str, list[Row]] = {}
-    for row in (*(row for row in delivered if row.disposition == "kept"), *generated):
-        row.ranking_version = ranking_version
-        living.setdefault(row.study_id, []).append(row)
-    links: dict[str, list[_Link]] = {}
-    for link in linked_rows:
-        links.setdefault(link.child.study_id, []).append(link)
+    linked: dict[str, list[Row]] = {}
+    for row in (*delivered, *children):
+        if row.outcome != GENERATED:
+            linked.setdefault(row.study_id, []).append(row)
+            continue
+        row.pathway_id, row.pathway, row.match_reason = known[row.finding_id]
+        row.ranking_version, row.root_id = ranking_version, row.root_id or row.finding_id
+        if row.disposition == "kept":
+            living.setdefault(row.study_id, []).append(row)
     resolved: list[Row] = []
     log: list[LogEntry] = []
     conflicts: list[Conflict] = []
     for study in by_study(delivered):
-        study_id = study[0].study_id
-        rows, linked = living.get(study_id, []), links.get(study_id, [])
-        resolver = StudyResolver(
-            rows, dictionary, rules_for(study[0].mode) if rules is None else rules, apart
-        )
+        own, links = study[0].study_id, linked.get(study[0].study_id, [])
+        by_mode = PAPER_RULES if study[0].mode == PAPER else RULES
+        resolver = StudyResolver(living.get(own, []), dictionary, by_mode if rules is None else rules, apart)
         conflicts += detect(resolver.groups)
-        conflicts += suppressed(
-            (one.child, one.stating)
-            for one in linked
-            if one.outcome == STATED and one.stating.disposition != "excluded"
-        )
+        for child in links:
+            stating = by_id[child.linked_to or ""]
+            if child.outcome == STATED and stating.disposition != "excluded":
+                conflicts += suppressed(child, stating)
         study_rows = resolver.run()
         conflicts += stated_contradictions(study_rows, listed)
         resolved += study_rows
-        log += _log_of(study, linked, resolver)
-    return _resolution(resolved, log, conflicts)
+        log += _log_of(study, links, by_id, resolver)
+    return resolution_of(resolved, log, conflicts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A sub-finding that is not a row, and the stated row that says so, or speaks against it."""
+def _join(children: Sequence[Row], by_id: dict[str, Row]) -> list[Row]:
+    """The children in the order of the pathways, with mode and encoder of their parents.
 
-    child: Row
-    stating: Row
-    outcome: str
-
-
-def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[list[Row], list[_Link]]:
-    """The generated rows, and every other child with its stated row.
-
-    The parents' evidence gains the children and the rows that state them.
+    They join `by_id`; the evidence of the parents gains them, or the rows that state them.
     """
-    children = read_rows(expansions, _EXPANDED_COLUMNS)
-    said = {own: rest for own, *rest in values_of(expansions, "finding_id", "outcome", "linked_to")}
-    by_id = {row.finding_id: row for row in (*delivered, *children)}
-    generated, linked = [], []
-    # evidence in the order of the pathway
-    for child in sorted(children, key=lambda child: natural(child.finding_id)):
-        outcome, link = said[child.finding_id]
-        child.source = "expansion"
-        assert child.parent_id is not None
-        parent = by_id[child.parent_id]
-        child.encoder, child.mode = parent.encoder, parent.mode
-        if outcome == GENERATED:
-            generated.append(child)
+    by_id |= {child.finding_id: child for child in children}
+    in_order = sorted(children, key=lambda child: natural(child.finding_id))
+    for child in in_order:
+        parent, stating = by_id[child.parent_id or ""], by_id.get(child.linked_to or "")
+        child.source, child.encoder, child.mode = "expansion", parent.encoder, parent.mode
+        if child.outcome == GENERATED:
             _support(parent, child.finding_id)
-        else:
-            linked.append(_Link(child, by_id[link], outcome))
-        if link is not None and outcome != AGAINST:
-            stating = by_id[link]
-            _support(parent, BARE + stating.name if stating.disposition == "excluded" else link)
-    return generated, linked
+        if stating is not None and child.outcome != AGAINST:
+            excluded = stating.disposition == "excluded"
+            _support(parent, BARE + stating.name if excluded else stating.finding_id)
+    return in_order
 
 
 def _support(parent: Row, evidence: str) -> None:
@@ -149,23 +130,17 @@ def _support(parent: Row, evidence: str) -> None:
         parent.evidence = (*parent.evidence, evidence)
 
 
-def _apart(dictionary: PathwayDictionary, blacklist: Blacklist | None) -> Apart:
+def apart_by(dictionary: PathwayDictionary, blacklist: Blacklist | None) -> Apart:
     """Cells exclude each other by the blacklist, or by the directions that they state."""
-    separates = (blacklist or load_blacklist()).separates_phrases
+    separates = (blacklist or load_blacklist()).separates
     return lambda one, other: separates(one, other) or dictionary.contradictory(one, other)
 
 
-def _note_matches(rows: Sequence[Row], matches: pd.DataFrame) -> None:
-    names = ("finding_id", "pathway_id", "pathway", "reason")
-    found = {own: rest for own, *rest in values_of(matches, *names)}
-    for row in rows:
-        row.pathway_id, row.pathway, row.match_reason = found[row.finding_id]
-
-
-def _log_of(study: Sequence[Row], linked: Sequence[_Link], resolver: StudyResolver) -> list[LogEntry]:
+def _log_of(
+    study: Sequence[Row], linked: Sequence[Row], by_id: dict[str, Row], resolver: StudyResolver
+) -> list[LogEntry]:
     """The log of a study's rows at every stage; survivors are the rows that stand for them in the end."""
     log = []
-    by_id = {row.finding_id: row for row in study}
     for row in study:
         if row.merged_into is not None:
             survivor = resolver.stand_in(row.merged_into)
@@ -174,10 +149,10 @@ def _log_of(study: Sequence[Row], linked: Sequence[_Link], resolver: StudyResolv
             log += _cells_kept_apart(row, by_id[row.merged_into])
         elif row.disposition == "excluded":
             log.append(entry(row, "excluded", "deduplicate", "history section"))
-    for link in linked:
-        rule = "stated against" if link.outcome == AGAINST else STATED
-        survivor = resolver.stand_in(link.stating.finding_id)
-        log.append(entry(link.child, link.outcome, "expand", rule, survivor_id=survivor))
+    for child in linked:
+        rule = "stated against" if child.outcome == AGAINST else STATED
+        survivor = resolver.stand_in(child.linked_to or "")
+        log.append(entry(child, child.outcome, "expand", rule, survivor_id=survivor))
     return log + resolver.log
 
 
@@ -186,24 +161,20 @@ def _cells_kept_apart(row: Row, survivor: Row) -> list[LogEntry]:
     lost = []
     for name in ATTRIBUTE_NAMES:
         kept, cell = getattr(survivor, name), getattr(row, name)
-        if not cell or cell == kept:
-            continue
-        own = {collapsed(part) for part in cell_parts(kept)}
-        parts = [part for part in cell_parts(cell) if collapsed(part) not in own]
-        if parts:
-            lost.append(kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}"))
+        if cell and cell != kept:
+            own = {collapsed(part) for part in cell_parts(kept)}
+            parts = [part for part in cell_parts(cell) if collapsed(part) not in own]
+            if parts:
+                lost.append(kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}"))
     return lost
 
 
-def _resolution(
-    resolved: Sequence[Row], log: Sequence[LogEntry], conflicts: Sequence[Conflict]
+def resolution_of(
+    resolved: Sequence[Row], log: Sequence[dict[str, Any]], conflicts: Sequence[dict[str, Any]]
 ) -> Resolution:
-    for number, event in enumerate(log):
-        event.number = number
-    for number, conflict in enumerate(conflicts):
-        conflict.number = number
-    return Resolution(
-        write_rows(LUNGUAGE_PLUS_PLUS, resolved),
-        write_rows(RESOLUTION_LOG, log),
-        write_rows(CONFLICTS, conflicts),
-    )
+    """Rows, events and conflicts as tables, in their order."""
+    for events in (log, conflicts):
+        for number, event in enumerate(events):
+            event["number"] = number
+    rows = write_rows(LUNGUAGE_PLUS_PLUS, resolved)
+    return Resolution(rows, RESOLUTION_LOG.frame(log), CONFLICTS.frame(conflicts))

@@ -7,7 +7,7 @@ everything that refers to them is here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from lunguage_assets.implicit.merging.distinctions import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
@@ -16,55 +16,30 @@ from lunguage_assets.implicit.rows import BARE, Row, natural, report_position
 from lunguage_assets.implicit.statements.against import grouped
 from lunguage_assets.implicit.words import united_tokens
 
-
-@dataclass(slots=True)
-class LogEntry:
-    """One event; the field names are the columns of RESOLUTION_LOG."""
-
-    study_id: str
-    finding_id: str
-    event: str
-    stage: str
-    rule: str
-    conflict_type: str
-    source: str
-    survivor_id: str | None
-    name: str
-    status: str
-    currency: str
-    location_parts: tuple[str, ...]
-    support: float | None
-    reference: str = ""
-    number: int = 0
+LogEntry = dict[str, Any]
+"""One event: a row of RESOLUTION_LOG."""
 
 
-def entry(
-    row: Row,
-    event: str,
-    stage: str,
-    rule: str,
-    *,
-    conflict_type: str = "none",
-    survivor_id: str | None = None,
-    reference: str = "",
-) -> LogEntry:
-    """The log entry of an event about a row."""
-    return LogEntry(
-        row.study_id,
-        row.finding_id,
-        event,
-        stage,
-        rule,
-        conflict_type,
-        row.source,
-        survivor_id,
-        row.name,
-        row.status,
-        row.currency,
-        row.location_parts,
-        row.support,
-        reference,
-    )
+def entry(row: Row, event: str, stage: str, rule: str, **options: str | None) -> LogEntry:
+    """The log entry of an event about a row; `options` are `conflict_type`, `survivor_id` and `reference`."""
+    return {
+        "number": 0,
+        "study_id": row.study_id,
+        "finding_id": row.finding_id,
+        "event": event,
+        "stage": stage,
+        "rule": rule,
+        "conflict_type": "none",
+        "source": row.source,
+        "survivor_id": None,
+        "name": row.name,
+        "status": row.status,
+        "currency": row.currency,
+        "location_parts": row.location_parts,
+        "support": row.support,
+        "reference": "",
+        **options,
+    }
 
 
 def kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> LogEntry:
@@ -81,20 +56,16 @@ class StudyResolver:
     """
 
     def __init__(
-        self,
-        rows: Sequence[Row],
-        dictionary: PathwayDictionary,
-        rules: Sequence[Rule],
-        apart: Apart,
+        self, rows: Sequence[Row], dictionary: PathwayDictionary, rules: Sequence[Rule], apart: Apart
     ) -> None:
         self._dictionary, self._rules, self._apart = dictionary, rules, apart
-        self._rows = sorted(rows, key=report_position)
-        self.living: dict[str, Row] = {row.finding_id: row for row in self._rows}
+        in_order = sorted(rows, key=report_position)
+        self.living: dict[str, Row] = {row.finding_id: row for row in in_order}
         self._children: dict[str, list[Row]] = {}
-        for row in self._rows:
+        for row in in_order:
             if row.parent_id is not None:
                 self._children.setdefault(row.parent_id, []).append(row)
-        self.groups = grouped(self._rows)
+        self.groups = grouped(in_order)
         self._merged_into: dict[str, str] = {}
         self._unlinked: set[str] = set()
         self.log: list[LogEntry] = []
@@ -107,8 +78,8 @@ class StudyResolver:
         for row in self.living.values():
             self._redirect_references(row)
         for event in self.log:
-            if event.event == "merged":
-                event.survivor_id = self.stand_in(event.finding_id)
+            if event["event"] == "merged":
+                event["survivor_id"] = self.stand_in(event["finding_id"])
         return self._numbered()
 
     def stand_in(self, finding_id: str) -> str | None:
@@ -120,15 +91,10 @@ class StudyResolver:
     def _rank(self, rows: Sequence[Row]) -> int:
         return min(self._dictionary.rank(row.name, row.ent) for row in rows)
 
-    # one key
-    # --------------------------------------------------------------------------------------------------------
-
     def _settle(self, rows: Sequence[Row]) -> None:
-        if len(rows) < 2:
-            return
-        remaining, lost = decide(rows, self._rules)
-        survivor = remaining[0] if remaining else None
-        if survivor is not None:
+        """Keep what the rules keep of the rows of one key."""
+        remaining, lost = decide(rows, self._rules) if len(rows) > 1 else (rows, [])
+        for survivor in remaining[:1]:
             merged = set(survivor.merged_ids)
             for row, rule in lost:
                 if row.positive == survivor.positive:
@@ -168,21 +134,14 @@ class StudyResolver:
         self._remove_children(row, "parent gone")
 
     def _remove_children(self, row: Row, rule: str) -> None:
-        """Remove the sub-findings of a lost row."""
         for child in self._living_children(row):
             self._remove(child, rule, "none")
 
     def _living_children(self, row: Row) -> list[Row]:
         return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
 
-    # the whole study
-    # --------------------------------------------------------------------------------------------------------
-
     def _redirect_references(self, row: Row) -> None:
-        """Redirect references to merged rows, token by token.
-
-        A reference to a removed row is dropped and logged.
-        """
+        """Redirect references to merged rows, token by token; one to a removed row is dropped and logged."""
         row.evidence = self._redirected(row, row.evidence)
         row.associate = self._redirected(row, row.associate)
         if row.parent_id is not None and row.parent_id not in row.associate:

@@ -1,5 +1,4 @@
-"""The closed list of study-level labels (`resources/labels.yaml`): its form, its checks, and which findings
-belong to which label.
+"""The closed list of study-level labels (`resources/labels.yaml`), and which findings belong to which label.
 
 What a study says of a label is decided in `release/labels/labels.py`.
 """
@@ -15,16 +14,18 @@ from typing import Literal
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.merging.refinements import ListedWords
-from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, YamlMapping, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.pathways.refinements import ListedWords
+from lunguage_assets.implicit.rows import Row, attribute_values
 from lunguage_assets.implicit.words import tokens, word_forms
+from lunguage_assets.implicit.yaml_file import Source, YamlMapping, read_yaml
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
+
+_REFINING_OF = attribute_values(REFINING)
 
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
@@ -107,15 +108,18 @@ class LabelList:
         self._of_name: dict[str, list[Meaning]] = {}
         self._of_diagnosis: dict[str, list[Meaning]] = {}
         for number, label in enumerate(labels):
-            for diagnosis in label.diagnoses:
-                self._of_diagnosis.setdefault(plain(diagnosis), []).append(Meaning(number, "presence"))
+            for diagnosis in map(plain, label.diagnoses):
+                self._of_diagnosis.setdefault(diagnosis, []).append(Meaning(number, "presence"))
             for entry in label.findings:
-                at, not_at = (tuple(map(tokens, places)) for places in (entry.at, entry.not_at))
-                described, not_described = (
-                    dictionary.naming(ws) if ws else None for ws in (entry.described, entry.not_described)
+                meaning = Meaning(
+                    number,
+                    entry.reads,
+                    tuple(map(tokens, entry.at)),
+                    tuple(map(tokens, entry.not_at)),
+                    dictionary.naming(entry.described) if entry.described else None,
+                    dictionary.naming(entry.not_described) if entry.not_described else None,
+                    frozenset(map(vocabulary.finding, entry.not_explained_by)),
                 )
-                causes = frozenset(map(vocabulary.finding, entry.not_explained_by))
-                meaning = Meaning(number, entry.reads, at, not_at, described, not_described, causes)
                 for form in {vocabulary.finding(name) for name in entry.names}:
                     self._of_name.setdefault(form, []).append(meaning)
                 for diagnosis in map(plain, entry.diagnoses):
@@ -142,10 +146,18 @@ class LabelList:
         general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
         return tuple(dict.fromkeys((*general, *by_name)))
 
-    def diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
-        """The meanings whose label is a diagnosis."""
-        found = self.meanings(name, ent, diagnosis)
-        return tuple(meaning for meaning in found if self.labels[meaning.label].diagnoses)
+    def read(self, row: Row, status: str = "") -> Iterator[tuple[Meaning, bool]]:
+        """The meanings of a row at its place, each with whether the row says that its label is present.
+
+        `status`: read instead of the row's own.
+        """
+        status = status or row.status
+        place = ", ".join((row.location, *row.location_parts))
+        for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
+            if meaning.holds_at(place):
+                reading = self.read_as(meaning, status, f"{row.measurement}, {row.morphology}")
+                if reading is not None:
+                    yield meaning, (status[1] == "p") == reading
 
     def of_wording(self, wording: str, place: str) -> frozenset[int]:
         """Labels that a finding in these words is at a place."""
@@ -182,37 +194,33 @@ class LabelList:
 
     def present(self, row: Row) -> Mapping[int, bool]:
         """Labels that a row says are present, each with whether its place belongs to the finding itself."""
-        place = ", ".join((row.location, *row.location_parts))
-        found: dict[int, bool] = {}
-        for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
-            if self._is_family(meaning) and meaning.holds_at(place):
-                reading = self.read_as(meaning, row.status, f"{row.measurement}, {row.morphology}")
-                if reading is not None and (row.status[1] == "p") == reading:
-                    found[meaning.label] = meaning.placeless
-        return found
+        return {one.label: one.placeless for one, there in self.read(row) if there and self._is_family(one)}
 
     def diagnosis(self, row: Row) -> str:
         """The diagnosis that a row names at its place, or empty; a device has none."""
         found = diagnosis_of(row, self._dictionary)
-        return found if found is not None and not self.is_of_device(row) else ""
+        return found if found is not None and not self._names_device(row, found) else ""
 
     def is_of_device(self, row: Row) -> bool:
         """Whether a device has the condition that a row names ("fracture" of a lead), and not the patient."""
         found = diagnosis_of(row, self._dictionary)
+        return found is not None and self._names_device(row, found)
+
+    def _names_device(self, row: Row, diagnosis: str) -> bool:
         cells = (row.name, plain(row.ent), row.location, *row.location_parts)
-        return found is not None and self._dictionary.rules[found].names_device(cells)
+        return self._dictionary.rules[diagnosis].names_device(cells)
+
+    def refinements_of(self, row: Row) -> frozenset[str]:
+        """Refinements of its diagnosis that a row states."""
+        location = (row.location, *row.location_parts)
+        return self.refinements(self.diagnosis(row), row.name, row.ent, location, _REFINING_OF(row))
 
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
         """Refinements of a diagnosis that a row states: a denial of a loculated effusion denies no other.
 
-        Args:
-            diagnosis: of the row, or empty.
-            name: canonical.
-            ent: as worded.
-            location: the location and its parts.
-            attributes: cells of `REFINING`.
+        `diagnosis` of the row, or empty; the `location` and its parts; `attributes` are cells of `REFINING`.
         """
         if not diagnosis:
             return frozenset()
@@ -226,28 +234,18 @@ class LabelList:
 
         Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
         normal). A whole that is normal denies it of its part; one that is enlarged says not of which part.
-
-        Args:
-            meaning: the finding as a label.
-            status: of the row.
-            measured: its measurement and morphology, comma-separated.
+        `measured` is the row's measurement and morphology, comma-separated.
         """
         if meaning.reads in ("kind", "against"):
             return True if status[1] == "p" else None
         if meaning.reads not in ("size", "whole"):
             return meaning.reads == "presence"
-        enlarged = self._is_enlarged(measured)
+        enlarged = self._dictionary.contradictory(measured, "normal")
+        if enlarged == self._dictionary.contradictory(measured, "increased"):
+            return None  # neither enlarged nor normal
         if meaning.reads == "whole" and enlarged and status[1] == "p":
             return None
-        return None if enlarged is None else enlarged or status[1] == "n"
-
-    def _is_enlarged(self, measured: str) -> bool | None:
-        """Whether measurements, comma-separated, say that something is large; None when it says neither that
-        nor that it is normal.
-        """
-        not_normal = self._dictionary.contradictory(measured, "normal")
-        not_increased = self._dictionary.contradictory(measured, "increased")
-        return None if not_normal == not_increased else not_normal
+        return enlarged or status[1] == "n"
 
 
 def is_borderline(measured: str) -> bool:
@@ -256,13 +254,11 @@ def is_borderline(measured: str) -> bool:
 
 
 def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | None = None) -> LabelList:
-    """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and
-    field.
+    """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and field.
 
     `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
     """
-    source = read_annotated(path if path is not None else resource("labels.yaml"))
-    content = source.validated(_LabelsFile)
+    content, source = read_yaml(path or resource("labels.yaml"), _LabelsFile)
     vocabulary, packaged = _packaged()
     _check(source, content.labels, packaged)
     return LabelList(content.labels, vocabulary, dictionary or packaged)
@@ -270,28 +266,24 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
 
 @cache
 def _packaged() -> tuple[Vocabulary, PathwayDictionary]:
-    """The built-in forms, and the packaged dictionary seen through them: expansion, resolution, guarantees
-    and the release of every batch ask for them.
-    """
+    """The built-in forms, and the packaged dictionary seen through them; every batch asks for them often."""
     vocabulary = Vocabulary.from_terms(TERMS.frame())
     return vocabulary, load_dictionary(None, vocabulary)
 
 
-def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictionary) -> None:
+def _check(source: Source, labels: list[Label], dictionary: PathwayDictionary) -> None:
     names = [label.name for label in labels]
     alone = {label.name for label in labels if not label.denied_by}
     for number, label in enumerate(labels):
-        diagnoses = {*label.diagnoses, *(one for entry in label.findings for one in entry.diagnoses)}
-        unknown = sorted(one for one in diagnoses if plain(one) not in dictionary.diagnoses)
-        others = sorted(one for one in label.instead_of if one not in names or one == label.name)
-        denying = sorted(one for one in label.denied_by if one not in alone)
-        for field, problem in (
-            ("name", "is listed twice" if label.name in names[:number] else ""),
-            ("findings", "" if diagnoses or label.findings else "is stated by nothing: give findings"),
-            ("diagnoses", f"names {unknown}, no diagnoses of pathways.yaml" if unknown else ""),
-            ("instead_of", f"is instead of {others}, which are no other labels" if others else ""),
-            ("denied_by", f"is denied by {denying}, no labels without a denied_by" if denying else ""),
-        ):
-            if problem:
-                place = ("labels", number, field)
-                raise source.error(place, f"the label {label.name!r} {problem}", "Correct the label.")
+        said = [*label.diagnoses, *(one for entry in label.findings for one in entry.diagnoses)]
+        wrong = {
+            "name": [label.name] if label.name in names[:number] else [],
+            "findings": [] if said or label.findings else ["nothing that states it"],
+            "diagnoses": [one for one in said if plain(one) not in dictionary.diagnoses],
+            "instead_of": [one for one in label.instead_of if one not in names or one == label.name],
+            "denied_by": [one for one in label.denied_by if one not in alone],
+        }
+        for field, found in wrong.items():
+            if found:
+                problem = f"found {', '.join(found)}, expected names of the file, each label once"
+                raise source.error(("labels", number, field), problem, "Fix the label; see the header.")

@@ -7,14 +7,14 @@ parts and their order are data (`resources/statements.yaml`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.annotated_yaml import YamlMapping, read_annotated
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.implicit.words import tokens, word_forms
+from lunguage_assets.implicit.yaml_file import YamlMapping
 
 _BOTH = frozenset({"left", "right"})
 
@@ -39,8 +39,8 @@ class Region(YamlMapping):
 class ResolvedWords(YamlMapping):
     """Words that say that something is gone, and words beside them that take it back."""
 
-    words: list[str]
-    unless: list[str]
+    words: frozenset[str]
+    unless: frozenset[str]
 
 
 class Qualifier(YamlMapping):
@@ -64,9 +64,17 @@ class StatementsFile(YamlMapping):
     qualifiers: list[Qualifier]
     resolved: ResolvedWords
 
+    @model_validator(mode="after")
+    def _larger_places_first(self) -> Self:
+        known = {""}
+        for region in self.regions:
+            if region.within not in known:
+                raise ValueError(f"{region.within!r} is not listed before {region.name!r}: list it first")
+            known.add(region.name)
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Place:
+
+class Place(NamedTuple):
     """Sides, regions and further words ("5th") of a place; nothing at all is everywhere."""
 
     sides: frozenset[str]
@@ -95,7 +103,7 @@ class Anatomy:
         self._wordings = {tokens(words): region.name for region in content.regions for words in region.words}
         self._longest = max(map(len, self._wordings))
         self.place = lru_cache(maxsize=100_000)(self._place)
-        self.parts = lru_cache(maxsize=100_000)(self._parts)
+        self.parts = lru_cache(maxsize=100_000)(lambda location_parts: self.place(location_parts).parts)
         self.covers = lru_cache(maxsize=200_000)(self._covers)
 
     def _place(self, location_parts: tuple[str, ...]) -> Place:
@@ -114,9 +122,6 @@ class Anatomy:
                 words = words[taken:]
         narrow = {region for region in regions if not any(self._in(other, region) for other in regions)}
         return Place(frozenset(sides), frozenset(narrow), frozenset(details))
-
-    def _parts(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
-        return self.place(location_parts).parts
 
     def without_wholes(self, place: Place) -> tuple[str, ...]:
         """The parts of a place but for the wholes, which are no narrower than no place."""
@@ -151,18 +156,7 @@ class Anatomy:
 @cache
 def statements_file() -> StatementsFile:
     """The packaged words about places and statements, checked."""
-    source = read_annotated(resource("statements.yaml"))
-    content = source.validated(StatementsFile)
-    known: set[str] = set()
-    for number, region in enumerate(content.regions):
-        if region.within and region.within not in known:
-            raise source.error(
-                ("regions", number, "in"),
-                f"{region.within!r} is not listed before {region.name!r}",
-                "List the larger place first.",
-            )
-        known.add(region.name)
-    return content
+    return read_as(resource("statements.yaml"), StatementsFile)
 
 
 @cache
@@ -175,9 +169,8 @@ def anatomy() -> Anatomy:
 def says_resolved(improved: str) -> bool:
     """Whether a course says that the finding is gone: it is absent now (implicit.md section 4)."""
     listed = statements_file().resolved
-    gone, back = frozenset(listed.words), frozenset(listed.unless)
     return any(
-        gone.intersection(words) and not back.intersection(words)
+        not listed.words.isdisjoint(words) and listed.unless.isdisjoint(words)
         for words in map(tokens, improved.split(","))
     )
 

@@ -37,37 +37,24 @@ def qualifier_of(row: Row) -> Qualifier | None:
 def qualifying(name: str, ent: str, sentence: str, cells: tuple[str, ...]) -> tuple[Qualifier, str] | None:
     """The qualifier of a denied finding and its word, nearest to the finding first.
 
-    Args:
-        name: canonical.
-        ent: as worded.
-        sentence: of the denial.
-        cells: attributes of the finding.
+    `name` is canonical, `ent` as worded; `cells` are attributes of the finding.
     """
     if not _any_word().search(sentence):
         return None
     said, named = tokens(sentence), tokens(ent)
     of_finding = {*named, *(word for cell in cells for word in tokens(cell))}
     for at in range(len(said) - len(named) + 1):
-        if named and said[at : at + len(named)] == named:
-            begin = _begin(said, at)
-            in_list = begin > 0 and said[begin - 1] in _DENIALS
-            for word in reversed(said[begin : at + len(named)]):
-                for qualifier in statements_file().qualifiers:
-                    if word not in qualifier.words or not (
-                        word in of_finding or (in_list and qualifier.lists)
-                    ):
-                        continue
-                    if not qualifier.of or qualifier.of.intersection(tokens(name)):
-                        return qualifier, word
+        if not named or said[at : at + len(named)] != named:
+            continue
+        begin = next((n for n in range(at, 0, -1) if said[n - 1] in _DENIALS or said[n - 1] in _ENDS), 0)
+        in_list = begin > 0 and said[begin - 1] in _DENIALS
+        for word in reversed(said[begin : at + len(named)]):
+            for qualifier in statements_file().qualifiers:
+                if word not in qualifier.words or not (word in of_finding or (in_list and qualifier.lists)):
+                    continue
+                if not qualifier.of or qualifier.of.intersection(tokens(name)):
+                    return qualifier, word
     return None
-
-
-def _begin(said: tuple[str, ...], at: int) -> int:
-    """Where the words before a finding begin that belong to its denial."""
-    for place in range(at, 0, -1):
-        if said[place - 1] in _DENIALS or said[place - 1] in _ENDS:
-            return place
-    return 0
 
 
 @cache

@@ -10,12 +10,11 @@ import pandas as pd
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.chunks import expansion_tools, merging_tools, resolution_tools, resolve_chunk
 from lunguage_assets.implicit.encoders import encoding_counts
-from lunguage_assets.implicit.expansion.expand import Expansion, expand
-from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
+from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.accounting import account
-from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_tools, resolve
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.resources import HomeResource
@@ -52,7 +51,7 @@ def expansions(
     """Match every finding to a pathway and generate the sub-findings that it implies."""
     made_of, processes = (home.home.pathways_file, terms), home.processes_at_once
     found = by_studies(expand, (deduplicated_findings,), expansion_tools, *made_of, processes=processes)
-    matches, expanded = joined([one.matches for one in found]), joined([one.expansions for one in found])
+    matches, expanded = map(joined, zip(*found, strict=True))
     matched = matches[matches["reason"] == "matched"]
     generated = expanded[expanded["outcome"] == "generated"]
     metadata = {
@@ -85,12 +84,9 @@ def lunguage_plus_plus(
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
     made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
-    found = by_studies(resolve_chunk, given, resolution_tools, *made_of, processes=home.processes_at_once)
-    parts = [joined([getattr(one, name) for one in found]) for name in ("rows", "log", "conflicts")]
-    rows, log, conflicts = parts
-    accounts = account(
-        reports, rejected, deduplicated_findings, expanded, Resolution(*parts), studies_of(set_aside)
-    )
+    found = by_studies(resolve, given, resolution_tools, *made_of, processes=home.processes_at_once)
+    resolved = rows, log, conflicts = Resolution(*map(joined, zip(*found, strict=True)))
+    accounts = account(reports, rejected, deduplicated_findings, expanded, resolved, studies_of(set_aside))
     totals = accounts.drop(columns=["study_id", "balanced"]).sum()
     metadata = {
         "generated": int((rows["source"] == "expansion").sum()),

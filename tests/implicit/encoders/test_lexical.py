@@ -13,7 +13,6 @@ from profiles import examples
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.encoders import LexicalEmbedder, pair_cosines
-from lunguage_assets.implicit.merging.candidates import linearise
 
 
 def cosine(one: str, other: str) -> float:
@@ -100,7 +99,3 @@ class WrongPairs(TableEmbedder):
 def test_cosines_that_are_none_stop_the_run(answer: np.ndarray) -> None:
     with pytest.raises(MethodError, match="wrong"):
         pair_cosines(WrongPairs(answer), ["a", "b"], [0], [1])
-
-
-def test_a_finding_is_linearised_in_the_fixed_order_in_lower_case() -> None:
-    assert linearise("Opacity", "RUL,  apex", ["hazy", "", "5 mm", ""]) == "opacity rul, apex hazy 5 mm"

@@ -14,10 +14,10 @@ from profiles import examples
 
 from lunguage_assets.implicit.merging.candidates import complete_link, linearised
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
-from lunguage_assets.implicit.merging.distinctions import marks
-from lunguage_assets.implicit.rows import claim_preference, read_rows
+from lunguage_assets.implicit.merging.distinctions import stated_values
+from lunguage_assets.implicit.rows import read_rows
 from lunguage_assets.settings import ImplicitSettings
-from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS
+from lunguage_assets.tables import ATTRIBUTES
 
 SIDES_AND_LOBES = ("right", "left", "upper", "lower")
 findings_said = st.builds(
@@ -42,7 +42,7 @@ any_cosines = st.builds(AnyCosines, st.integers(0, 10_000))
 def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
     """The delivered rows of every group, survivor first."""
     findings, _, _ = frames(rows)
-    delivered = {row.finding_id: row for row in read_rows(findings, FINDING_COLUMNS)}
+    delivered = {row.finding_id: row for row in read_rows(findings)}
     return [
         [delivered[own] for own in (survivor, *merged)]
         for survivor, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
@@ -61,11 +61,9 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
             said_one, said_other = linearised(one), linearised(other)
             kind, kind_of_other = ((row.study_id, row.positive, row.currency) for row in (one, other))
             assert kind == kind_of_other
-            assert not blacklist().separates_phrases(said_one, said_other)
-            assert not blacklist().separates_phrases(
-                ", ".join(one.location_parts), ", ".join(other.location_parts)
-            )
-            assert not marks(said_one).differ(marks(said_other))
+            assert not blacklist().separates(said_one, said_other)
+            assert not blacklist().separates(", ".join(one.location_parts), ", ".join(other.location_parts))
+            assert not stated_values(said_one).differ(stated_values(said_other))
             assert said_one == said_other or round(encoder.cosine(said_one, said_other), 6) >= threshold
         sides = {
             word for row in group for word in " ".join(row.location_parts).split() if word in SIDES_AND_LOBES
@@ -102,18 +100,6 @@ def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_pl
     for column in ("evidence", "associate"):
         assert not {token for tokens in frame[column] for token in tokens} & set(merged.index)
         assert not any(own in tokens for own, tokens in zip(frame.index, frame[column], strict=True))
-
-
-@examples(40)
-@given(reports, any_cosines)
-def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encoder: AnyCosines) -> None:
-    frame = deduplicated(rows, embedder=encoder, history="keep")
-    believed = frame.set_index("finding_id")
-    for group in merged_groups(rows, frame):
-        for row in group:
-            row.support = believed.loc[row.finding_id, "support"]
-            row.p_source = believed.loc[row.finding_id, "p_source"]
-        assert min(group, key=claim_preference) is group[0]
 
 
 @examples(40)

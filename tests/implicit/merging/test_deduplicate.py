@@ -13,7 +13,6 @@ from invented_reports import (
     said,
 )
 
-from lunguage_assets.implicit.merging.deduplicate import complete_link
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
 
@@ -40,15 +39,10 @@ def test_the_same_finding_in_other_words_is_merged() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (said("opacity"), said("opacity", "dn")),
         (said("opacity", "tp"), said("opacity", "tn")),
-        (said("opacity"), said("opacity", past_hx="old")),
         (said("opacity"), said("opacity", study="s00000002", row=1)),
-        (said("opacity", location="right"), said("opacity", location="left")),
         (said("opacity", location="RUL"), said("opacity", location="left")),
-        (said("nodule", measurement="5 mm"), said("nodule", measurement="8 mm")),
         (said("fracture", location="T8"), said("fracture", location="T9")),
-        (said("opacity", worsened="worse"), said("opacity", improved="better")),
         (said("opacity", improved="a", worsened="b"), said("opacity", improved="a")),
         (said("opacity", no_change="stable"), said("opacity", worsened="worse")),
         (said("tube", placement="4 cm above the carina"), said("tube", placement="6 cm above the carina")),
@@ -76,25 +70,6 @@ def test_what_must_not_merge_does_not_even_for_an_encoder_that_finds_all_alike(
 )
 def test_everything_else_may(one: object, other: object) -> None:
     assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == {frozenset({0, 1})}
-
-
-def test_a_chain_through_a_neutral_location_never_changes_the_side() -> None:
-    rows = [
-        said("opacity", location="right lower lung"),
-        said("opacity", location="lower lung"),
-        said("opacity", location="left lower lung"),
-    ]
-    frame = deduplicated(rows, embedder=AlikeEmbedder())
-    assert groups(frame) == {frozenset({0, 1})}
-    assert frame["location"].tolist() == [row.location for row in rows]
-
-
-def test_groups_are_complete_links_taken_by_cosine_then_position() -> None:
-    assert complete_link(3, [(0, 1, 0.95), (1, 2, 0.96)]) == [[1, 2]]
-    assert complete_link(3, [(0, 1, 0.95), (1, 2, 0.95)]) == [[0, 1]]
-    assert complete_link(3, [(0, 1, 0.91), (1, 2, 0.95), (0, 2, 0.9)]) == [[0, 1, 2]]
-    assert complete_link(4, [(0, 1, 0.99), (2, 3, 0.98), (1, 2, 0.97), (0, 2, 0.96)]) == [[0, 1], [2, 3]]
-    assert complete_link(2, []) == []
 
 
 def test_the_threshold_is_compared_with_the_rounded_cosine() -> None:
@@ -207,27 +182,3 @@ def test_p_has_as_many_digits_as_what_follows_from_it() -> None:
     """Or a sub-finding would differ from its parent in the last digits."""
     found = deduplicated([said("c", "tp", p=0.7411685071444118)]).iloc[0]
     assert found["prob"] == found["support"] == 0.741168507144
-
-
-def test_every_distinct_phrase_is_encoded_once_for_the_whole_batch() -> None:
-    rows = [
-        said(ent, study=f"s0000000{study}", row=number)
-        for study in range(3)
-        for number, ent in enumerate(["opacity", "scar", "opacity", "nodule"])
-    ]
-    embedder = AlikeEmbedder()
-    deduplicated(rows, embedder=embedder)
-    assert sorted(embedder.encoded) == ["nodule", "opacity", "scar"]
-
-
-def test_a_phrase_is_like_itself_and_a_phrase_without_pairs_is_not_encoded() -> None:
-    """A chest tube on the left and one on the right are kept apart before any encoder is asked."""
-    rows = [
-        said("opacity"),
-        said("opacity", section="impr"),
-        said("tube", "dn", location="left"),
-        said("tube", "dn", location="right"),
-    ]
-    embedder = AlikeEmbedder()
-    assert groups(deduplicated(rows, embedder=embedder)) == {frozenset({0, 1})}
-    assert embedder.encoded == []

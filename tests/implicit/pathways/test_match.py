@@ -12,17 +12,17 @@ from lunguage_assets.implicit.pathways.match import match
 from lunguage_assets.implicit.pathways.pathway_file import view_situations
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.rows import read_rows
-from lunguage_assets.tables import FINDING_COLUMNS, MATCH_REASONS, PATHWAY_MATCHES, VIEWS
+from lunguage_assets.tables import MATCH_REASONS, PATHWAY_MATCHES, VIEWS
 
 SIGNS = {"erect": "blunting", "supine": "opacity", "recumbent": "fluid"}
 
 
 def matched(ent: str, **options: Any) -> tuple[str, str]:
     """Pathway id and reason of a single certain finding."""
-    row = read_rows(frames([said(ent, **options)])[0], FINDING_COLUMNS)[0]
+    row = read_rows(frames([said(ent, **options)])[0])[0]
     row.p_source = "definitive"
     found = match(row, dictionary())
-    return found.pathway_id, found.reason
+    return found.matched.id if found.matched else "", found.reason
 
 
 def expected_effusion_signs(views: frozenset[str]) -> set[str]:
@@ -50,12 +50,6 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
         assert study["match_reason"].iloc[0] == ("matched" if signs else "unknown view")
 
 
-@pytest.mark.parametrize("view", ["", "ap", "pa, lateral", "supine, recumbent"])
-def test_a_loculated_effusion_needs_no_view(view: str) -> None:
-    loculated = matched("pleural effusion", morphology="loculated", view=view)
-    assert loculated == ("pleural_effusion_10", "matched")
-
-
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
@@ -74,71 +68,45 @@ def test_cardiomegaly_needs_a_frontal_view(view: str, expected: tuple[str, str])
     ("ent", "options", "pathway"),
     [
         ("pneumothorax", {}, "pneumothorax_1"),
-        ("pneumothorax", {"morphology": "tension"}, "pneumothorax_2"),
         ("pneumothorax with tension component", {}, "pneumothorax_2"),
         ("pneumothorax", {"morphology": "without tension"}, "pneumothorax_1"),
         ("pneumothorax", {"morphology": "non-tension"}, "pneumothorax_1"),
         ("pneumothorax", {"morphology": "hypertension"}, "pneumothorax_1"),
-        ("emphysema", {}, "emphysema_1"),
         ("emphysema", {"severity": "moderate to severe"}, "emphysema_2"),
         ("emphysema", {"severity": "not severe"}, "emphysema_1"),
         ("severe emphysema", {}, "emphysema_2"),
-        ("bronchitis", {}, "bronchitis_1"),
-        ("bronchitis", {"onset": "chronic"}, "bronchitis_2"),
-        ("bronchitis", {"onset": "acute on chronic"}, "bronchitis_1"),
         ("bronchitis", {"onset": "chronic, acute"}, "bronchitis_1"),
         ("bronchitis", {"onset": "not acute but chronic"}, "bronchitis_2"),
         ("chronic bronchitis", {"onset": "acute"}, "bronchitis_1"),
         ("acute on chronic bronchitis", {}, "bronchitis_1"),
-        ("tuberculosis", {}, "tuberculosis_1"),
-        ("tuberculosis", {"onset": "active"}, "tuberculosis_1"),
-        ("tuberculosis", {"onset": "non-active"}, "tuberculosis_2"),
         ("tuberculosis", {"onset": "not active"}, "tuberculosis_2"),
-        ("tuberculosis", {"onset": "old"}, "tuberculosis_2"),
         ("non-active tuberculosis", {}, "tuberculosis_2"),
         ("nonactive tuberculosis", {}, "tuberculosis_2"),
-        ("edema", {}, "pulmonary_edema_1"),
         ("edema", {"location": "interstitial"}, "pulmonary_edema_2"),
         ("edema", {"location": "alveolar"}, "pulmonary_edema_1"),
-        ("interstial edema", {}, "pulmonary_edema_2"),
-        ("alveolar edema", {}, "pulmonary_edema_1"),
-        ("pneumonia", {}, "pneumonia_1"),
         ("pneumonia", {"distribution": "lobar"}, "pneumonia_3"),
         ("pneumonia", {"location": "right lower lobe"}, "pneumonia_1"),
         ("aspiration pna", {}, "pneumonia_2"),
-        ("pneumonia", {"morphology": "aspiration"}, "pneumonia_2"),
-        ("pleural effusion", {"morphology": "non-loculated"}, "pleural_effusion_8"),
+        ("pleural effusion", {"morphology": "loculated", "view": ""}, "pleural_effusion_10"),
         ("pleural effusion", {"morphology": "no longer loculated"}, "pleural_effusion_8"),
         ("effusion atelectasis", {}, "atelectasis_1"),
-    ],
-)
-def test_refinement_words_choose_among_the_pathways(ent: str, options: dict[str, str], pathway: str) -> None:
-    assert matched(ent, **options) == (pathway, "matched")
-
-
-@pytest.mark.parametrize(
-    ("ent", "options", "pathway"),
-    [
-        ("fracture", {}, "fracture_1"),
         ("fracture", {"location": "left clavicle"}, "fracture_1"),
         ("fracture", {"onset": "old", "location": "right 5th rib"}, "fracture_2"),
         ("long standing fracture", {}, "fracture_2"),
-        ("fracture", {"morphology": "healed"}, "fracture_3"),
-        ("old healed fracture", {}, "fracture_3"),
         ("fracture", {"onset": "old", "morphology": "healed"}, "fracture_3"),
         ("fracture", {"onset": "acute on chronic"}, "fracture_1"),
-        ("fracture", {"location": "T8"}, "fracture_4"),
         ("fracture", {"location": "T8-T9"}, "fracture_4"),
         ("fracture", {"location": "thoracic spine", "onset": "old"}, "fracture_4"),
-        ("fracture", {"location": "end plate"}, "fracture_4"),
         ("compression fractures", {}, "fracture_4"),
-        ("fracture", {"morphology": "compression", "location": "left clavicle"}, "fracture_4"),
         ("fracture", {"location": "costovertebral"}, "fracture_1"),
         ("fracture", {"location": "rib, mid axillary line"}, "fracture_1"),
         ("fracture", {"comparison": "old film of the spine"}, "fracture_1"),
+        ("emphysema", {"location": "upper lobes"}, "emphysema_1"),  # not the one under the skin
     ],
 )
-def test_a_fracture_is_read_by_its_bone_and_age(ent: str, options: dict[str, str], pathway: str) -> None:
+def test_refinement_words_and_bones_choose_among_the_pathways(
+    ent: str, options: dict[str, str], pathway: str
+) -> None:
     assert matched(ent, **options) == (pathway, "matched")
 
 
@@ -170,27 +138,12 @@ def test_the_same_word_at_another_place_is_not_the_diagnosis(ent: str, location:
 
 
 @pytest.mark.parametrize(
-    ("ent", "location"),
-    [
-        ("effusion", "left pleural space"),
-        ("emphysema", "upper lobes"),
-        ("edema", "perihilar"),
-        ("malignancy", "left upper lobe"),
-    ],
-)
-def test_at_its_own_place_it_is(ent: str, location: str) -> None:
-    assert matched(ent, location=location)[1] == "matched"
-
-
-@pytest.mark.parametrize(
     ("options", "reason"),
     [
         ({"ent": "opacity"}, "not a diagnosis"),
         ({"ent": "pneumonia", "section": "hist"}, "history section"),
-        ({"ent": "opacity", "section": "hist"}, "history section"),
         ({"ent": "CHF", "past_hx": "history of"}, "past diagnosis"),
         ({"ent": "CHF", "status": "dn"}, "negative"),
-        ({"ent": "CHF", "status": "tn"}, "negative"),
         ({"ent": "CHF", "status": "tp", "p": None}, "no information on certainty"),
         ({"ent": "CHF", "status": "tn", "p": None}, "negative"),
         ({"ent": "CHF", "status": "dn", "past_hx": "old"}, "past diagnosis"),
@@ -199,7 +152,6 @@ def test_at_its_own_place_it_is(ent: str, location: str) -> None:
         ({"ent": "effusion", "view": "ap, sideways"}, "matched"),
         ({"ent": "cardiomegaly", "view": "lateral"}, "view not covered"),
         ({"ent": "CHF"}, "matched"),
-        ({"ent": "CHF", "status": "tp"}, "matched"),
     ],
 )
 def test_every_row_without_a_pathway_says_why(options: dict[str, Any], reason: str) -> None:

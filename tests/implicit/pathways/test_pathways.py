@@ -143,7 +143,7 @@ def load_text(tmp_path: Path, text: str) -> object:
         ("finding: redness", "diagnosis: redness", 13, "no listed diagnosis"),
         ("finding: redness", "finding: flu", 13, "a listed diagnosis"),
         ("finding: redness", "diagnosis: flu", 7, "cycle: flu -> flu"),
-        ("id: flu_2", "id: flu_1", 7, "pathway id 'flu_1'"),
+        ("id: flu_2", "id: flu_1", 7, "'flu_1' is given twice"),
         ("[light flu]", "[flu]", 3, "spellings"),
         ("{plain: [flu], ", "{", 2, "plain spellings"),
         ("[mild]", "[plain]", 2, "flu_1 and flu_2 both apply"),

@@ -333,5 +333,5 @@ def test_thousands_of_rows_of_one_key_become_one() -> None:
     many = one.loc[one.index.repeat(6_000)].reset_index(drop=True)
     many = many.assign(finding_id=[identity(number) for number in range(len(many))], idx=range(len(many)))
     expansion = expand(many, dictionary(), vocabulary())
-    rows = resolve(many, expansion, dictionary(), "v1").rows
+    rows = resolve(many, *expansion, dictionary(), "v1").rows
     assert [len(merged) for merged in rows["merged_ids"]] == [5_999]

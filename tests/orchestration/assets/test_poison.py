@@ -74,7 +74,7 @@ def resolving(
     spoil: Callable[[pd.DataFrame], pd.DataFrame], studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let the resolution of one batch come out spoilt."""
-    honest = implicit.resolve_chunk
+    honest = implicit.resolve
 
     def spoilt(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def resolving(
             else found
         )
 
-    monkeypatch.setattr(implicit, "resolve_chunk", spoilt)
+    monkeypatch.setattr(implicit, "resolve", spoilt)
 
 
 def stored(small: SmallHome, table: str) -> set[str]:
@@ -192,13 +192,13 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     named: str,
 ) -> None:
     before = contents(Path(str(whole.home.tables)))
-    honest = implicit.resolve_chunk
+    honest = implicit.resolve
 
     def broken(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
         return Resolution(spoil(found.rows), found.log, found.conflicts)
 
-    monkeypatch.setattr(implicit, "resolve_chunk", broken)
+    monkeypatch.setattr(implicit, "resolve", broken)
     result = whole.make(RESULT, BATCH, raise_on_error=False)
     assert not result.success
     assert named in reasons(result)

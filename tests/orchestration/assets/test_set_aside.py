@@ -55,7 +55,7 @@ def contradiction_in(study: str) -> Spoil:
 
 
 def in_resolved(spoil: Spoil) -> Callable[[Resolution], Resolution]:
-    return lambda found: replace(found, rows=spoil(found.rows))
+    return lambda found: found._replace(rows=spoil(found.rows))
 
 
 def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any], Any], str]:
@@ -75,10 +75,10 @@ def planted(step: str, studies: Sequence[str]) -> tuple[Any, str, Callable[[Any]
         ),
         "deduplicated_findings": (implicit, "deduplicate", of(studies, p_low=0.9, prob=0.1), "p_low <= prob"),
         "expansions": (
-            implicit, "expand", lambda found: replace(found, matches=unknown(found.matches)), "reason is",
+            implicit, "expand", lambda found: found._replace(matches=unknown(found.matches)), "reason is",
         ),
         "lunguage_plus_plus": (
-            implicit, "resolve_chunk", in_resolved(contradiction_in(studies[0])), "no key has two rows",
+            implicit, "resolve", in_resolved(contradiction_in(studies[0])), "no key has two rows",
         ),
     }[step]  # fmt: skip
 
