@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from lunguage_assets.tables.schema import Column
 
@@ -74,51 +75,42 @@ def choices_told(column: Column) -> str:
     return f"Always {told[0] or 'empty'}." if told else ""
 
 
-def text(
-    name: str, description: str, *, restricted: bool = False, nullable: bool = False, pattern: str = ""
-) -> Column:
-    return Column(name, "string", description, nullable=nullable, restricted=restricted, pattern=pattern)
+def text(name: str, description: str, **more: Any) -> Column:
+    return Column(name, "string", description, **more)
 
 
-def row_id(name: str, description: str, form: str = A_ROW, *, nullable: bool = False) -> Column:
+def row_id(name: str, description: str, form: str = A_ROW, **more: Any) -> Column:
     """The finding id of another row."""
-    return text(name, description, nullable=nullable, pattern=whole(form))
+    return text(name, description, pattern=whole(form), **more)
 
 
-def code(name: str, description: str, choices: tuple[str, ...], *, nullable: bool = False) -> Column:
+def code(name: str, description: str, choices: tuple[str, ...], **more: Any) -> Column:
     """One of a closed list of words."""
-    return Column(name, "string", description, nullable=nullable, choices=choices)
+    return text(name, description, choices=choices, **more)
 
 
-def listed(name: str, description: str, *, restricted: bool = False) -> Column:
+def listed(name: str, description: str, **more: Any) -> Column:
     """A list of strings."""
-    return Column(name, "strings", description, restricted=restricted)
+    return Column(name, "strings", description, **more)
 
 
 def flag(name: str, description: str) -> Column:
     return Column(name, "bool", description)
 
 
-def integer(
-    name: str, description: str, minimum: int = 0, maximum: int | None = None, *, nullable: bool = False
-) -> Column:
+def integer(name: str, description: str, minimum: int = 0, maximum: int | None = None, **more: Any) -> Column:
     """A count, or a number in a list; not negative unless it is said."""
-    return Column(name, "int", description, nullable=nullable, minimum=minimum, maximum=maximum)
+    return Column(name, "int", description, minimum=minimum, maximum=maximum, **more)
 
 
 def number(
-    name: str,
-    description: str,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    *,
-    nullable: bool = False,
+    name: str, description: str, minimum: float | None = None, maximum: float | None = None, **more: Any
 ) -> Column:
-    return Column(name, "float", description, nullable=nullable, minimum=minimum, maximum=maximum)
+    return Column(name, "float", description, minimum=minimum, maximum=maximum, **more)
 
 
-def probability(name: str, description: str, *, nullable: bool = False) -> Column:
-    return number(name, description, 0.0, 1.0, nullable=nullable)
+def probability(name: str, description: str, **more: Any) -> Column:
+    return number(name, description, 0.0, 1.0, **more)
 
 
 MODE = code("mode", "Which rules made the row: the method's, or those of mode `paper`", MODES)
