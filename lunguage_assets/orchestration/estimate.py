@@ -55,8 +55,11 @@ from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
-from lunguage_assets.structuring.model.prompts import load_structuring_prompts, structuring_request
-from lunguage_assets.structuring.model.structurer import sentences_asked
+from lunguage_assets.structuring.model.structurer import (
+    load_structuring_prompts,
+    sentences_asked,
+    structuring_request,
+)
 from lunguage_assets.structuring.reading import read_reports, sectioned_reports
 from lunguage_assets.structuring.rows import structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer

@@ -48,6 +48,11 @@ class Sentence:
     text: str = field(repr=False)
     heading: str = ""
 
+    @property
+    def name(self) -> str:
+        """How a prompt names it: section and number, such as `find:2`."""
+        return f"{self.section}:{self.number}"
+
 
 @dataclass(frozen=True, slots=True)
 class SectionedReport:

@@ -14,8 +14,7 @@ from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
 from lunguage_assets.judges.opening import Surroundings, open_asker
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import Structurer
-from lunguage_assets.structuring.model.prompts import load_structuring_prompts
-from lunguage_assets.structuring.model.structurer import ModelStructurer
+from lunguage_assets.structuring.model.structurer import ModelStructurer, load_structuring_prompts
 from lunguage_assets.structuring.rules.lexicon import content_hash
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 

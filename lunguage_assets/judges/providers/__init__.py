@@ -1,8 +1,8 @@
 """Language models behind the providers' official SDKs, one module per SDK, or in this process; no SDK is
 imported until a provider is made.
 
-What providers share, and where they are reached, is in `base.py`; how SDK errors become a `ProviderFailure`
-in `failures.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
+What providers share is in `base.py`. Retries, limits, the ledger and the checks of what may be sent are not
+here.
 """
 
 from __future__ import annotations

@@ -24,12 +24,12 @@ from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 from lunguage_assets.judges.rules.reading import (
     SAME_CLAUSE,
     Reading,
+    RuleJudge,
     contrast_of,
     denies_list,
     is_denied,
     is_predicate,
 )
-from lunguage_assets.judges.rules.rule_judge import RuleJudge
 
 VERSION = "3"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""

@@ -27,7 +27,6 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
     Value,
 )
-from lunguage_assets.structuring.model.prompts import sentence_id
 from lunguage_assets.structuring.model.schema import ACCOUNTS, Answer, FindingClaim, SentenceClaim
 from lunguage_assets.tables.columns import ATTRIBUTES
 
@@ -115,7 +114,7 @@ class _Kept:
 class _Grounding:
     def __init__(self, report: SectionedReport) -> None:
         self.report = report
-        self.positions = {sentence_id(s): n for n, s in enumerate(report.sentences) if s.section != "other"}
+        self.positions = {s.name: n for n, s in enumerate(report.sentences) if s.section != "other"}
         self.claims, self.kept = 0, list[_Kept]()
         self.refused, self.finders = list[RefusedValue](), list[int]()
         self._known: set[tuple[int, Span, frozenset[Span]]] = set()

@@ -1,21 +1,75 @@
-"""The offline structurer: reports to rows, by rules alone (method.md section 7)."""
+"""The offline structurer: sentences to accounts and rows, by rules alone (method.md section 7)."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 import pandas as pd
 
 from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.structuring.contract import SectionCode, SectionedReport, StructuredReport, Structurer
+from lunguage_assets.structuring.contract import (
+    Account,
+    Mention,
+    SectionCode,
+    SectionedReport,
+    Span,
+    StructuredReport,
+    Structurer,
+    Value,
+)
 from lunguage_assets.structuring.rows import structured_tables
-from lunguage_assets.structuring.rules import reading
-from lunguage_assets.structuring.rules.back import SentenceRead, connected, taken_back
-from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
+from lunguage_assets.structuring.rules.back import (
+    POINTERS,
+    Back,
+    SentenceRead,
+    connected,
+    named_again,
+    point_back,
+    taken_back,
+)
+from lunguage_assets.structuring.rules.context import mark_asides, settle
+from lunguage_assets.structuring.rules.drafts import Draft
+from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, ReportLexicon, Sense, build_lexicon
+from lunguage_assets.structuring.rules.phrases import Phrases
+from lunguage_assets.structuring.rules.scope import mark_scopes
+from lunguage_assets.structuring.rules.tagging import Unit, first_kind, tagged
+from lunguage_assets.tables import ATTRIBUTES
 
 _REMEMBERED = 1 << 16
+ANATOMY_CATEGORY = "PF"
+_DEVICE = "OTH"
+_NORMAL_CHEST = Sense("anatomy", "chest", "normal")
+_SIZED = frozenset(
+    {
+        "heart size", "heart", "cardiac silhouette", "cardiomediastinal silhouette", "mediastinal contour",
+        "mediastinum",
+    }
+)  # fmt: skip
+"""Parts of which labels read the size; of all others "normal" is in the status alone."""
+_STRUCTURES = frozenset({"interstitial markings", "spinal curvature", "vascular congestion"})
+"""Findings that name what every lung has: normal ones are negative."""
+_OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
+"""Normal of the trachea, a description of a fracture."""
+_EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
+"""What stands before the examination itself in "on the prior CT"."""
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_SIDE = re.compile(r"\b(?:right|left|bilateral|both|rt|lt)", re.IGNORECASE)
+_BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
+_MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
+_LIMITS = "assessment_limitations"
+_HIDDEN = frozenset({"obscured", "obscuring"})
+"""What hides a border may be disease."""
+_LIMIT, _LIMITED = Sense("word", code=_LIMITS), Sense("finding", "limited examination", "PF")
+_ELSEWHERE = {"pulmonary edema": "soft tissue edema", "pleural effusion": "joint effusion"}
+_OF_ANY_ORGAN = frozenset({"malignancy", "malignant"})
+"""Of the lung where a film shows it, of any organ in a history."""
+_LONGEST = 4000
+"""Characters; nothing longer is a sentence, and the rules would take long over it."""
+_LONG = 8
+"""Words from which on a sentence without one known word is in another language."""
 
 
 def identity_of(content: str) -> str:
@@ -39,7 +93,7 @@ class RuleStructurer:
 
         @lru_cache(maxsize=_REMEMBERED)
         def read(text: str, section: SectionCode) -> SentenceRead:
-            return reading.read_sentence(text, section, lexicon)
+            return read_sentence(text, section, lexicon)
 
         self._read = read
 
@@ -66,3 +120,195 @@ def structure_chunk(reports: Sequence[SectionedReport], structurer: Structurer) 
     """STRUCTURED_FINDINGS, SENTENCE_ACCOUNTS and REFUSED_VALUES of these reports."""
     made = structured_tables(reports, structurer.structure(reports))
     return made.structured_findings, made.sentence_accounts, made.refused_values
+
+
+def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> SentenceRead:
+    """What a sentence says, and what of the findings before it. Never raises on any text."""
+    if section == "other":
+        return SentenceRead("nothing stated", "section")
+    if len(text) > _LONGEST:
+        return SentenceRead("unreadable", "length")
+    words = _LETTERS.findall(_MARK.sub(" ", text))
+    if not words:
+        return SentenceRead("unreadable", "no words")
+    units = tagged(text, lexicon, request=section == "hist")
+    if len(words) >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= len(words) // 8:
+        return SentenceRead("unreadable", "language")
+    if section != "hist":
+        point_back(units)
+    settle(units, text, lexicon)
+    mark_asides(units)
+    mark_scopes(units)
+    found = Phrases(units).drafts
+    named = (draft for draft in found if draft.unit.sense not in POINTERS)
+    drafts = [draft for draft in named if not _said_otherwise(draft, found)]
+    pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
+    if not drafts and (pointer is None or not pointer.words):
+        drafts = _conclusion(units, section) or _limits(units)
+    back = _back(drafts, pointer, units, text)
+    if not drafts:
+        reason = next((unit.aside for unit in units if unit.aside), "")
+        account: Account = "not about the patient now" if reason else "nothing stated"
+        return SentenceRead(account, reason or "no finding named", back=back)
+    return SentenceRead("findings", mentions=_mentions(drafts, text), back=back)
+
+
+def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> Back | None:
+    """What the sentence says of the findings before it."""
+    again = named_again(units)
+    if pointer is None and not again:
+        return None
+    rows = [draft for draft in drafts for _ in draft.groups or [[]]]
+    said = None
+    if pointer is not None:
+        meant = next((draft.unit.begin for draft in drafts if pointer in draft.links), 0)
+        hedges = (u.begin for u in units if u.begin < meant and u.kind in ("open", "link"))
+        meaning = max(hedges, default=len(text))
+        pointer.words = [word for word in pointer.words if word.begin < meaning]
+        places = [unit for group in (pointer.places, *pointer.groups) for unit in group]
+        places = [unit for unit in places if unit.begin < meaning]
+        if first_kind(units, ("exam", "source", "open", "link")):
+            places = []
+        said = _mention(pointer, places, text, (), ())
+    return Back(
+        tuple(number for number, draft in enumerate(rows) if pointer in draft.links),
+        tuple(number for number, draft in enumerate(rows) if draft.unit in again),
+        said,
+    )
+
+
+def _limits(units: list[Unit]) -> list[Draft]:
+    """A sentence that only says what limits the examination."""
+    said = [unit for unit in units if not unit.aside]
+    limits = [unit for unit in said if unit.code == _LIMITS and unit.form not in _HIDDEN]
+    if not limits:
+        return []
+    words = [Unit(_LIMIT, unit.form, unit.begin, unit.end) for unit in limits]
+    limits[0].become(_LIMITED)
+    return [Draft(limits[0], [unit for unit in said if unit.kind in ("anatomy", "place")], words)]
+
+
+def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
+    """ "The examination is normal", and, as an impression, the word alone: the chest is normal."""
+    named = any(unit.kind == "exam" for unit in units)
+    said = [unit for unit in units if unit.kind not in ("exam", "break", "copula", "comma")]
+    said = [unit for unit in said if unit.code != "no_change" and not unit.form.isdigit()]
+    normal = all(u.form == "negative" or (u.kind, u.code) == ("normal", "measurement") for u in said)
+    if not said or not normal or not (named or section == "impr"):
+        return []
+    said[0].become(_NORMAL_CHEST)
+    return [Draft(said[0], [], [])]
+
+
+def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:
+    """Whether a denied size is a part of what else is said of the finding: "cannot exclude small effusion,
+    but no large effusion" is one statement.
+    """
+    sized = bool(draft.unit.denied) and any(word.code == "measurement" for word in draft.words)
+    return sized and any(
+        other.unit.sense == draft.unit.sense and not other.unit.denied
+        and {*draft.places} <= {*other.places, *(unit for group in other.groups for unit in group)}
+        for other in others
+    )  # fmt: skip
+
+
+def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
+    first: dict[int, int] = {}
+    rows: list[tuple[Draft, list[Unit]]] = []
+    for draft in drafts:
+        first[id(draft)] = len(rows)
+        rows += [(draft, [*draft.places, *group]) for group in draft.groups or [[]]]
+    supports: dict[int, list[int]] = {}
+    for draft in drafts:
+        for other in draft.links:
+            if id(other) in first and not other.unit.denied and not draft.unit.denied:
+                supports.setdefault(first[id(other)], []).append(first[id(draft)])
+    mentions = []
+    for number, (draft, places) in enumerate(rows):
+        stated = (o for o in draft.links if id(o) in first and not (draft.unit.denied or o.unit.denied))
+        evidence = tuple(first[id(other)] for other in stated)
+        associate = tuple(supports.get(number, ())) if first[id(draft)] == number else ()
+        mentions.append(_mention(draft, places, text, evidence, associate))
+    return tuple(mentions)
+
+
+def _mention(
+    draft: Draft, places: list[Unit], text: str, evidence: tuple[int, ...], associate: tuple[int, ...]
+) -> Mention:
+    unit = draft.unit
+    attributes: dict[str, list[Value]] = {}
+    for word in sorted(draft.words, key=lambda w: w.begin):
+        if word.code and _is_told(draft, word):
+            attributes.setdefault(word.code, []).append(_told(word, text))
+    if unit.past is not None:
+        column = _column_of(unit.past, unit.code)
+        attributes.setdefault(column, []).append(unit.past.value(text))
+    ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
+    category = unit.code if draft.is_finding else ANATOMY_CATEGORY
+    coded = (_name(unit, places), category, _status(draft))
+    return Mention(unit.value(text), *coded, _joined(places, text), ordered, evidence, associate)
+
+
+def _name(unit: Unit, places: list[Unit]) -> str:
+    """The canonical name; that of the chest is none where a chest film does not reach."""
+    name = unit.sense.name
+    if unit.past is not None and unit.form in _OF_ANY_ORGAN:
+        return "cancer"
+    return _ELSEWHERE.get(name, name) if any(place.sense.name == ELSEWHERE for place in places) else name
+
+
+def _is_told(draft: Draft, word: Unit) -> bool:
+    """Whether a word of a mention is an attribute; "normal" beside "enlarged" is none, nor how far from a
+    place a finding lies.
+    """
+    if word.code == "placement":
+        return draft.unit.code == _DEVICE
+    if word.kind != "normal":
+        return True
+    if draft.is_finding:
+        return word.form in _OF_FRACTURE
+    return draft.unit.sense.name in _SIZED and _status(draft)[1] == "n"
+
+
+def _is_normal(draft: Draft) -> bool:
+    return not draft.unit.denied and {w.kind for w in draft.words} & {"normal", "abnormal"} == {"normal"}
+
+
+def _told(word: Unit, text: str) -> Value:
+    """The words of an attribute; of another source, the source alone."""
+    earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
+    if earlier is None:
+        return word.value(text)
+    return Span(earlier.end(), word.end).value(text)
+
+
+def _column_of(past: Unit, category: str) -> str:
+    """Where the words go that make a finding past: a device that is gone was removed, not improved."""
+    if past.kind != "ended":
+        return "past_hx"
+    return "placement" if category == _DEVICE else "improved"
+
+
+def _status(draft: Draft) -> str:
+    unit = draft.unit
+    if draft.is_finding and not (unit.sense.name in _STRUCTURES and _is_normal(draft)):
+        if unit.denied:
+            return ("t" if unit.denied == "t" or unit.open else "d") + "n"
+        return "tp" if unit.open else "dp"
+    wrong = [w for w in draft.words if w.kind == "abnormal" and not w.denied]
+    wrong += [w for w in draft.words if w.kind == "normal" and w.denied]
+    said = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    worse = any(w.code == "worsened" for w in draft.words)
+    certainty = "t" if any(w.open or w.denied == "t" for w in said) else "d"
+    return certainty + ("p" if wrong or (worse and not said) else "n")
+
+
+def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
+    """Places as values, sides first, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
+    values: list[Value] = []
+    for unit in sorted(set(places), key=lambda known: known.begin):
+        if values and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
+            values[-1] = Span(values[-1].span.begin, unit.end).value(text)
+        else:
+            values.append(unit.value(text))
+    return tuple(sorted(values, key=lambda value: _SIDE.search(value.words) is None))
