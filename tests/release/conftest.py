@@ -31,16 +31,6 @@ def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def begun(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of releases whose only version is of the first batch, with a report without figures."""
-    folder = tmp_path_factory.mktemp("begun") / "panel"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "report_figures", lambda _: {})
-        write_release(invented, folder, "first")
-    return folder
-
-
-@pytest.fixture(scope="session")
 def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version of patients' reports with its report and analyses."""
     return write_release(patients, tmp_path_factory.mktemp("release") / "panel", **audits())

@@ -96,26 +96,25 @@ def provenance(
         encoders: the sentence encoders that its rows name.
     """
     settings, anchors, configuration = origin.settings, origin.anchors, origin.configuration
+    python = ".".join(platform.python_version_tuple()[:2])
     members, first = [str(key) for key in ranking["judges"].iloc[0]], ranking.iloc[0]
     judges = list(dict.fromkeys([*members, configuration.extractor]))
     versions = ("ruler", "ruler_reason", "ranking_version", "vocabulary_version")
     other = {name: dict(zip(_PAIR, pair, strict=True)) for name, pair in departures(settings).items()}
     batches = {one.key: asdict(one) | {"included": one.key in included} for one in origin.batches}
+    entries = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
+    required = {re.split(r"[^A-Za-z0-9._-]", entry)[0].lower() for entry in entries}
     told = {
         "bundle": 5,
-        "software": {
-            "name": DISTRIBUTION,
-            "version": metadata.version(DISTRIBUTION),
-            "python": ".".join(platform.python_version_tuple()[:2]),
-        },
-        "packages": _packages(),
+        "software": {"name": DISTRIBUTION, "version": metadata.version(DISTRIBUTION), "python": python},
+        "packages": {name: metadata.version(name) for name in sorted(required)},
         "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
         "ranker": ranker,
         "judges": {key: _bound(configuration, key) for key in judges},
         "members": members,
         "extractor": configuration.extractor,
         "structurer": _structurer(origin, included),
-        "prompts": _prompts(origin) if language_models(configuration, judges) else None,
+        "prompts": load_prompts(origin.prompts).version if language_models(configuration, judges) else None,
         "ranking": {
             **{name: str(first[name]) for name in versions},
             "phrases": len(ranking),
@@ -151,13 +150,6 @@ def language_models(configuration: JudgesConfiguration, keys: Sequence[str]) -> 
     return [key for key in dict.fromkeys(keys) if isinstance(configuration.judges.get(key), ModelSlot)]
 
 
-def _packages() -> dict[str, str]:
-    """Versions of the packages that this one requires without extras."""
-    required = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
-    names = {re.split(r"[^A-Za-z0-9._-]", entry)[0].lower() for entry in required}
-    return {name: metadata.version(name) for name in sorted(names)}
-
-
 def _bound(configuration: JudgesConfiguration, key: str) -> Any:
     """What answers under a judge's key, as the judges file says; None: it is not there any more."""
     slot = configuration.judges.get(key)
@@ -171,17 +163,6 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
     key = origin.configuration.structurer
     identity = structurer_identity(key, origin.configuration, origin.prompts)
     return {"key": key, "identity": identity, "model": _bound(origin.configuration, key)}
-
-
-def _prompts(origin: Origin) -> dict[str, Any]:
-    """Version and hashes of the judges' templates; a structurer's are in its identity."""
-    folder = origin.prompts or resource("prompts")
-    files = sorted(path for path in folder.rglob("*.txt") if path.parent.name != "structuring")
-    return {
-        "version": load_prompts(origin.prompts).version,
-        "from": "own" if origin.prompts is not None else "packaged",
-        "files": {path.relative_to(folder).as_posix(): file_digest(path) for path in files},
-    }
 
 
 def _without_paths(value: Any) -> Any:

@@ -1,8 +1,5 @@
 """Why is this row here, and why is that one not: the story of every row of a study, told from the stored
-tables.
-
-Nothing is computed again, so what is told is what happened. Rows that are not in the result have their story
-too: merged, removed, excluded, discarded, already stated, rejected on reading.
+tables. Nothing is computed again. Rows that are not in the result have their story too.
 """
 
 from __future__ import annotations
@@ -59,10 +56,8 @@ Passages = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """The stored rows of one study, as mappings by column, from the newest batch that delivered it.
-
-    `older` are batches that delivered the study before, `unprocessed` those that have no result for the
-    ranker, so that it is not known whether they deliver it.
+    """The stored rows of one study, from the newest batch that delivered it. `older` are batches that
+    delivered it before, `unprocessed` those without a result for the ranker: they may deliver it again.
     """
 
     study_id: str
@@ -161,7 +156,7 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
             f"study {record.study_id} has no finding {finding!r}: expected one of its {there}, or a finding "
             f"id such as {record.study_id}:12; leave --finding out to see all."
         )
-    return StudyStory(record.study_id, _told(dict(_remarks(record))), chosen)
+    return StudyStory(record.study_id, _remarks(record), chosen)
 
 
 def _told(passages: Mapping[str, Iterable[str]]) -> Passages:
@@ -170,31 +165,23 @@ def _told(passages: Mapping[str, Iterable[str]]) -> Passages:
     return {heading: lines for heading, lines in listed.items() if lines}
 
 
-def _remarks(record: StudyRecord) -> Iterator[tuple[str, Iterable[str]]]:
-    """What holds for the whole study: views, where it came from, versions, accounts."""
-    report = next(iter(record.tables["reports"]), {"view_information": "", "view_source": "unknown"})
-    yield "patient", [report["subject_id"]] if "subject_id" in report else []
-    yield "views", [f"{report['view_information'] or 'unknown'} (from {report['view_source']})"]
+def _remarks(record: StudyRecord) -> Passages:
+    """What holds for the whole study: its patient, views, batches, and why it was set aside."""
     came = [f"batch {record.batch}, ranker {record.ranker}"]
     if record.older:
         came.append(f"amended: also delivered in {', '.join(record.older)}; the newest version counts")
     if record.unprocessed:
         waiting = ", ".join(record.unprocessed)
         came.append(f"batches without a result for this ranker: {waiting}; they may hold a newer version")
-    yield "came from", came
-    for a in record.tables["accounting"]:
-        yield (
-            "accounts",
-            [
-                f"{a['rows_in']} rows in = {a['originals_out']} stated out + {a['merged']} merged "
-                f"+ {a['removed']} removed + {a['excluded']} excluded + {a['rejected']} rejected "
-                f"+ {a['set_aside']} set aside",
-                f"{a['rows_out']} rows out = {a['originals_out']} stated + {a['generated']} generated "
-                f"- {a['discarded']} discarded",
-            ],
-        )
+    reports = record.tables["reports"]
     aside = "{rule} (step {step}, table {table}: {found})"
-    yield "set aside", [aside.format(**one) for one in record.tables["set_aside"]]
+    remarks = {
+        "patient": (one["subject_id"] for one in reports),
+        "views": (f"{one['view_information'] or 'unknown'} (from {one['view_source']})" for one in reports),
+        "came from": came,
+        "set aside": (aside.format(**one) for one in record.tables["set_aside"]),
+    }
+    return _told(remarks)
 
 
 class _Teller:
@@ -216,9 +203,7 @@ class _Teller:
             self._gone |= {event["finding_id"]: event for event in self._log if event["event"] in kinds}
 
     def stories(self) -> list[RowStory]:
-        """Rows of the result by number, then those that are not in it, in report order, then the rejected
-        ones.
-        """
+        """Rows of the result by number, then others in report order, then the rejected ones."""
         kept = sorted(self._result, key=lambda own: self._result[own]["idx"])
         others = sorted({*self._stated, *self._children} - set(kept), key=natural)
         return [*map(self._story, (*kept, *others)), *map(_rejection, self._tables["rejected"])]

@@ -117,8 +117,7 @@ def _measured(cells: pd.DataFrame, deviation: float, rated: Mapping[str, Floats]
         for phrase, one in zip(cells["phrase"].tolist(), p.tolist(), strict=True)
     ]
     found, whole = reliability(cells), reliability(cells, count=1).iloc[0]
-    line = recalibration(p, outcome)
-    slope, slope_error = (line.slope, line.slope_error) if line is not None else (np.nan, np.nan)
+    line, covariance = recalibration(p, outcome) or (np.full(2, np.nan), np.full((2, 2), np.nan))
     intercept, intercept_error = calibration_in_the_large(p, outcome) or (np.nan, np.nan)
     return {
         "cells": len(cells),
@@ -128,14 +127,14 @@ def _measured(cells: pd.DataFrame, deviation: float, rated: Mapping[str, Floats]
         "ece": expected_calibration_error(found),
         "reader_brier": distribution_brier(readers, outcome),
         "reader_ece": distribution_ece(readers, outcome),
-        "slope": slope,
-        "slope_low": slope - Z95 * slope_error,
-        "slope_high": slope + Z95 * slope_error,
-        "intercept": intercept,
-        "intercept_low": intercept - Z95 * intercept_error,
-        "intercept_high": intercept + Z95 * intercept_error,
+        **_interval("slope", line[1], np.sqrt(covariance[1, 1])),
+        **_interval("intercept", intercept, intercept_error),
         "coverage": coverage(found),
     }
+
+
+def _interval(name: str, value: float, error: float) -> dict[str, float]:
+    return {name: value, f"{name}_low": value - Z95 * error, f"{name}_high": value + Z95 * error}
 
 
 def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
@@ -148,17 +147,17 @@ def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[t
     cells = found.cells[found.cells["direct"] & (found.cells["p_source"] == "fitted")]
     if len(cells) < LEAST_FOR_ANCHORS:
         return (), f"{len(cells)} hedged cells have an outcome; {LEAST_FOR_ANCHORS} are the least"
-    line = recalibration(_values(cells, "p"), _values(cells, "outcome"))
-    if line is None:
+    found_line = recalibration(_values(cells, "p"), _values(cells, "outcome"))
+    if found_line is None:
         return (), "the outcomes are all the same, or p parts them without an overlap"
-    if line.slope - Z95 * line.slope_error <= 0.0:
+    line, covariance = found_line
+    if line[1] - Z95 * np.sqrt(covariance[1, 1]) <= 0.0:
         return (), "the outcomes do not rise with p beyond chance, so they give no line"
     moved = []
     for anchor in anchors:
         at = np.array([1.0, anchor.logit])
-        place = line.intercept + line.slope * anchor.logit
-        error = float(np.sqrt(at @ line.covariance @ at))
-        p, low, high = (float(expit(place + times * error)) for times in (0.0, -Z95, Z95))
+        error = np.sqrt(at @ covariance @ at)
+        p, low, high = (float(expit(at @ line + times * error)) for times in (0.0, -Z95, Z95))
         moved.append(Anchor(anchor.phrase, p, low, high))
     return tuple(moved), ""
 

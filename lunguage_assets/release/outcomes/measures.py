@@ -6,10 +6,8 @@ intercept leave such cells out.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -22,19 +20,6 @@ BINS = 10
 READERS = 21
 """Readings by which a distribution over readers is represented."""
 _QUANTILES = ndtri((np.arange(READERS) + 0.5) / READERS)
-
-
-@dataclass(frozen=True)
-class Recalibration:
-    """logit P(outcome) = intercept + slope logit p, by maximum likelihood, with the covariance of the two."""
-
-    intercept: float
-    slope: float
-    covariance: Floats
-
-    @property
-    def slope_error(self) -> float:
-        return math.sqrt(self.covariance[1, 1])
 
 
 def brier(p: Floats, outcome: Floats) -> float:
@@ -86,11 +71,8 @@ def readers_around(p: float, deviation: float) -> Floats:
 
 
 def distribution_brier(readers: Sequence[Floats], outcome: Floats) -> float:
-    """The Brier score of distributions: mean over cells of the squared error of a reader drawn at random.
-
-    Args:
-        readers: for each cell what each reader takes its p for.
-        outcome: of each cell.
+    """The Brier score of distributions: mean over cells of the squared error of a reader drawn at random;
+    `readers` has for each cell what each reader takes its p for.
     """
     return float(np.mean([np.mean((p - y) ** 2) for p, y in zip(readers, outcome, strict=True)]))
 
@@ -110,9 +92,10 @@ def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
     return float(np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum() / weight.sum())
 
 
-def recalibration(p: Floats, outcome: Floats) -> Recalibration | None:
-    """The logistic regression of the outcome on logit p, of 0 < p < 1; None where it is not determined: one
-    outcome only, one p only, or outcomes that p parts without an overlap.
+def recalibration(p: Floats, outcome: Floats) -> tuple[Floats, Floats] | None:
+    """logit P(outcome) = intercept + slope logit p, of 0 < p < 1, by maximum likelihood: the two and their
+    covariance. None where it is not determined: one outcome only, one p only, or outcomes that p parts
+    without an overlap.
     """
     p, outcome = _with_logit(p, outcome)
     places: Floats = logit(p)
@@ -122,7 +105,7 @@ def recalibration(p: Floats, outcome: Floats) -> Recalibration | None:
     if ones.min() >= zeros.max() or ones.max() <= zeros.min():
         return None
     fitted = _binomial(outcome, np.column_stack([np.ones(len(p)), places]))
-    return Recalibration(float(fitted.params[0]), float(fitted.params[1]), np.asarray(fitted.cov_params()))
+    return np.asarray(fitted.params), np.asarray(fitted.cov_params())
 
 
 def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float] | None:

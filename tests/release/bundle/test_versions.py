@@ -86,11 +86,14 @@ def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(tmp_
 
 
 def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(tmp_path: Path) -> None:
-    folder, undisturbed, left = (tmp_path / name for name in ("folder", "undisturbed", "left"))
-    for begun in (folder, undisturbed):
+    names = ("folder", "undisturbed", "killed", "left")
+    folder, undisturbed, killed, left = (tmp_path / name for name in names)
+    for begun in (folder, undisturbed, killed):
         first = publish(begun, FIRST)
     publish(undisturbed, SECOND, keep=1)
     looked_at(lambda step: shutil.copytree(folder, left / f"{step}"), lambda: publish(folder, SECOND, keep=1))
+    assert killed_at(12, lambda: publish(killed, SECOND, keep=1))
+    assert sorted(contents(killed).values()) == sorted(contents(left / "12").values()), "as one really killed"
     states = sorted(left.iterdir())
     for state in states:
         versions = list(state.glob("v*"))
@@ -101,23 +104,6 @@ def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_sam
         assert contents(state) == contents(undisturbed)
     assert len(states) > 15
     assert first not in {path.name for path in folder.glob("v*")}
-
-
-@pytest.mark.parametrize("step", [8, 12])
-def test_what_is_seen_before_a_change_is_what_a_process_killed_there_leaves(
-    step: int, tmp_path: Path
-) -> None:
-    """So that one run may stand for as many killed ones."""
-    seen, killed, kept = (tmp_path / name for name in ("seen", "killed", "kept"))
-    for folder in (seen, killed):
-        publish(folder, FIRST)
-    looked_at(
-        lambda number: shutil.copytree(seen, kept) if number == step else None,
-        lambda: publish(seen, SECOND, keep=1),
-    )
-    assert killed_at(step, lambda: publish(killed, SECOND, keep=1))
-    assert any(path.startswith(".version.tmp") for path in contents(killed)), "it was half-made"
-    assert sorted(contents(killed).values()) == sorted(contents(kept).values())
 
 
 def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_path: Path) -> None:
