@@ -1,6 +1,4 @@
-"""Registered batches: their records, how their files come into the home as a whole or not at all, and how a
-batch goes with all tables that are of it alone.
-"""
+"""Registered batches: their records, and how their files come into the home as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,19 +6,14 @@ import json
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-from upath import UPath
 
 from lunguage_assets.corpus.delivery import DECLARATION, METADATA, Delivery, DeliveryKind
 from lunguage_assets.corpus.side_files import split_metadata
 from lunguage_assets.corpus.texts.reading import SourceParts, pack
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.files import replace_text
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, stored_partitions
-
-_REMOVALS = "removals.json"
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,7 @@ def store_batches(
     Raises:
         InputError: the delivery is not what was surveyed.
     """
-    staging = {part: _aside(batches, batch.key) for part, batch in new.items()}
+    staging = {part: aside(batches, batch.key) for part, batch in new.items()}
     for folder in staging.values():
         folder.mkdir(parents=True)
     copied = [*delivery.files]
@@ -76,7 +69,7 @@ def store_batches(
         staging[part].rename(batches / batch.key)
 
 
-def _aside(batches: Path, key: str) -> Path:
+def aside(batches: Path, key: str) -> Path:
     return batches / f".{key}.{uuid.uuid4().hex}.tmp"
 
 
@@ -115,38 +108,3 @@ class Following:
 
     tables: tuple[tuple[str, tuple[str, ...]], ...]
     review: tuple[Path, ...]
-
-
-def following(root: Path, tables: Path | UPath, key: str) -> Following:
-    """What is stored of a batch alone in a home whose tables lie at a place."""
-    own = (
-        (table, keys)
-        for table, dimensions in PARTITIONED_BY.items()
-        if dimensions[-1] == "report_batch"
-        for keys in stored_partitions(tables, table)
-        if keys[-1] == key
-    )
-    return Following(tuple(own), tuple(sorted(root.glob(f"review/*/{key}.csv"))))
-
-
-def remove_batch(root: Path, tables: Path | UPath, batch: Batch, who: str, when: str) -> Removal:
-    """Remove a batch, its files last: a removal that was killed is done by doing it again. What several
-    batches made together and sealed releases stay. The home's registration is locked by the caller.
-    """
-    found = following(root, tables, batch.key)
-    for table, keys in found.tables:
-        partition_path(tables, table, *keys).unlink(missing_ok=True)
-    for file in found.review:
-        file.unlink(missing_ok=True)
-    removal = Removal(batch.key, batch.sha256, batch.number, who, when, len(found.tables))
-    replace_text(root / _REMOVALS, as_json([asdict(one) for one in (*removals(root), removal)]))
-    (root / "batches" / batch.key).rename(_aside(root / "batches", batch.key))
-    clear_abandoned(root / "batches")
-    return removal
-
-
-def removals(root: Path) -> list[Removal]:
-    """All removals of a home, the oldest first."""
-    file = root / _REMOVALS
-    noted = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    return [Removal(**{field.name: one[field.name] for field in fields(Removal)}) for one in noted]

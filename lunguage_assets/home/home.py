@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from upath import UPath
@@ -32,14 +32,13 @@ from lunguage_assets.home.batch import (
     Following,
     Removal,
     as_json,
+    aside,
     clear_abandoned,
-    following,
     read_batch,
-    removals,
-    remove_batch,
     store_batches,
     stored_names,
 )
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, stored_partitions
 from lunguage_assets.home.table_place import claim_place, tables_place
 from lunguage_assets.rights import require_private
 from lunguage_assets.settings import DataClass
@@ -224,16 +223,39 @@ class Home:
 
     def following(self, key: str) -> Following:
         """What is stored of a registered batch alone; raises as `batch`."""
-        return following(self.root, self.tables, self.batch(key).key)
+        self.batch(key)
+        own = (
+            (table, keys)
+            for table, dimensions in PARTITIONED_BY.items()
+            if dimensions[-1] == "report_batch"
+            for keys in stored_partitions(self.tables, table)
+            if keys[-1] == key
+        )
+        return Following(tuple(own), tuple(sorted(self.root.glob(f"review/*/{key}.csv"))))
 
     def remove(self, key: str, who: str, when: str) -> Removal:
-        """Remove a registered batch with the tables of it alone; `when` is ISO, UTC. Raises as `batch`."""
+        """Remove a registered batch with the tables of it alone, its files last: a removal that was killed is
+        done by doing it again. What several batches made together and sealed releases stay. `when` is ISO,
+        UTC. Raises as `batch`.
+        """
         with self._registering():
-            return remove_batch(self.root, self.tables, self.batch(key), who, when)
+            batch, found = self.batch(key), self.following(key)
+            for table, keys in found.tables:
+                partition_path(self.tables, table, *keys).unlink(missing_ok=True)
+            for file in found.review:
+                file.unlink(missing_ok=True)
+            removal = Removal(key, batch.sha256, batch.number, who, when, len(found.tables))
+            noted = [asdict(one) for one in (*self.removed(), removal)]
+            replace_text(self.root / "removals.json", as_json(noted))
+            (self.batches / key).rename(aside(self.batches, key))
+            clear_abandoned(self.batches)
+        return removal
 
     def removed(self) -> list[Removal]:
         """Batches that were removed, the oldest first."""
-        return removals(self.root)
+        file = self.root / "removals.json"
+        noted = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        return [Removal(**{field.name: one[field.name] for field in fields(Removal)}) for one in noted]
 
     def examine(
         self,

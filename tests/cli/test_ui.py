@@ -27,6 +27,8 @@ from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment
 from served_home import LAUNCH
 
+from lunguage_assets.data_files import resource
+
 
 class UI:
     """The webserver of a home, asked as the browser asks it."""
@@ -244,6 +246,21 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
     browser.open(f"{ui.url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
     browser.click("[Show Markdown]", row="plot")
     browser.wait_for_picture()
+
+
+@pytest.mark.ui
+def test_a_browser_shows_what_follows_from_an_edited_pathway_and_why(ui: UI, browser: Page) -> None:
+    """`lunguage status` says it at once, the UI when a table was made with it."""
+    edited = ui.home / "pathways.yaml"
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    edited.write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), "utf-8")
+    assert "pathways changed" in lunguage(ui.home, "status").stdout
+    _launch(ui, "expansions")
+    page = f"{ui.url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7Cfirst"
+    browser.open(page, "Unsynced (1)")
+    browser.hover("Unsynced (1)")
+    browser.wait_for("1 upstream data version change", "expansions", "has a new data version")
+    edited.unlink()
 
 
 FOREIGN = """<!doctype html><title>foreign</title><p id="said">waiting</p>

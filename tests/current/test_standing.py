@@ -182,11 +182,6 @@ def exchanged(small: SmallHome) -> None:
     other.write_bytes(kept)
 
 
-def cut_off(small: SmallHome) -> None:
-    path = path_of(small, "reports", "second")
-    path.write_bytes(path.read_bytes()[:-100])
-
-
 def deleted(small: SmallHome) -> None:
     path_of(small, "expansions", "panel", "first").unlink()
 
@@ -214,7 +209,6 @@ REFIT = tuple(f"refit (panel x {batch})" for batch in BATCHES)
 EXPAND = tuple(f"expand (panel x {batch})" for batch in BATCHES)
 COMPARE = ("compare (lexicon)", "compare (cues)")
 RANK, OUT = ("rank (panel)",), ("release (panel)",)
-COMPARISON, RANKING, FIT = (f"{group} settings changed" for group in ("comparison", "ranking", "fit"))
 
 
 def by_hand(table: str, *keys: str) -> str:
@@ -235,25 +229,17 @@ ROWS = {
             *OUT,
         ),
     ),
-    "a setting of the vocabulary": Row(
-        setting("explicit", "minimum_examples = 2"),
-        below("vocabulary settings changed", "hedge_vocabulary"),
-        ("build_vocabulary (lexicon)", *COMPARE, *RANK, *REFIT, *OUT),
-    ),
     "a setting of the comparisons": Row(
         setting("explicit", "repetitions = 2"),
-        all_of(below(COMPARISON, "comparison_matches", "judge_agreement", "fit_validation")),
+        all_of(
+            below("comparison settings changed", "comparison_matches", "judge_agreement", "fit_validation")
+        ),
         (*COMPARE, *RANK, *REFIT, *OUT),
     ),
     "a setting of the fit": Row(
         setting("explicit", "step_limit = 17"),
-        below(FIT, "fitted_probabilities", "fit_validation"),
+        below("fit settings changed", "fitted_probabilities", "fit_validation"),
         (*REFIT, *OUT),
-    ),
-    "a setting of the merging": Row(
-        setting("implicit", "merge_threshold = 0.97"),
-        below("merge settings changed", "deduplicated_findings"),
-        (*EXPAND, *OUT),
     ),
     "options that change no result": Row(nothing_that_counts, {}, ()),
     "ratings of the anchors": Row(anchors, below("anchors changed", "fitted_probabilities"), (*REFIT, *OUT)),
@@ -286,14 +272,6 @@ ROWS = {
             )
         ),
         (*EXPAND, *OUT),
-    ),
-    "a table that was cut off": Row(
-        cut_off,
-        all_of(
-            {"reports/second": {by_hand("reports", "second")}},
-            below(by_hand("reports", "second"), "lunguage_plus_plus", batch="second"),
-        ),
-        ("ingest (second)", "extract_hedges (lexicon x second)", REFIT[1], *OUT),
     ),
     "a table deleted": Row(
         deleted,

@@ -4,12 +4,8 @@ package has.
 
 from __future__ import annotations
 
-import importlib
 import re
-import shlex
-from typing import Any
 
-import pytest
 import yaml
 from compose_file import (
     DEPLOY,
@@ -21,7 +17,6 @@ from compose_file import (
     used_variables,
 )
 
-from lunguage_assets.orchestration.ui import webserver
 from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE
 
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
@@ -72,44 +67,6 @@ def test_runs_and_pools_are_as_many_as_the_workers_and_those_of_the_embedded_ins
     assert int(services()["worker"]["scale"]) == scaled["concurrency"]["runs"]["max_concurrent_runs"]
     assert scaled["concurrency"]["pools"] == embedded["concurrency"]["pools"]
     assert scaled["telemetry"] == embedded["telemetry"] == {"enabled": False}
-
-
-def parsed(command: list[str]) -> Any:
-    """Have a command's own parser read its options, without running it."""
-    pytest.importorskip("dagster_celery", reason="needs the extra 'scale'")
-    entry_points = {
-        "dagster": "dagster._cli:create_dagster_cli",
-        "dagster-webserver": "dagster_webserver.cli:dagster_webserver",
-        "dagster-daemon": "dagster._daemon.cli:create_dagster_daemon_cli",
-        "lunguage": "lunguage_assets.cli.main:commands",
-    }
-    if command[:2] == ["python", "-m"]:  # the guarded webserver takes the options of Dagster's
-        assert command[2] == webserver.__name__
-        command = ["dagster-webserver", *command[3:]]
-    program, *arguments = (word.replace("/opt/lunguage/", f"{DEPLOY}/") for word in command)
-    module, _, name = entry_points[program].partition(":")
-    found = getattr(importlib.import_module(module), name)
-    found = found() if name.startswith("create_") else found
-    context = found.make_context(program, arguments)
-    while getattr(context.command, "commands", None) is not None and context.protected_args + context.args:
-        _, chosen, rest = context.command.resolve_command(context, context.protected_args + context.args)
-        context = chosen.make_context(chosen.name, rest, parent=context)
-    return context
-
-
-@pytest.mark.parametrize("name", ["code", "webserver", "daemon"])
-def test_the_command_of_a_service_is_one_that_its_program_understands(name: str) -> None:
-    assert parsed(services()[name]["command"]).command.name in ("start", "dagster-webserver", "run")
-
-
-def test_commands_for_the_tools_in_the_documentation_can_be_understood(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("click.Path.convert", lambda _, value, *__: value)  # the folders are the container's
-    text = (DEPLOY / "README.md").read_text(encoding="utf-8")
-    commands = re.findall(r"docker compose run --rm tools ([^`\n]+)", text)
-    named = {parsed(shlex.split(command, comments=True)).command.name for command in commands}
-    assert named == {"doctor", "register", "set", "migrate"}
 
 
 def test_everything_the_dockerfile_copies_exists_and_is_sent_to_the_engine() -> None:

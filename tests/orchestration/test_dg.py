@@ -7,12 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-
-import lunguage_assets
 
 ROOT = Path(__file__).resolve().parents[2]
 DG = Path(sys.executable).with_name("dg")
@@ -32,12 +29,6 @@ def dg(*arguments: str, home: Path) -> str:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def test_dg_and_the_webserver_load_the_same_module() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["dg"]["project"]
-    assert f"python_module: {project['code_location_target_module']}" in (ROOT / "workspace.yaml").read_text()
-    assert project["root_module"] == Path(lunguage_assets.__file__).parent.name
 
 
 @pytest.mark.lengthy

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import dagster as dg
 import pytest
-from small_homes import SmallHome, write_deliveries
+from small_homes import SmallHome, said_of, write_deliveries
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
@@ -33,14 +32,8 @@ def why(small: SmallHome, job: str, **keys: str) -> str:
     result = small.definitions.resolve_job_def(job).execute_in_process(
         instance=small.instance, partition_key=partition_key(dimensions, chosen), raise_on_error=False
     )
-    return reason(result)
-
-
-def reason(result: dg.ExecuteInProcessResult) -> str:
-    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-    assert failures, "it succeeds"
-    assert failures[0].user_failure_data is not None, failures[0].error
-    return str(failures[0].user_failure_data.description)
+    assert not result.success
+    return said_of(result)
 
 
 @pytest.mark.parametrize("job", sorted(STEPS_OF_JOB.keys() - NEEDS_NOTHING))

@@ -90,17 +90,6 @@ def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
     assert text_home.plan()[:2] == FIRST[1:]
 
 
-def test_other_headings_make_the_reading_stale_and_all_that_follows(
-    text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from lunguage_assets.current import reads
-
-    monkeypatch.setattr(reads, "text_rules", lambda: "text/another")
-    assert text_home.standings().of("findings", "raw").because == ("text rules changed",)
-    assert text_home.standings().is_current("findings", "five")
-    assert text_home.plan()[:3] == FIRST
-
-
 def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
     text_home: SmallHome,
 ) -> None:

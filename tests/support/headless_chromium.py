@@ -41,6 +41,12 @@ _CLICK = """((words, row) => {
   return true;
 })(%s, %s)"""
 
+_PLACE = """(words => {
+  const fits = node => node.childElementCount === 0 && node.textContent.trim() === words;
+  const box = [...document.querySelectorAll('*')].find(fits)?.getBoundingClientRect();
+  return box && [box.x + box.width / 2, box.y + box.height / 2];
+})(%s)"""
+
 
 class Page:
     """One tab."""
@@ -109,6 +115,13 @@ class Page:
         with this word.
         """
         self.wait_until(_CLICK % (json.dumps(words), json.dumps(row)), f"nothing to click says {words!r}")
+
+    def hover(self, words: str) -> None:
+        """Move the mouse onto what shows exactly these words."""
+        self.wait_until(_PLACE % json.dumps(words), f"nothing says {words!r}")
+        x, y = self.evaluate(_PLACE % json.dumps(words))
+        for aside in (-60, 0):
+            self._tell("Input.dispatchMouseEvent", type="mouseMoved", x=x + aside, y=y)
 
     def wait_for_picture(self) -> None:
         """Wait until the page shows a PNG that came with its text, as pictures in Dagster's metadata do,

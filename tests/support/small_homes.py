@@ -174,3 +174,9 @@ def line(stage: Stage) -> str:
 def _line_of(run: dg.DagsterRun) -> str:
     dimensions = RECIPES[STEPS_OF_JOB[run.job_name][0]].dimensions
     return line(Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions)))
+
+
+def said_of(result: dg.ExecuteInProcessResult) -> str:
+    """Why the steps of a run failed, as a person reads it."""
+    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    return " ".join(str(one.user_failure_data and one.user_failure_data.description) for one in failures)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -17,12 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
 from platform_support import contents
-from small_homes import SmallHome, contradicting_itself, store_unchecked
+from small_homes import SmallHome, contradicting_itself, said_of, store_unchecked
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import (
     partition_path,
     read_table,
+    stored_partitions,
     stored_record,
     write_table,
 )
@@ -71,28 +73,21 @@ def inverted(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def resolving(
-    spoil: Callable[[pd.DataFrame], pd.DataFrame], studies: set[str], monkeypatch: pytest.MonkeyPatch
+    spoil: Callable[[pd.DataFrame], pd.DataFrame], monkeypatch: pytest.MonkeyPatch, studies: set[str] | None
 ) -> None:
-    """Let the resolution of one batch come out spoilt."""
+    """Let the resolution of a batch with these studies, or of every batch, come out spoilt."""
     honest = implicit.resolve
 
     def spoilt(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
-        return (
-            Resolution(spoil(found.rows), found.log, found.conflicts)
-            if set(found.rows["study_id"]) & studies
-            else found
-        )
+        struck = studies is None or set(found.rows["study_id"]) & studies
+        return replace(found, rows=spoil(found.rows)) if struck else found
 
     monkeypatch.setattr(implicit, "resolve", spoilt)
 
 
 def stored(small: SmallHome, table: str) -> set[str]:
-    return {
-        path.stem
-        for path in (Path(str(small.home.tables)) / table).rglob("*.parquet")
-        if not path.name.startswith("+")
-    }
+    return {keys[-1] for keys in stored_partitions(small.home.tables, table)}
 
 
 def released_studies(small: SmallHome) -> set[str]:
@@ -102,15 +97,10 @@ def released_studies(small: SmallHome) -> set[str]:
     return set(pq.read_table(file, columns=["study_id"])["study_id"].to_pylist())
 
 
-def reasons(result: dg.ExecuteInProcessResult) -> str:
-    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-    return " ".join(str(f.user_failure_data and f.user_failure_data.description) for f in failures)
-
-
 def test_the_sound_partitions_are_stored_and_no_release_reads_the_poisoned_one(
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resolving(contradicting_itself, poisoned_studies, monkeypatch)
+    resolving(contradicting_itself, monkeypatch, poisoned_studies)
     made = [small.make(RESULT, {**BATCH, "report_batch": one}, raise_on_error=False) for one in BATCHES]
     assert [result.success for result in made] == [True, False]
     for table in RESULT:
@@ -125,28 +115,19 @@ def test_the_sound_partitions_are_stored_and_no_release_reads_the_poisoned_one(
 def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_the_others_are(
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resolving(inverted, poisoned_studies, monkeypatch)
+    resolving(inverted, monkeypatch, poisoned_studies)
     cursor, requested = None, []
     for _ in range(6):  # what is requested is made, as the daemon would, until nothing more is asked for
         found = dg.evaluate_automation_conditions(small.definitions, small.instance, cursor=cursor)
         cursor = found.cursor
-        asked = {
-            batch: [
-                table
-                for table in (RESULT[0],)
-                if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))
-            ]
-            for batch in BATCHES
-        }
-        if not any(asked.values()):
+        partitions = found.get_requested_partitions(dg.AssetKey(RESULT[0]))
+        asked = [batch for batch in BATCHES if f"panel|{batch}" in partitions]
+        if not asked:
             break
-        for batch, tables in asked.items():
-            if tables:
-                requested.append(batch)
-                small.make(tables, {"ranker": "panel", "report_batch": batch}, raise_on_error=False)
-    assert sorted(requested) == sorted(BATCHES), (
-        "every batch once; the poisoned one is not tried again and again"
-    )
+        requested += asked
+        for batch in asked:
+            small.make(RESULT[:1], {**BATCH, "report_batch": batch}, raise_on_error=False)
+    assert sorted(requested) == sorted(BATCHES), "each once: the poisoned one is not tried again and again"
     assert stored(small, "lunguage_plus_plus") == {SOUND}
     small.make(["release"], "panel")
     assert released_studies(small)
@@ -162,7 +143,7 @@ def test_a_file_poisoned_on_disk_is_read_by_no_asset(small: SmallHome) -> None:
         ["deduplicated_findings"], {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False
     )
     assert not result.success
-    assert "Materialise it again before anything reads it" in reasons(result)
+    assert "Materialise it again before anything reads it" in said_of(result)
     assert contents(Path(str(small.home.tables))) == before
 
 
@@ -192,16 +173,10 @@ def test_a_run_stores_nothing_of_a_result_that_is_wrong_as_a_whole_and_keeps_the
     named: str,
 ) -> None:
     before = contents(Path(str(whole.home.tables)))
-    honest = implicit.resolve
-
-    def broken(*arguments: object, **options: object) -> Resolution:
-        found = honest(*arguments, **options)  # type: ignore[arg-type]
-        return Resolution(spoil(found.rows), found.log, found.conflicts)
-
-    monkeypatch.setattr(implicit, "resolve", broken)
+    resolving(spoil, monkeypatch, None)
     result = whole.make(RESULT, BATCH, raise_on_error=False)
     assert not result.success
-    assert named in reasons(result)
+    assert named in said_of(result)
     assert contents(Path(str(whole.home.tables))) == before
     (found,) = result.get_asset_check_evaluations()
     assert (found.check_name, found.passed, found.blocking) == ("conflict_free", False, True)
@@ -226,7 +201,7 @@ def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(whol
         spoil()
         result = whole.make(["release"], "panel", raise_on_error=False)
         assert not result.success, named
-        assert named in reasons(result)
+        assert named in said_of(result)
         assert contents(whole.home.release) == before
 
 
@@ -239,4 +214,4 @@ def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
     ):
         result = whole.make(tables, partition, raise_on_error=False)
         assert not result.success
-        assert "another version of the hedge vocabulary" in reasons(result)
+        assert "another version of the hedge vocabulary" in said_of(result)

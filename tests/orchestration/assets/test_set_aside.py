@@ -11,7 +11,7 @@ import dagster as dg
 import pandas as pd
 import pytest
 from platform_support import contents
-from small_homes import SmallHome, contradicting_itself
+from small_homes import SmallHome, contradicting_itself, said_of
 
 from lunguage_assets.cli.console import summary_lines
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
@@ -112,11 +112,6 @@ def tentative(small: SmallHome, number: int) -> list[str]:
     return sorted(set(stored(small, "fitted_probabilities")["study_id"]))[:number]
 
 
-def reasons(result: dg.ExecuteInProcessResult) -> str:
-    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-    return " ".join(str(f.user_failure_data and f.user_failure_data.description) for f in failures)
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_a_study_that_breaks_a_rule_is_set_aside_and_is_nowhere_downstream(
     small: SmallHome, monkeypatch: pytest.MonkeyPatch, step: str
@@ -175,7 +170,7 @@ def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored
 ) -> None:
     before = contents(Path(str(small.home.tables)))
     break_step(monkeypatch, "fitted_probabilities", tentative(small, 2))
-    told = reasons(make_from(small, "fitted_probabilities"))
+    told = said_of(make_from(small, "fitted_probabilities"))
     assert "2 of 40 studies break a rule, more than 1%" in told
     assert "0 < p < 1" in told
     assert contents(Path(str(small.home.tables))) == before
@@ -192,7 +187,7 @@ def test_strict_ends_the_run_with_one_study(
         settings.write_text("strict = true\n" + settings.read_text())
     before = contents(Path(str(small.home.tables)))
     break_step(monkeypatch, "deduplicated_findings", tentative(small, 1))
-    assert "strict" in reasons(make_from(small, "deduplicated_findings"))
+    assert "strict" in said_of(make_from(small, "deduplicated_findings"))
     assert contents(Path(str(small.home.tables))) == before
 
 
