@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -81,7 +80,7 @@ def resolving(
     def spoilt(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
         struck = studies is None or set(found.rows["study_id"]) & studies
-        return replace(found, rows=spoil(found.rows)) if struck else found
+        return found._replace(rows=spoil(found.rows)) if struck else found
 
     monkeypatch.setattr(implicit, "resolve", spoilt)
 
