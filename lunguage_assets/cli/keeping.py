@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,56 +109,51 @@ def ledger() -> None:
 _NAMED = 20
 """Rows of an imported file that messages name one by one."""
 
-_LEDGER_OPTION = click.option(
-    "--ledger",
-    "place",
-    envvar="LUNGUAGE_LEDGER",
-    help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER.",
-)
+
+def _takes_ledger(command: Callable[..., None]) -> Callable[..., None]:
+    option = click.option(
+        "--ledger",
+        "place",
+        envvar="LUNGUAGE_LEDGER",
+        help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER.",
+    )
+    return HOME_OPTION(option(command))
 
 
-def _opened(home: Path, place: str | None) -> Ledger | None:
-    """The ledger, where one is there."""
+def _opened(home: Path, place: str | None) -> Ledger:
+    """The ledger that is there."""
     from lunguage_assets.judges.ledger.ledger import Ledger
-    from lunguage_assets.judges.ledger.reading import LedgerReader
 
     where = place or existing_home(home).root / "ledger.sqlite"
-    return Ledger.open(where) if LedgerReader.at(where) is not None else None
+    if Ledger.at(where) is None:
+        raise ConfigurationError("there is no ledger: no paid answer was recorded")
+    return Ledger.open(where)
 
 
 @ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
-@HOME_OPTION
-@_LEDGER_OPTION
+@_takes_ledger
 def ledger_stats(home: Path, place: str | None) -> None:
     """Count attempts, tokens and US dollars per judge, stage and model."""
     opened = _opened(home, place)
-    if opened is None:
-        click.echo("the ledger is empty")
-        return
     in_flight = opened.in_flight()  # counts the losses of dead processes
     frame = opened.statistics()
-    click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
-    click.echo(f"sent, answer lost: {opened.lost()}; in flight: {in_flight}")
+    click.echo(frame.to_string(index=False))
+    click.echo(f"sent, answer lost: {frame['lost'].sum()}; in flight: {in_flight}")
 
 
-@ledger.command("export", short_help="Export all attempts to a Parquet file.")
-@HOME_OPTION
-@_LEDGER_OPTION
+@ledger.command("export", short_help="Export all attempts to a ledger file.")
+@_takes_ledger
 @click.argument("file", type=FILE)
 def ledger_export(home: Path, place: str | None, file: Path) -> None:
-    """Write all attempts to a Parquet file, for others to import; prompts stay out."""
-    opened = _opened(home, place)
-    if opened is None:
-        raise ConfigurationError("there is no ledger: no paid answer was recorded")
-    click.echo(f"{opened.export(file)} attempts in {file}")
+    """Add all attempts to a ledger in FILE (SQLite), for others to import; prompts stay out."""
+    click.echo(f"{_opened(home, place).export(file)} attempts in {file}")
 
 
 @ledger.command("import", short_help="Import the attempts of an exported file.")
-@HOME_OPTION
-@_LEDGER_OPTION
+@_takes_ledger
 @click.argument("file", type=GIVEN_FILE)
 def ledger_import(home: Path, place: str | None, file: Path) -> None:
-    """Add the attempts of an exported file; what is there already stays as it is.
+    """Add the attempts of an exported file, or of any ledger's; what is there already stays as it is.
 
     Each answer is read as when it was given. A row that does not fit is named and left out.
     """

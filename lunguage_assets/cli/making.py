@@ -102,8 +102,8 @@ def run(
         summary = runner.run(wanted, progress=display.stage, stages=stages)
     spent = display.total.totals()
     ledger = chosen.paid_answers() if spent else None
-    spending = spending_lines(spent, ledger.lost() if ledger is not None else 0)
-    print_release(folder, place, [*checks_lines(summary), *spending])
+    lost = int(ledger.statistics()["lost"].sum()) if ledger is not None else 0
+    print_release(folder, place, [*checks_lines(summary), *spending_lines(spent, lost)])
     _require_checks(summary)
 
 

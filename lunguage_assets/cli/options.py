@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lunguage_assets.home.batch import Batch
     from lunguage_assets.home.home import Home, Registration
     from lunguage_assets.judges.configuration import JudgesConfiguration
-    from lunguage_assets.judges.ledger.reading import LedgerReader
+    from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.orchestration.resources import HomeResource
     from lunguage_assets.settings import DataClass, Settings
 
@@ -241,11 +241,11 @@ class Chosen:
         opened: AbstractContextManager[DagsterInstance] = dagster_instance(self.home)
         return opened
 
-    def paid_answers(self) -> LedgerReader | None:
+    def paid_answers(self) -> Ledger | None:
         """The ledger, where anything was paid for."""
-        from lunguage_assets.judges.ledger.reading import LedgerReader
+        from lunguage_assets.judges.ledger.ledger import Ledger
 
-        return LedgerReader.at(os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite"))
+        return Ledger.at(os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite"))
 
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
         """The judges configuration in force.

@@ -1,6 +1,5 @@
-"""A slot that is bound to a language model: who asks it, and what everything asked of it has in common.
-
-What a model is asked about is up to `ModelJudge` (hedging phrases) and `ModelStructurer` (whole reports).
+"""A slot that is bound to a language model: who asks it, and what `ModelJudge` (hedging phrases) and
+`ModelStructurer` (whole reports) have in common.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.asking.engine import GRACE_S, Asking, Parse, Settled, ask
+from lunguage_assets.judges.asking.engine import GRACE_S, Parse, Round, Settled
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -28,11 +27,20 @@ T = TypeVar("T")
 
 
 class Asker:
-    """Asks the model of one slot.
+    """Asks the model of one slot; several threads may ask at once.
 
     The calls of all askers run in one event loop, in a thread apart: connections are kept from one round of
-    questions to the next, and a caller that itself runs in an event loop can use it too. Several threads may
-    ask at once.
+    questions to the next.
+
+    Args:
+        key: the slot's name, for the record and for messages.
+        provider: does one attempt; not touched when the ledger has everything.
+        ledger: where attempts are found and recorded.
+        limits: what may be sent when; what others who share the ledger send counts too.
+        budget: ceilings of the run and of the day, or None.
+        price: for costs; without it they are null, and a budget refuses.
+        progress: told in the event loop of the asking after every recorded attempt.
+        time: `clock` and `sleep` for the limiter.
     """
 
     def __init__(
@@ -45,29 +53,38 @@ class Asker:
         budget: Budget | None = None,
         price: Price | None = None,
         progress: Callable[[Progress], None] | None = None,
+        **time: Any,
     ) -> None:
-        self.key, self._provider = key, provider
-        self._asking = Asking(key, ledger, Limiter(limits), budget, price, progress)
+        self.key, self.provider, self.ledger, self.limiter = key, provider, ledger, Limiter(limits, **time)
+        self.budget, self.price, self.progress = budget, price, progress
         self._working: set[Future[Any]] = set()
         self._process = 0
 
     @property
     def binding(self) -> ModelBinding:
         """What of the slot decides its answers."""
-        return self._provider.binding
+        return self.provider.binding
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        """One `Settled` per request, in their order. When the waiting is interrupted, the asking is, and its
-        end awaited.
+        """One `Settled` per request, in their order; identical requests are asked once, settled ones not at
+        all (explicit.md section 5).
+
+        An answer that `parse` cannot read is asked for again, up to `attempts.tries_of` its task, then
+        invalid for good. A call that fails is tried again as the limiter says. While another asks this model,
+        here or in another process that shares the ledger, its answers are waited for. When the waiting is
+        interrupted, the asking is, and its end awaited.
 
         Raises:
-            LunguageError: see `engine.ask`; what was answered is in the ledger.
+            JudgeIncomplete: questions without answer: given up, deadline, or the judge failed altogether.
+            BudgetExceeded: the next call could pass a ceiling.
+            WrongModel: another model answered.
+            LedgerError: a call could not be written down, or an attempt not recorded.
         """
         ended, self._process = threading.Event(), os.getpid()
 
         async def whole() -> list[Settled[T]]:
             try:
-                return await ask(requests, self._provider, self._asking, parse)
+                return await Round(self, parse).settled(requests)
             finally:
                 ended.set()
 
@@ -92,15 +109,13 @@ class Asker:
     def close(self) -> None:
         """Close the connections."""
         if self._process == os.getpid():
-            asyncio.run_coroutine_threadsafe(self._provider.close(), _loop(self._process)).result()
+            asyncio.run_coroutine_threadsafe(self.provider.close(), _loop(self._process)).result()
 
 
 @lru_cache(maxsize=1)
 def _loop(process: int) -> asyncio.AbstractEventLoop:
-    """This process's event loop for all judges, running in a thread of its own from the first question on.
-
-    One for all, because loops in several threads take the interpreter from each other; a forked process has
-    its own.
+    """This process's event loop for all judges, running in a thread of its own; a forked process has its
+    own.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="judges", daemon=True).start()

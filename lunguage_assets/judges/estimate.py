@@ -1,23 +1,19 @@
 """The arithmetic of an estimate: questions that the ledger lacks times the tokens of one, as a range.
 
 Every number that is assumed and not counted is a constant here with its source. A judge's own record
-(`ledger.reading.Experience`) goes before an assumption. Nothing is sent; no key and no SDK is needed.
+(`Ledger.experience`) goes before an assumption. Nothing is sent; no key and no SDK is needed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from lunguage_assets.judges.asking.budget import (
-    estimated_input_tokens,
-    expected_input_tokens,
-    output_limit,
-)
+from lunguage_assets.judges.asking.budget import estimated_input_tokens, expected_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
-from lunguage_assets.judges.ledger.reading import Experience, LedgerReader
+from lunguage_assets.judges.ledger.ledger import Experience, Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, choice_of, parse_phrase_list
 from lunguage_assets.judges.prompts import Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
@@ -26,7 +22,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
+from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -36,9 +32,7 @@ PUBLISHED_STEPS = 24.61
 """Mean steps of a fit in the paper (explicit.md section 5): taken until a home has fits of its own."""
 
 FIRST_TOKEN_S, TOKENS_PER_S = 1.0, 80.0
-"""Seconds until a hosted model begins to answer, and how fast it goes on: round figures of the author. The
-ledger knows better.
-"""
+"""Seconds until a hosted model begins to answer, and how fast it goes on: round figures of the author."""
 
 LABEL_TOKENS, PHRASES_TOKENS = 5.0, 10.0
 """Tokens of an answer: a label, a list of a phrase or two."""
@@ -80,54 +74,78 @@ class EstimateLine:
     basis: Literal["ledger", "assumed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """What one judge would be asked in one stage.
+def line(
+    stage: RunStage,
+    judge: str,
+    slot: ModelSlot,
+    hits: int,
+    lacking: tuple[float, float, float],
+    prompts: Sequence[Prompt],
+    answer_tokens: float,
+    record: Experience | None = None,
+    rounds: float = 1.0,
+) -> EstimateLine:
+    """Calls, tokens, dollars and minutes of one judge in one stage.
 
     Args:
-        count: expected; `hits` of them are in the ledger.
-        fewest, most: without an answer in the ledger, at least and at most.
+        stage, judge, slot: what is asked, and whom.
+        hits: questions that the ledger answers.
+        lacking: questions that it does not: at least, expected, at most.
         prompts: some of their prompts.
         answer_tokens: of an answer without reasoning.
+        record: how the judge has answered so far; None: tokens and seconds are assumed.
         rounds: questions of one round are sent together, and the next round waits for them.
     """
-
-    stage: RunStage
-    count: float
-    hits: int
-    fewest: float
-    most: float
-    prompts: Sequence[Prompt]
-    answer_tokens: float
-    rounds: float = 1.0
-
-
-def line(judge: str, slot: ModelSlot, asked: Questions, record: Experience | None = None) -> EstimateLine:
-    """Calls, tokens, dollars and minutes of one judge in one stage; `record`: how it has answered so far."""
-    known = record if record is not None else _assumed(slot, asked)
-    open_, price = asked.count - asked.hits, slot.price
-    calls, replies = open_ * known.calls, open_ * known.paid_calls
+    output = answer_tokens + expected_reasoning(slot)
+    size = _mean([expected_input_tokens(prompt) for prompt in prompts])
+    known = record or Experience(0, 1.0, 1.0, size, output, FIRST_TOKEN_S + output / TOKENS_PER_S)
+    fewest, expected, most = lacking
+    calls, replies, price, limits = (
+        expected * known.calls,
+        expected * known.paid_calls,
+        slot.price,
+        slot.limits,
+    )
     tokens = replies * known.input_tokens, replies * known.output_tokens
-    in_a_row = max(asked.rounds, math.ceil(calls / slot.limits.in_flight)) if open_ else 0.0
-    seconds = in_a_row * known.latency_s
-    limits = (calls, slot.limits.requests_per_minute), (sum(tokens), slot.limits.tokens_per_minute)
-    rated = [60.0 * (amount / limit - 1.0) for amount, limit in limits if limit is not None]
+    least = fewest * known.input_tokens, fewest * known.output_tokens
+    in_a_row = max(rounds, math.ceil(calls / limits.in_flight)) if expected else 0.0
+    seconds = [0.0, in_a_row * known.latency_s]
+    for amount, limit in (calls, limits.requests_per_minute), (sum(tokens), limits.tokens_per_minute):
+        if limit is not None:
+            seconds.append(60.0 * (amount / limit - 1.0))
     return EstimateLine(
-        stage=asked.stage,
+        stage=stage,
         judge=judge,
-        questions=round(asked.count),
-        hits=asked.hits,
+        questions=round(hits + expected),
+        hits=hits,
         calls=math.ceil(calls),
         input_tokens=math.ceil(tokens[0]),
         output_tokens=math.ceil(tokens[1]),
         usd=None if price is None else price.cost(*tokens),
-        usd_at_least=None
-        if price is None
-        else price.cost(asked.fewest * known.input_tokens, asked.fewest * known.output_tokens),
-        usd_at_most=_usd_at_most(slot, asked, record),
-        minutes=max(seconds, *rated, 0.0) / 60.0,
-        basis="assumed" if record is None else "ledger",
+        usd_at_least=None if price is None else price.cost(*least),
+        usd_at_most=_usd_at_most(stage, slot, most, prompts, record),
+        minutes=max(seconds) / 60.0,
+        basis="ledger" if record else "assumed",
     )
+
+
+def _usd_at_most(
+    stage: RunStage, slot: ModelSlot, most: float, prompts: Sequence[Prompt], record: Experience | None
+) -> float | None:
+    price, room = slot.price, output_limit(slot.binding)
+    if not most:
+        return 0.0
+    if price is None or room is None:
+        return None
+    size = _mean([estimated_input_tokens(prompt) for prompt in prompts])
+    prompt = max(size, record.input_tokens if record else 0.0)
+    if stage == "structured_findings":  # a second question quotes the first, its answer, and the faults
+        return most * price.cost(2 * prompt + room + _FAULTS_TOKENS, 2 * room)
+    return most * price.cost(TRIES * prompt, TRIES * room)
+
+
+def _mean(sizes: Sequence[float]) -> float:
+    return sum(sizes) / max(1, len(sizes))
 
 
 def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
@@ -140,45 +158,16 @@ def answers_per_judge(steps: float, panel_steps: int, judges: int) -> float:
 
 def expected_reasoning(slot: ModelSlot) -> float:
     """Tokens of reasoning in one answer, as far as the judge's parameters tell; see `THINKING_SHARE`."""
+    params = dict(slot.params)
+    for value in slot.params.values():
+        params |= value if isinstance(value, dict) else {}
     thinks = any(
         ("thinking" in name or "reasoning" in name or name in ("effort", "budget_tokens"))
+        and not isinstance(value, dict)
         and value not in (0, "none", "minimal")
-        for name, value in _flat(slot.params)
+        for name, value in params.items()
     )
     return THINKING_SHARE * (output_limit(slot.binding) or 0) if thinks else 0.0
-
-
-def _flat(params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in params.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value)
-        else:
-            yield name, value
-
-
-def _assumed(slot: ModelSlot, asked: Questions) -> Experience:
-    output = asked.answer_tokens + expected_reasoning(slot)
-    size = _mean(expected_input_tokens(prompt) for prompt in asked.prompts)
-    return Experience(0, 1.0, 1.0, size, output, FIRST_TOKEN_S + output / TOKENS_PER_S)
-
-
-def _usd_at_most(slot: ModelSlot, asked: Questions, record: Experience | None) -> float | None:
-    price, room = slot.price, output_limit(slot.binding)
-    if not asked.most:
-        return 0.0
-    if price is None or room is None:
-        return None
-    size = _mean(estimated_input_tokens(prompt) for prompt in asked.prompts)
-    prompt = max(size, record.input_tokens if record is not None else 0.0)
-    once = price.cost(prompt, room)
-    if asked.stage == "structured_findings":  # a second question quotes the first, its answer, and the faults
-        return asked.most * (once + price.cost(prompt + room + _FAULTS_TOKENS, room))
-    return TRIES * asked.most * once
-
-
-def _mean(sizes: Iterable[float]) -> float:
-    found = list(sizes)
-    return sum(found) / max(1, len(found))
 
 
 @dataclass(frozen=True)
@@ -202,11 +191,6 @@ class Estimate:
     remarks: tuple[str, ...]
 
     @property
-    def calls(self) -> int:
-        """Of all judges and stages."""
-        return sum(one.calls for one in self.lines)
-
-    @property
     def minutes(self) -> dict[str, float]:
         """Of each stage: judges are asked at the same time, and the slowest counts."""
         found = dict[str, float]()
@@ -215,42 +199,23 @@ class Estimate:
         return found
 
     @property
-    def usd(self) -> float:
-        """Expected US dollars of the judges that have a price."""
-        return self._sum("usd")
-
-    @property
-    def usd_at_least(self) -> float:
-        """The least that judges with a price can cost."""
-        return self._sum("usd_at_least")
-
-    @property
-    def usd_at_most(self) -> float | None:
-        """The worst case; None when one judge's is unknown."""
-        return None if self.unpriced else self._sum("usd_at_most")
-
-    def _sum(self, name: str) -> float:
-        known = (getattr(one, name) for one in self.lines)
-        return math.fsum(value for value in known if value is not None)
-
-    @property
-    def unpriced(self) -> tuple[str, ...]:
-        """Judges that would be asked, and whose worst case is not known."""
-        return tuple(dict.fromkeys(one.judge for one in self.lines if one.usd_at_most is None))
+    def total(self) -> dict[str, Any]:
+        """Sums over judges and stages; dollars of the judges with a price, and at most: None when one judge's
+        worst case is unknown.
+        """
+        names = ("questions", "hits", "calls", "input_tokens", "output_tokens")
+        dollars = ("usd", "usd_at_least", "usd_at_most")
+        without_price = dict.fromkeys(one.judge for one in self.lines if one.usd_at_most is None)
+        sums: dict[str, Any] = {name: sum(getattr(one, name) for one in self.lines) for name in names}
+        sums |= {name: math.fsum(getattr(one, name) or 0.0 for one in self.lines) for name in dollars}
+        sums["minutes"] = math.fsum(self.minutes.values())
+        if without_price:
+            sums["usd_at_most"] = None
+        return sums | {"judges_without_price": list(without_price)}
 
     def values(self) -> dict[str, Any]:
         """Everything, as JSON has it."""
-        totals = {
-            "calls": self.calls,
-            "input_tokens": sum(one.input_tokens for one in self.lines),
-            "output_tokens": sum(one.output_tokens for one in self.lines),
-            "usd": self.usd,
-            "usd_at_least": self.usd_at_least,
-            "usd_at_most": self.usd_at_most,
-            "minutes": math.fsum(self.minutes.values()),
-            "judges_without_price": list(self.unpriced),
-        }
-        return {**asdict(self), "minutes": self.minutes, "total": totals}
+        return {**asdict(self), "minutes": self.minutes, "total": self.total}
 
 
 class NotRecorded(Exception):
@@ -264,7 +229,7 @@ class RecordedJudge:
     `keys`: the distinct questions so far, and whether the ledger settles each; `prompts`: theirs.
     """
 
-    def __init__(self, key: str, slot: ModelSlot, prompts: Prompts, ledger: LedgerReader | None) -> None:
+    def __init__(self, key: str, slot: ModelSlot, prompts: Prompts, ledger: Ledger | None) -> None:
         self.key, self._slot, self._prompts, self._ledger = key, slot, prompts, ledger
         self.keys: dict[str, bool] = {}
         self.prompts: list[Prompt] = []
@@ -281,10 +246,13 @@ class RecordedJudge:
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
-        requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
+        found = self.look_up([extraction_request(self._prompts.extraction(one)) for one in questions])
         guesses = LexiconJudge.bundled(self.key).extract(questions)
-        found = zip(self._recorded(requests), guesses, strict=True)
-        return [_phrases(texts[0]) if texts else guess for texts, guess in found]
+        answers = []
+        for texts, guess in zip(found, guesses, strict=True):
+            phrases = parse_phrase_list(texts[0] or "") if texts else guess.phrases
+            answers.append(ExtractionAnswer(tuple(phrases or ()), phrases is not None))
+        return answers
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """A label per question, in the questions' order.
@@ -292,34 +260,20 @@ class RecordedJudge:
         Raises:
             NotRecorded: the ledger lacks one.
         """
-        requests = [
-            comparison_request(self._prompts.comparison(one), self._slot.mode, one.replicate)
-            for one in questions
-        ]
-        found = self._recorded(requests)
+        mode = self._slot.mode
+        found = self.look_up(
+            [comparison_request(self._prompts.comparison(one), mode, one.replicate) for one in questions]
+        )
         if not all(found):
             raise NotRecorded
         return [ComparisonAnswer(choice_of(text or "") or "invalid") for (text,) in found]
 
-    def _recorded(self, requests: Sequence[Request]) -> list[tuple[str | None, ...]]:
+    def look_up(self, requests: Sequence[Request]) -> list[tuple[str | None, ...]]:
         """Per request the text that settles it (None: invalid for good), or nothing."""
         keys = [request_key(self._slot.binding, request) for request in requests]
-        known = recorded_answers(self._ledger, self._slot.binding, requests)
+        entries = self._ledger.answers(keys) if self._ledger is not None else {}
         self.prompts += [one.prompt for key, one in zip(keys, requests, strict=True) if key not in self.keys]
-        self.keys |= {key: key in known for key in keys}
-        return [(known[key],) if key in known else () for key in keys]
-
-
-def recorded_answers(
-    ledger: LedgerReader | None, binding: ModelBinding, requests: Sequence[Request]
-) -> dict[str, str | None]:
-    """The answers of a ledger to these questions, by key; None for one that is invalid for good."""
-    if ledger is None:
-        return {}
-    entries = ledger.answers([request_key(binding, request) for request in requests])
-    return {key: entry.answer if entry.valid else None for key, entry in entries.items()}
-
-
-def _phrases(text: str | None) -> ExtractionAnswer:
-    found = None if text is None else parse_phrase_list(text)
-    return ExtractionAnswer(tuple(found or ()), found is not None)
+        self.keys |= {key: key in entries for key in keys}
+        return [
+            (entries[key].answer if entries[key].valid else None,) if key in entries else () for key in keys
+        ]

@@ -1,9 +1,8 @@
 """What a judge is asked and what it answers; nothing here knows how an answer comes about.
 
-A judge answers many questions in one call, so that an implementation is free to send them concurrently, or
-to answer from a ledger. Answers come back in the order of the questions. A question that
-could not be answered validly, after whatever retries the judge makes, is answered as invalid: it is never
-left out and never guessed (explicit.md sections 1 and 2).
+A judge answers many questions in one call, in their order, so that an implementation may send them
+concurrently or answer from a ledger. A question that could not be answered validly is answered as invalid: it
+is never left out and never guessed (explicit.md sections 1 and 2).
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ class ExtractionQuestion:
     """Which words or phrases of `sentence` express uncertainty about `finding`, and about that finding only?
 
     `masked_sentence` is the same sentence with the finding as `<finding>`, or None when it could not be
-    located. A language model is shown `finding` and `sentence` (as in the paper); a rule-based judge reads
-    the place from the masked form.
+    located: a rule-based judge reads the place from it, a language model is shown the other two.
     """
 
     finding: str
@@ -35,9 +33,7 @@ class ExtractionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionAnswer:
-    """The phrases as the judge gave them, an empty tuple being a valid answer; `valid` is False when none
-    could be read.
-    """
+    """The phrases as the judge gave them (none: also an answer); not `valid` when none could be read."""
 
     phrases: tuple[str, ...]
     valid: bool = True
@@ -48,9 +44,8 @@ class ExtractionAnswer:
 class ComparisonQuestion:
     """Which of two masked sentences is closer to "finding certainly present"?
 
-    `replicate` numbers repeated draws of one question: two questions that differ only there deserve two
-    independent answers of a judge that draws at random, and one answer, given twice, of a deterministic
-    judge.
+    `replicate` numbers repeated draws of one question, which deserve independent answers of a judge that
+    draws at random.
     """
 
     sentence_1: str
@@ -99,14 +94,12 @@ class Interruptible(Protocol):
 
 def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
     """All answers of a judge; one too few or too many would shift every later one, so it is an error."""
-    answers = judge.extract(questions) if questions else []
-    return _complete(judge, answers, len(questions))
+    return _complete(judge, judge.extract(questions) if questions else [], len(questions))
 
 
 def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
     """All answers of a judge, exactly one per question."""
-    answers = judge.compare(questions) if questions else []
-    return _complete(judge, answers, len(questions))
+    return _complete(judge, judge.compare(questions) if questions else [], len(questions))
 
 
 def ask_panel(
@@ -114,28 +107,23 @@ def ask_panel(
 ) -> list[list[ComparisonAnswer]]:
     """Every judge's answers to its own questions, in panel order; all judges are asked at the same time.
 
-    A round takes as long as its slowest judge, not as long as all together. When one judge fails, the others
-    still finish: what they answer is paid. The first failure in panel order is then raised. An interruption
-    ends the asking of all judges.
+    When one judge fails, the others still finish, as what they answer is paid; then the first failure in
+    panel order is raised. An interruption ends the asking of all judges.
     """
-    asked = [number for number, those in enumerate(questions) if those]
-    if len(asked) < 2:
-        return [ask_to_compare(judge, those) for judge, those in zip(panel, questions, strict=True)]
+    asked = list(zip(panel, questions, strict=True))
+    if sum(map(bool, questions)) < 2:  # no threads for one, as with most rounds of offline judges
+        return [ask_to_compare(judge, those) for judge, those in asked]
     with ThreadPoolExecutor(len(asked), thread_name_prefix="panel") as threads:
-        futures = {
-            number: threads.submit(ask_to_compare, panel[number], questions[number]) for number in asked
-        }
+        futures = [threads.submit(ask_to_compare, judge, those) for judge, those in asked]
         try:
-            failures = [error for future in futures.values() if (error := future.exception()) is not None]
+            for future in futures:
+                future.exception()
         except BaseException:
-            for number in asked:
-                judge = panel[number]
+            for judge in panel:
                 if isinstance(judge, Interruptible):
                     judge.interrupt()
             raise
-    if failures:
-        raise failures[0]
-    return [futures[number].result() if number in futures else [] for number in range(len(panel))]
+    return [future.result() for future in futures]
 
 
 Answer = TypeVar("Answer", ExtractionAnswer, ComparisonAnswer)

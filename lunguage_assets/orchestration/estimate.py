@@ -8,12 +8,10 @@ The plan is that of a run; what follows from the counts is in `judges/estimate.p
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Literal
 
 import pandas as pd
 
@@ -39,20 +37,16 @@ from lunguage_assets.judges.estimate import (
     Estimate,
     EstimateLine,
     NotRecorded,
-    Questions,
     RecordedJudge,
+    RunStage,
     answers_per_judge,
     line,
-    recorded_answers,
 )
-from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
-from lunguage_assets.judges.requests import Prompt
-from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
@@ -93,11 +87,10 @@ def estimate_run(
         LunguageError: what would stop the run before its first question: unusable files, settings, templates.
     """
     wanted = [registration] if isinstance(registration, Registration) else registration
-    ledger = LedgerReader.at(home.ledger_place) if home.judges.models else None
+    ledger = Ledger.at(home.ledger_place) if home.judges.models else None
     try:
         counting = _Counting(home, wanted, ranker, ledger)
         counting.count(rebuild)
-        counting.examine()
         return counting.estimate()
     finally:
         if ledger is not None:
@@ -108,24 +101,19 @@ def estimate_run(
 class PreviewHome(Home):
     """A home with the registrations of a delivery, which are not made: its files are read where they lie."""
 
-    registrations: tuple[Registration, ...] = field(kw_only=True)
+    registrations: dict[str, Registration] = field(kw_only=True)
 
     def registered(self) -> list[Batch]:
         """All batches after the registrations, oldest first."""
-        return [*super().registered(), *(new.batch for new in self.registrations if new.is_new)]
+        return [*super().registered(), *(new.batch for new in self.registrations.values() if new.is_new)]
 
     def batch(self, key: str) -> Batch:
         """A batch, also one that is not registered yet."""
-        found = self._preview(key)
-        return super().batch(key) if found is None else found.batch
+        return self.registrations[key].batch if key in self.registrations else super().batch(key)
 
     def delivery(self, key: str) -> Delivery:
         """Files of a batch, where they lie."""
-        found = self._preview(key)
-        return super().delivery(key) if found is None else found.delivery
-
-    def _preview(self, key: str) -> Registration | None:
-        return next((one for one in self.registrations if one.batch.key == key), None)
+        return self.registrations[key].delivery if key in self.registrations else super().delivery(key)
 
 
 class _Counting:
@@ -136,28 +124,26 @@ class _Counting:
         resource: HomeResource,
         registrations: Sequence[Registration],
         ranker: str,
-        ledger: LedgerReader | None,
+        ledger: Ledger | None,
     ) -> None:
         self.resource, self.ranker, self.ledger = resource, ranker, ledger
-        self.home = PreviewHome(resource.home.root, registrations=tuple(registrations))
+        self.home = PreviewHome(
+            resource.home.root, registrations={one.batch.key: one for one in registrations}
+        )
+        self.data_class = registrations[0].corpus.data_class
         self.judges, self.settings = resource.judges, resource.settings
         self.members: tuple[str, ...] = self.judges.members(ranker)
         self.prompts = load_prompts(resource.prompts)
+        asked = {self.judges.extractor, *self.members}
+        if any(batch.kind == "text" for batch in self.home.registered()):
+            asked.add(self.judges.structurer)
+        self.models = {key: slot for key, slot in self.judges.models.items() if key in asked}
         self.stages: list[Stage] = []
         self.lines: list[EstimateLine] = []
-        self.pairs: dict[str, pd.DataFrame] = {}  # `HEDGE_PHRASES` of the batches that would be read
+        self.findings, self.pairs = dict[str, pd.DataFrame](), dict[str, pd.DataFrame]()
         self.to_structure: list[Sequence[Sentence]] = []
-        self.reports, self.remarks = dict[str, int](), list[str]()
-        self.vocabulary, self.guessed = pd.DataFrame(), False
+        self.remarks = list[str]()
         self.steps: float | None = None
-
-    @cached_property
-    def models(self) -> dict[str, ModelSlot]:
-        """Language models that this run could ask: judges, and the structurer where there are raw reports."""
-        keys = {self.judges.extractor, *self.members}
-        if any(batch.kind == "text" for batch in self.home.registered()):
-            keys.add(self.judges.structurer)
-        return {key: slot for key, slot in self.judges.models.items() if key in keys}
 
     def judge(self, key: str) -> Judge:
         """A judge that sends nothing: what the ledger has of a language model, or the rules."""
@@ -167,7 +153,7 @@ class _Counting:
     def count(self, rebuild: bool) -> None:
         """Count what a run would ask in the stages of its plan."""
         if not self.models:
-            for batch in (one.batch.key for one in self.home.registrations):
+            for batch in self.home.registrations:
                 self.findings_of(batch)  # unusable files would stop an offline run too
             self.remarks.append(
                 "No language model is asked: the judges are rule-based and run in this process. It costs "
@@ -176,21 +162,21 @@ class _Counting:
             return
         now = Standings(self.home, self.judges, self.resource.prompts)
         self.stages = plan(now, Wanted(self.ranker, rebuild=rebuild))
-        findings = {
-            batch: self.findings_of(batch)
-            for batch in dict.fromkeys([*self.planned("extract_hedges"), *self.planned("refit")])
-        }
-        self.reports = {batch: frame["study_id"].nunique() for batch, frame in findings.items()}
+        for batch in dict.fromkeys([*self.planned("extract_hedges"), *self.planned("refit")]):
+            self.findings[batch] = self.findings_of(batch)
         self.structured()
-        self.extracted(findings)
-        self.vocabulary = self.collected()
-        ranking = self.compared()
+        vocabulary = self.collected(guessed=self.extracted())
+        ranking = self.compared(vocabulary)
         if self.planned("refit"):
-            self.fitted(findings, ranking)
+            self.fitted(vocabulary, ranking)
 
     def planned(self, job: str) -> list[str]:
         """The last key of every partition that a job would make."""
         return [stage.keys[-1] for stage in self.stages if stage.job == job]
+
+    def stored(self, table: str, *keys: str) -> pd.DataFrame:
+        """A partition of a table of this home."""
+        return read_table(TABLES[table], partition_path(self.home.tables, table, *keys))
 
     # --- the stages, upstream first
 
@@ -217,29 +203,25 @@ class _Counting:
         slot, sent = self.models.get(self.judges.structurer), self.to_structure
         if slot is None or not sent:
             return
+        judge = RecordedJudge(self.judges.structurer, slot, self.prompts, self.ledger)
         prompts = load_structuring_prompts(self.resource.prompts)
-        requests = [structuring_request(prompts.question(one), slot.mode) for one in sent]
-        count = len({request_key(slot.binding, one) for one in requests})
-        hits = len(recorded_answers(self.ledger, slot.binding, requests))
-        answer_tokens = FINDINGS_TOKENS_PER_SENTENCE * sum(map(len, sent)) / len(sent)
-        shown = [request.prompt for request in requests]
-        asked = Questions(
-            "structured_findings", count, hits, count - hits, count - hits, shown, answer_tokens
-        )
-        self.ask(self.judges.structurer, asked)
+        judge.look_up([structuring_request(prompts.question(one), slot.mode) for one in sent])
+        sentences = sum(map(len, sent)) / len(sent)
+        self.ask("structured_findings", judge, FINDINGS_TOKENS_PER_SENTENCE * sentences)
 
-    def extracted(self, findings: Mapping[str, pd.DataFrame]) -> None:
-        """Count the pairs; the phrases that are not known are the lexicon's."""
+    def extracted(self) -> bool:
+        """Count the pairs; whether phrases that the ledger lacks are the lexicon's."""
         extractor, corrections = self.judges.extractor, load_corrections(self.home.corrections_file)
         judge = self.judge(extractor)
-        for batch, frame in findings.items():
+        for batch, frame in self.findings.items():
             if batch in self.planned("extract_hedges"):
                 self.pairs[batch] = hedge_phrases(frame, judge, corrections)
             else:
                 self.pairs[batch] = self.stored("hedge_phrases", extractor, batch)
-        self.guessed = self.ask_recorded("hedge_phrases", judge, PHRASES_TOKENS)
+        self.ask("hedge_phrases", judge, PHRASES_TOKENS)
+        return isinstance(judge, RecordedJudge) and judge.hits < len(judge.keys)
 
-    def collected(self) -> pd.DataFrame:
+    def collected(self, guessed: bool) -> pd.DataFrame:
         """The vocabulary that a run would compare."""
         extractor = self.judges.extractor
         if extractor not in self.planned("build_vocabulary"):
@@ -249,14 +231,13 @@ class _Counting:
             for judge, batch in stored_partitions(self.home.tables, "hedge_phrases")
             if judge == extractor
         }
-        order = [batch.key for batch in self.home.registered()]
-        hedges = newest_only(frames | self.pairs, order)
+        hedges = newest_only(frames | self.pairs, [batch.key for batch in self.home.registered()])
         collected = HEDGE_PHRASES.frame() if hedges is None else hedges
         # phrases of the rules lack some that a model will find: they do not decide against its own ranking
-        anchors = None if self.guessed else self.resource.anchor_set()
+        anchors = None if guessed else self.resource.anchor_set()
         return hedge_vocabulary(collected, self.settings.explicit, anchors)
 
-    def compared(self) -> pd.DataFrame | None:
+    def compared(self, vocabulary: pd.DataFrame) -> pd.DataFrame | None:
         """The ranking: that stored, or that of comparisons which the ledger has all; None: not known yet."""
         matches, options = dict[str, pd.DataFrame](), self.settings.explicit
         for key in self.members:
@@ -265,61 +246,62 @@ class _Counting:
                 if key not in self.planned("compare"):
                     matches[key] = self.stored("comparison_matches", key)
                 else:
-                    matches[key] = comparison_matches(self.vocabulary, judge, options)
-            self.ask_recorded("comparison_matches", judge, LABEL_TOKENS)
+                    matches[key] = comparison_matches(vocabulary, judge, options)
+            self.ask("comparison_matches", judge, LABEL_TOKENS)
         try:
             if self.planned("compare"):
-                self.resource.require_anchors(set(self.vocabulary["phrase"][self.vocabulary["retained"]]))
+                self.resource.require_anchors(set(vocabulary["phrase"][vocabulary["retained"]]))
             if self.ranker not in self.planned("rank"):
                 return self.stored("reference_ranking", self.ranker)
             if len(matches) < len(self.members):
                 return None
             identities = [self.judge(key).identity for key in self.members]
-            own = reference_ranking(self.vocabulary, matches, options, identities)
+            own = reference_ranking(vocabulary, matches, options, identities)
             return self.resource.on_a_scale(own, identities)
         except MethodError as error:
             self.remarks.append(f"With phrases like these a run would stop before the fits: {error}")
             return None
 
-    def fitted(self, findings: Mapping[str, pd.DataFrame], ranking: pd.DataFrame | None) -> None:
+    def fitted(self, vocabulary: pd.DataFrame, ranking: pd.DataFrame | None) -> None:
         """Count the questions of fits: those that the ledger has whole are played again, of the others the
-        questions are sentences x steps.
-
-        A sentence of several batches is fitted in each, and paid for once.
+        questions are sentences x steps. A sentence of several batches is paid for once.
         """
         panel = [self.judge(key) for key in self.members]
         models = [judge for judge in panel if isinstance(judge, RecordedJudge)]
         batches, options = self.planned("refit"), self.settings.explicit
         whole, done = set[str](), dict.fromkeys(self.members, 0)
         for batch in batches if ranking is not None and self.ledger is not None else ():
-            anchors = self.resource.anchors(ranking)
-            tables = findings[batch], self.pairs[batch], self.vocabulary, ranking
             before = {judge.key: judge.hits for judge in models}
+            tables = self.findings[batch], self.pairs[batch], vocabulary, ranking
             with suppress(NotRecorded):
-                fit_pairs(*tables, panel, anchors, options)
+                fit_pairs(*tables, panel, self.resource.anchors(ranking), options)
                 whole |= self.sentences([batch])
                 done = {judge.key: done[judge.key] + judge.hits - before[judge.key] for judge in models}
+        lacking = sorted(self.sentences(batches) - whole)
         if not self.sentences(batches):
             return
-        phrases = int(self.vocabulary["retained"].sum())
+        phrases = int(vocabulary["retained"].sum())
         most = max(1, min(options.step_limit, options.opponent_limit * phrases))  # explicit.md section 5, 4
         fewest = min(options.patience, most)
         self.steps = min(max(self.mean_steps(), fewest), most)
-        open_ = sorted(self.sentences(batches) - whole)
-        at_least, expected, at_most = (
-            len(open_) * answers_per_judge(steps, options.panel_steps, len(self.members))
+        answers = [
+            len(lacking) * answers_per_judge(steps, options.panel_steps, len(self.members))
             for steps in (fewest, self.steps, most)
-        )
+        ]
+        examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
+        step = max(1, len(lacking) // _PROMPTS_MEASURED)
+        shown = [
+            self.prompts.comparison(ComparisonQuestion(one, examples[number % len(examples)]))
+            for number, one in enumerate(lacking[::step])
+        ]
         for judge in models:
-            hits, partly = judge.hits, judge.hits - done[judge.key]
-            asked = Questions(
-                "fitted_probabilities", max(done[judge.key] + expected, hits), hits,
-                max(0.0, at_least - partly), max(0.0, at_most - partly), self.fit_prompts(open_),
-                LABEL_TOKENS, self.steps * len(batches),
+            partly = judge.hits - done[judge.key]
+            least, expected, largest = (max(0.0, count - partly) for count in answers)
+            judge.prompts = shown
+            self.note(
+                "fitted_probabilities", judge, (least, expected, largest), LABEL_TOKENS,
+                self.steps * len(batches),
             )  # fmt: skip
-            self.ask(judge.key, asked)
-
-    # --- what the formula of a fit needs
 
     def sentences(self, batches: Sequence[str]) -> set[str]:
         """Different masked sentences of these batches."""
@@ -337,50 +319,38 @@ class _Counting:
         published = PUBLISHED_STEPS * self.settings.explicit.patience / _PUBLISHED_PATIENCE
         return float(steps.mean()) if len(steps) else published
 
-    def fit_prompts(self, sentences: Sequence[str]) -> list[Prompt]:
-        """Prompts that show some of these sentences beside examples of the vocabulary."""
-        examples = [one for row in self.vocabulary["example_sentences"] for one in row] or [""]
-        step = max(1, len(sentences) // _PROMPTS_MEASURED)
-        return [
-            self.prompts.comparison(ComparisonQuestion(one, examples[number % len(examples)]))
-            for number, one in enumerate(sentences[::step])
-        ]
-
     # --- what all stages share
 
-    def stored(self, table: str, *keys: str) -> pd.DataFrame:
-        """A partition of a table of this home."""
-        return read_table(TABLES[table], partition_path(self.home.tables, table, *keys))
+    def ask(self, stage: RunStage, judge: Judge, answer_tokens: float) -> None:
+        """Note what a stage asks a judge, if it is a language model: every question is known."""
+        if isinstance(judge, RecordedJudge) and judge.keys:
+            lacking = len(judge.keys) - judge.hits
+            self.note(stage, judge, (lacking, lacking, lacking), answer_tokens)
 
-    def ask_recorded(
-        self, stage: Literal["hedge_phrases", "comparison_matches"], judge: Judge, answer_tokens: float
-    ) -> bool:
-        """Note what a stage asks a language model, if it is one; whether the ledger lacks an answer."""
-        if not isinstance(judge, RecordedJudge) or not judge.keys:
-            return False
-        count, hits = len(judge.keys), judge.hits
-        open_ = count - hits
-        self.ask(judge.key, Questions(stage, count, hits, open_, open_, judge.prompts, answer_tokens))
-        return open_ > 0
+    def note(
+        self,
+        stage: RunStage,
+        judge: RecordedJudge,
+        lacking: tuple[float, float, float],
+        answer_tokens: float,
+        rounds: float = 1.0,
+    ) -> None:
+        """Note what a stage asks a language model; see `judges.estimate.line`."""
+        slot, task = self.models[judge.key], _ASKS.get(stage, "compare")
+        record = self.ledger.experience(judge.key, task, slot.model) if self.ledger is not None else None
+        self.lines.append(
+            line(stage, judge.key, slot, judge.hits, lacking, judge.prompts, answer_tokens, record, rounds)
+        )
 
-    def ask(self, key: str, asked: Questions) -> None:
-        """Note what a stage asks a judge."""
-        slot, task = self.models[key], _ASKS.get(asked.stage, "compare")
-        record = self.ledger.experience(key, task, slot.model) if self.ledger is not None else None
-        self.lines.append(line(key, slot, asked, record))
-
-    def examine(self) -> None:
-        """Note what is unknown of the judges that would be asked, and what would stop the run."""
+    def examined(self) -> list[str]:
+        """What would stop the run, or soon might, of the judges that would be asked."""
+        found = list[str]()
         for key in dict.fromkeys(one.judge for one in self.lines if one.calls):
-            slot, data_class = self.models[key], self.home.registrations[0].corpus.data_class
-            if any(one.judge == key and one.usd_at_most is None for one in self.lines):
-                self.remarks.append(
-                    f"judge {key!r} has no price in the judges file, or no limit on output tokens in its "
-                    "parameters: what it costs at most is not known."
-                )
-            for problem in preflight(key, slot, os.environ, data_class, datetime.now(UTC).date()):
+            today = datetime.now(UTC).date()
+            for problem in preflight(key, self.models[key], os.environ, self.data_class, today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
-                self.remarks.append(f"{what}: {problem.message}")
+                found.append(f"{what}: {problem.message}")
+        return found
 
     def estimate(self) -> Estimate:
         """What was counted, with prices."""
@@ -388,12 +358,12 @@ class _Counting:
         return Estimate(
             preset=self.judges.preset,
             ranker=self.ranker,
-            batches=tuple(self.reports or (one.batch.key for one in self.home.registrations)),
-            reports=sum(self.reports.values()),
+            batches=tuple(self.findings or self.home.registrations),
+            reports=sum(frame["study_id"].nunique() for frame in self.findings.values()),
             pairs=sum(map(len, self.pairs.values())),
             sentences=len(self.sentences(list(self.pairs))),
             steps=self.steps,
             lines=tuple(self.lines),
             prices_as_of=tuple(sorted({price.as_of.isoformat() for price in prices})),
-            remarks=tuple(self.remarks),
+            remarks=(*self.remarks, *self.examined()),
         )

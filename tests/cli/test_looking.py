@@ -15,7 +15,7 @@ LOOKING = {
     "analyse": ("analyse",),
     "run of what is registered": ("run", "--ranker", "lexicon"),
     "ledger stats": ("ledger", "stats"),
-    "ledger export": ("ledger", "export", "answers.parquet"),
+    "ledger export": ("ledger", "export", "answers.sqlite"),
     "survey make": ("survey", "make", "--out", "survey"),
     "survey make-ratings": ("survey", "make-ratings", "--out", "survey"),
     "calibrate": ("calibrate", "--outcomes", "given.csv", "--out", "calibrated"),

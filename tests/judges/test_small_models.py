@@ -21,7 +21,7 @@ from platform_support import contents, environment
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.sample import write_sample
@@ -97,7 +97,7 @@ def ended(process: subprocess.Popen[str]) -> str:
 def answered(home: Path) -> int:
     """Attempts on record in the ledger of a home."""
     with suppress(Exception):  # the ledger is being made
-        if (reader := LedgerReader.at(home / "ledger.sqlite")) is not None:
+        if (reader := Ledger.at(home / "ledger.sqlite")) is not None:
             return int(reader.statistics()["attempts"].sum())
     return 0
 
@@ -130,7 +130,7 @@ def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_withou
     ended(started(home, delivery))
     whole = answered(home)
     assert whole > before
-    reader = LedgerReader.at(home / "ledger.sqlite")
+    reader = Ledger.at(home / "ledger.sqlite")
     assert reader is not None
     calls = reader.statistics()
     assert set(calls["judge"]) == {"tiny"}

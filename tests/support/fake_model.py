@@ -49,29 +49,23 @@ class FakeModel:
         self,
         failing: float = 0.0,
         *,
-        seed: int = 0,
         latency: float = 0.0,
         answer: Callable[[Request, int], Reply | ProviderFailure | None] | None = None,
         binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
-        self._failing, self._seed, self._latency = failing, seed, latency
-        self._answer, self._binding = answer, binding
+        self._failing, self._latency, self._answer, self.binding = failing, latency, answer, binding
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) if log is not None else None
 
     @property
-    def binding(self) -> ModelBinding:
-        return self._binding
-
-    @property
     def calls(self) -> int:
         return sum(self.sent.values())
 
     async def answer(self, request: Request) -> Reply:
-        key = request_key(self._binding, request)
+        key = request_key(self.binding, request)
         self.sent[key] += 1
         occurrence = self.sent[key]
         if self._log is not None:
@@ -83,8 +77,8 @@ class FakeModel:
         finally:
             self.in_flight -= 1
         result = self._answer(request, occurrence) if self._answer is not None else None
-        if result is None and draw("fails", self._seed, key, occurrence) < self._failing:
-            kind = FAILURES[int(draw("kind", self._seed, key, occurrence) * len(FAILURES))]
+        if result is None and draw("fails", 0, key, occurrence) < self._failing:
+            kind = FAILURES[int(draw("kind", 0, key, occurrence) * len(FAILURES))]
             result = ProviderFailure(kind)  # type: ignore[arg-type]
         if isinstance(result, ProviderFailure):
             raise result

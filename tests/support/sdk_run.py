@@ -1,8 +1,7 @@
-"""A judge behind a real SDK, for the tests of faults and for a process that is killed."""
+"""A judge behind a real SDK, for the tests of faults."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from lunguage_assets.judges.asker import Asker
@@ -38,10 +37,3 @@ def judge_of(wire: str, url: str, ledger: Ledger, limits: Limits = LIMITS, **fie
     slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=limits, **fields)  # type: ignore[arg-type]
     provider = provider_of("one", slot, KEYS)
     return ModelJudge(Asker("one", provider, ledger, limits, price=PRICE), load_prompts())
-
-
-def ask_all(place: Path, url: str, count: int) -> None:
-    """Ask `count` questions, patiently: a busy machine is no fault of the service."""
-    judge_of("openai", url, Ledger.open(place), LIMITS.model_copy(update={"timeout_s": 60.0})).compare(
-        pairs(count)
-    )

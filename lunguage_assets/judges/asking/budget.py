@@ -1,7 +1,4 @@
-"""Money: what a call costs, what it may cost at most, and the ceilings that are not passed.
-
-Prices come from the judges file; nothing here knows a provider.
-"""
+"""Money: what a call costs, what it may cost at most, and the ceilings that are not passed."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Reply
-from lunguage_assets.judges.slots import Price
+from lunguage_assets.judges.requests import ModelBinding, Prompt
 
 _FRAME_TOKENS = 32
 """Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
@@ -27,15 +23,6 @@ class BudgetExceeded(LunguageError):
     """The next call could pass the ceiling, or its cost cannot be known. What was answered is in the
     ledger.
     """
-
-
-def cost(reply: Reply, price: Price | None) -> float | None:
-    """US dollars of a reply, None without a price or a token count. `output_tokens` already includes
-    reasoning.
-    """
-    return (
-        price.cost(reply.input_tokens, reply.output_tokens) if price is not None and reply.metered else None
-    )
 
 
 def estimated_input_tokens(prompt: Prompt) -> int:
@@ -61,41 +48,25 @@ def _letters(prompt: Prompt) -> tuple[int, int]:
 
 def output_limit(binding: ModelBinding) -> int | None:
     """Output tokens that the judge's parameters allow at most, None when they do not say."""
-    return _output_limit(dict(binding.parameters))
+    return max(_output_limits(dict(binding.parameters)), default=None)
 
 
-def _output_limit(parameters: Mapping[str, Any]) -> int | None:
-    limits = [
-        _output_limit(value) if isinstance(value, Mapping) else value
-        for name, value in parameters.items()
-        if isinstance(value, Mapping) or (name in _OUTPUT_LIMITS and type(value) is int)
-    ]
-    return max((limit for limit in limits if limit is not None), default=None)
-
-
-class Reservation:
-    """Leave to spend up to `worst_usd`; settled once, at the first cost given."""
-
-    def __init__(self, budget: Budget | None, worst_usd: float) -> None:
-        self._budget, self._worst_usd = budget, worst_usd
-
-    def settle(self, cost_usd: float | None) -> None:
-        """The call has ended at this cost; None: unknown, the worst case is taken. Harmless when it was
-        settled before.
-        """
-        budget, self._budget = self._budget, None
-        if budget is not None:
-            budget._settle(self._worst_usd, self._worst_usd if cost_usd is None else cost_usd)
+def _output_limits(parameters: Mapping[str, Any]) -> list[int]:
+    found: list[int] = []
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            found += _output_limits(value)
+        elif name in _OUTPUT_LIMITS and type(value) is int:
+            found.append(value)
+    return found
 
 
 class Budget:
     """A ceiling in US dollars shared by all judges of a run, from any thread, and one for everybody who
-    shares the ledger. Answers from the ledger cost nothing.
+    shares the ledger (kept by `Ledger.write`). Answers from the ledger cost nothing.
 
-    A call is reserved at its worst case before it is sent and settled at its cost afterwards. A call that may
-    have been billed though no reply came (time-out, broken connection) is settled at its worst case: the
-    ceiling holds even so. What the run spends is added up here, what everybody spends in the ledger, where a
-    call is written down before it is sent (`ledger/in_flight.py`).
+    A call is reserved at its worst case before it is sent and settled at its cost afterwards; one that may
+    have been billed though no reply came is settled at its worst case.
 
     Args:
         ceiling_usd: of this run, in this process; None: any.
@@ -108,12 +79,13 @@ class Budget:
                 raise ConfigurationError("a budget is not possible; expected US dollars, zero or more.")
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
         self.of_day_usd = of_day_usd
-        self._lock = threading.Lock()
         self.spent_usd = 0.0  # settled so far in this run
+        self._lock = threading.Lock()
         self._reserved: list[float] = []
 
-    def reserve(self, judge: str, worst_usd: float | None) -> Reservation | None:
-        """Leave to send a call; None when calls in flight must be settled first to know.
+    def reserve(self, judge: str, worst_usd: float | None) -> bool:
+        """Take leave to send a call, which `settle` ends; False when calls in flight must be settled first to
+        know.
 
         Raises:
             BudgetExceeded: even when all of them turn out free, this call could pass the ceiling; or its cost
@@ -121,33 +93,31 @@ class Budget:
         """
         if worst_usd is None:
             raise BudgetExceeded(
-                f"judge {judge!r} has no price, or no limit on output tokens in its parameters, "
-                "so a budget cannot be kept."
-                " Give both in the judges file, or run without a budget."
+                f"judge {judge!r} has no price, or no limit on output tokens in its parameters, so a budget "
+                "cannot be kept. Give both in the judges file, or run without a budget."
             )
         with self._lock:
             if self.spent_usd + worst_usd > self.ceiling_usd:
                 raise BudgetExceeded(
-                    f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this "
-                    f"run, and the next call of judge {judge!r}"
-                    f" could cost up to ${worst_usd:.4f}. All answers are kept; run again with a "
-                    "higher budget, and only the rest is asked."
+                    f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this run, and "
+                    f"the next call of judge {judge!r} could cost up to ${worst_usd:.4f}. All answers are "
+                    "kept; run again with a higher budget, and only the rest is asked."
                 )
             if math.fsum((self.spent_usd, worst_usd, *self._reserved)) > self.ceiling_usd:
-                return None
+                return False
             self._reserved.append(worst_usd)
-            return Reservation(self, worst_usd)
+            return True
 
-    def of_day_exceeded(self, judge: str, spent_usd: float) -> BudgetExceeded:
-        """What is told when the day's ceiling leaves no room for a call of this judge."""
-        return BudgetExceeded(
-            f"daily budget of ${self.of_day_usd or 0.0:.2f}: ${spent_usd:.4f} were spent in the last 24 "
-            f"hours by all that share the ledger, and the next call of judge {judge!r} could pass it. All "
-            "answers are kept; run again later, or with a higher LUNGUAGE_DAILY_BUDGET, and only the rest is "
-            "asked."
-        )
-
-    def _settle(self, worst_usd: float, cost_usd: float) -> None:
+    def settle(self, worst_usd: float, cost_usd: float | None) -> None:
+        """A call reserved at `worst_usd` has ended at this cost; None: unknown, the worst case is taken."""
         with self._lock:
             self._reserved.remove(worst_usd)
-            self.spent_usd += cost_usd
+            self.spent_usd += worst_usd if cost_usd is None else cost_usd
+
+    def of_day_exceeded(self, judge: str) -> BudgetExceeded:
+        """What is told when the day's ceiling leaves no room for a call of this judge."""
+        return BudgetExceeded(
+            f"daily budget of ${self.of_day_usd or 0.0:.2f}: with what all that share the ledger spent in "
+            f"the last 24 hours, the next call of judge {judge!r} could pass it. All answers are kept; run "
+            "again later, or with a higher LUNGUAGE_DAILY_BUDGET, and only the rest is asked."
+        )

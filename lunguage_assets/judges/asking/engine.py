@@ -2,8 +2,8 @@
 before it is used.
 
 What may be sent when is decided by `limiter.py`, what it may cost by `budget.py`, which model may answer by
-`policy.py`; the provider does one attempt. Of all who share a ledger one at a time asks a model
-(`ModelLock`); the others find its answers in the ledger. Prompts and answers appear in no message here.
+`policy.py`; the provider does one attempt. Of all who share a ledger one at a time asks a model; the others
+find its answers in the ledger. Prompts and answers appear in no message here.
 """
 
 from __future__ import annotations
@@ -13,27 +13,21 @@ import itertools
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.budget import (
-    Budget,
-    BudgetExceeded,
-    Reservation,
-    estimated_input_tokens,
-    output_limit,
-)
-from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.budget import BudgetExceeded, estimated_input_tokens, output_limit
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.recording import WriteQueue, ended
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, request_key
-from lunguage_assets.judges.ledger.in_flight import Call
+from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, request_key, storable
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.ledger_place import ModelLock, lock_name
-from lunguage_assets.judges.policy import wrong_model
-from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import Price
+from lunguage_assets.judges.ledger.ledger_place import Release, lock_name
+from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
+
+if TYPE_CHECKING:
+    from lunguage_assets.judges.asker import Asker
 
 T = TypeVar("T")
 
@@ -46,33 +40,12 @@ GRACE_S = 10.0
 IN_VAIN = 20
 """After so many questions given up without a reply between them the judge has failed."""
 
+_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
 _BUDGET_LOOK_S = 0.05
-_DAY_LOOK_S = 0.25
-_LOCK_LOOK_S = 0.25
-"""Who waits for a model's lock looks so often whether it is free, and for answers."""
+_LOOK_S = 0.25
+"""Who waits for a model's lock, or for the day's money, looks so often."""
 
 _NUMBERS = itertools.count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How one judge is asked.
-
-    Args:
-        judge: the slot's name, for the record and for messages.
-        ledger: where attempts are found and recorded.
-        limiter: this judge's flow control; what others send counts against its limits too.
-        budget: ceilings of the run and of the day, or None.
-        price: for costs; without it they are null, and a budget refuses.
-        progress: told in the event loop of the asking after every recorded attempt.
-    """
-
-    judge: str
-    ledger: Ledger
-    limiter: Limiter
-    budget: Budget | None = None
-    price: Price | None = None
-    progress: Callable[[Progress], None] | None = None
 
 
 class JudgeIncomplete(LunguageError):
@@ -83,9 +56,8 @@ class JudgeIncomplete(LunguageError):
     def __init__(self, judge: str, missing: int, total: int, reason: str) -> None:
         self.judge, self.missing, self.total = judge, missing, total
         super().__init__(
-            f"judge {judge!r}: {missing} of {total} questions have no answer ({reason}). The "
-            f"other {total - missing} are in the ledger;"
-            " run again, and only the missing ones are asked."
+            f"judge {judge!r}: {missing} of {total} questions have no answer ({reason}). The other "
+            f"{total - missing} are in the ledger; run again, and only the missing ones are asked."
         )
 
 
@@ -102,39 +74,20 @@ class Settled(Generic[T]):
         return self.value is not None
 
 
-async def ask(
-    requests: Sequence[Request], provider: Provider, asking: Asking, parse: Parse[T]
-) -> list[Settled[T]]:
-    """One `Settled` per request, in their order; identical requests are asked once, settled ones not at all
-    (explicit.md section 5).
-
-    An answer that `parse` cannot read is asked for again, up to `attempts.tries_of` its task, then invalid
-    for good. A call that fails is tried again as the limiter says. While another asks this model, here or in
-    another process that shares the ledger, its answers are waited for. The provider is not touched when the
-    ledger has everything.
-
-    Raises:
-        JudgeIncomplete: some questions have no answer: given up, deadline, or the judge failed altogether.
-        BudgetExceeded: the next call could pass a ceiling.
-        WrongModel: another model answered.
-        LedgerError: a call could not be written down, or an attempt not recorded.
-    """
-    return await _Round(provider, asking, parse).settled(requests)
-
-
-class _Round(Generic[T]):
+class Round(Generic[T]):
     """One round of questions to one judge: identical ones are one, and those that the ledger has settled are
     not asked. Workers take open questions until all are settled or something stops the judge.
     """
 
-    def __init__(self, provider: Provider, asking: Asking, parse: Parse[T]) -> None:
-        self.provider, self.binding, self.parse = provider, provider.binding, parse
-        self.judge, self.ledger, self.limiter = asking.judge, asking.ledger, asking.limiter
-        self.budget, self.price, self.progress = asking.budget, asking.price, asking.progress
-        self.output_limit = output_limit(self.binding)
+    def __init__(self, asker: Asker, parse: Parse[T]) -> None:
+        self.judge, self.ledger, self.limiter = asker.key, asker.ledger, asker.limiter
+        self.provider, self.binding, self.parse = asker.provider, asker.binding, parse
+        self.budget, self.price, self.progress = asker.budget, asker.price, asker.progress
+        self.output_limit, self.lock = output_limit(self.binding), lock_name(self.binding)
+        limit = self.limiter.limits.deadline_s
+        self.deadline = math.inf if limit is None else self.limiter.clock() + limit
         self.questions: dict[str, Request] = {}
         self.entries: dict[str, Settlement] = {}
-        self.standing = Progress(self.judge, "", next(_NUMBERS))
         self.in_vain = 0  # questions given up since the last reply
         self.underestimated = 1.0
         self.given_up: Counter[str] = Counter()
@@ -143,58 +96,58 @@ class _Round(Generic[T]):
         self.is_elsewhere = False
 
     async def settled(self, requests: Sequence[Request]) -> list[Settled[T]]:
-        """One `Settled` per request, in their order."""
+        """One `Settled` per request, in their order; see `Asker.ask`."""
         keys = [request_key(self.binding, request) for request in requests]
         self.questions = dict(zip(keys, requests, strict=True))
         task = requests[0].task if requests else ""
-        self.standing = replace(self.standing, task=task, questions=len(self.questions))
+        self.standing = Progress(self.judge, task, next(_NUMBERS), len(self.questions))
         await self._look_up()
-        self.report()
+        self._report()
         if self._open():
-            await self._settle_open()
+            release = await self._locked()
+            if release is not None:
+                try:
+                    await self._look_up()  # others may have answered meanwhile
+                    if self._open() and not self._stopped():
+                        await self._ask_open()
+                finally:
+                    await asyncio.to_thread(release)
+            self._raise_if_incomplete()
         settled = {key: self._read(entry) for key, entry in self.entries.items()}
         return [settled[key] for key in keys]
 
     def _open(self) -> list[str]:
         return [key for key in self.questions if key not in self.entries]
 
-    async def _look_up(self) -> bool:
-        """Take what the ledger has of the open questions; whether there was any."""
+    def _stopped(self) -> bool:
+        return self.halted.is_set() or self.limiter.clock() >= self.deadline
+
+    async def _look_up(self) -> None:
+        """Take what the ledger has of the open questions."""
         found = await asyncio.to_thread(self.ledger.answers, self._open())
         self.entries |= found
         self.standing = replace(self.standing, hits=self.standing.hits + len(found))
-        return bool(found)
 
-    async def _settle_open(self) -> None:
-        limit = self.limiter.limits.deadline_s
-        self.deadline = self.limiter.clock() + limit if limit is not None else math.inf
-        lock = await self._locked()
-        try:
-            if lock is not None and self._open() and not self._stopped():
-                await self._ask_open()
-        finally:
-            if lock is not None:
-                await asyncio.to_thread(lock.release)
-        self._raise_if_incomplete()
-
-    async def _locked(self) -> ModelLock | None:
-        """The model's lock, and what others have answered meanwhile; None when nothing is open any more, or
-        the judge stops.
+    async def _locked(self) -> Release | None:
+        """What releases the model's lock, which is held then; None when others have answered everything
+        meanwhile, or the judge stops.
         """
         while True:
-            trying = asyncio.ensure_future(asyncio.to_thread(self.ledger.try_lock, lock_name(self.binding)))
+            trying = asyncio.ensure_future(asyncio.to_thread(self.ledger.try_lock, self.lock))
             try:
-                lock = await asyncio.shield(trying)
+                release = await asyncio.shield(trying)
             except asyncio.CancelledError:
                 if (held := await trying) is not None:
-                    held.release()
+                    held()
                 raise
-            self.is_elsewhere = lock is None
-            if await self._look_up() and lock is None:
-                self.report()
-            if lock is not None or not self._open() or self._stopped():
-                return lock
-            await self._pause(_LOCK_LOOK_S)
+            self.is_elsewhere = release is None
+            if release is not None:
+                return release
+            await self._look_up()
+            if not self._open() or self._stopped():
+                return None
+            self._report()
+            await self._pause(_LOOK_S)
 
     async def _ask_open(self) -> None:
         """Ask what is open; the lock is held. When interrupted, send nothing more, and give the calls in
@@ -203,9 +156,8 @@ class _Round(Generic[T]):
         if self.limiter.rated:
             recent = await asyncio.to_thread(self.ledger.recent_usage, self.judge, self.binding.model)
             self.limiter.note_recent(recent)
-        open_ = deque((key, self.questions[key]) for key in self._open())
-        daily_usd = None if self.budget is None else self.budget.of_day_usd
-        self.queue = WriteQueue(self.ledger, lock_name(self.binding), daily_usd)
+        open_ = deque(self._open())
+        self.writer = _Writer(self.ledger, self.lock, self.budget.of_day_usd if self.budget else None)
         # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
         count = min(len(open_), 2 * self.limiter.limits.in_flight)
         workers = [asyncio.create_task(self._work(open_)) for _ in range(count)]
@@ -213,47 +165,44 @@ class _Round(Generic[T]):
             await asyncio.wait(workers)
         except asyncio.CancelledError:
             self.halted.set()
-            _, late = await asyncio.wait(workers, timeout=GRACE_S)
-            for worker in late:
-                worker.cancel()
-            if late:
-                await asyncio.wait(late)
+            await asyncio.wait(workers, timeout=GRACE_S)
             raise
         finally:
             for worker in workers:
                 worker.cancel()
-            await self.queue.close()
+            await asyncio.gather(*workers, return_exceptions=True)
+            await self.writer.close()
 
-    async def _work(self, open_: deque[tuple[str, Request]]) -> None:
+    async def _work(self, open_: deque[str]) -> None:
         while open_ and not self._stopped():
             try:
-                await self._settle_one(*open_.popleft())
+                await self._settle_one(open_.popleft())
             except Exception as error:
-                self.stop(error)
+                self._stop(error)
 
-    async def _settle_one(self, key: str, request: Request) -> None:
+    async def _settle_one(self, key: str) -> None:
         failures = unusable = 0
         while not self._stopped():
-            result = await self._attempt(key, replace(request, attempt=unusable))
-            if isinstance(result, Settlement):
-                self.entries[key] = result
-                self.report()
-                return
+            result = await self._attempt(key, replace(self.questions[key], attempt=unusable))
             if result == "later":
                 continue
-            self.report()
-            if isinstance(result, ProviderFailure):
-                failures += 1
-                wait = self.limiter.backoff(key, failures, result)
-                if wait is None:
-                    self.given_up[str(result)] += 1
-                    self.in_vain += 1
-                    if result.kind == "authentication" or self.in_vain >= IN_VAIN:
-                        self.halted.set()
-                    return
-                await self._pause(wait)
-            else:
+            if isinstance(result, Settlement):
+                self.entries[key] = result
+            self._report()
+            if isinstance(result, Settlement):
+                return
+            if result is None:
                 unusable += 1
+                continue
+            failures += 1
+            wait = self.limiter.backoff(failures, result)
+            if wait is None:
+                self.given_up[str(result)] += 1
+                self.in_vain += 1
+                if result.kind == "authentication" or self.in_vain >= IN_VAIN:
+                    self.halted.set()
+                return
+            await self._pause(wait)
 
     async def _attempt(
         self, key: str, request: Request
@@ -263,36 +212,38 @@ class _Round(Generic[T]):
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
         attempt = Attempt(key, self.judge, request.task, self.binding.model)
-        receipt, tokens = attempt.receipt, expected + (self.output_limit or 0)
-        if not await self.limiter.acquire(self._stopped, tokens, receipt):
+        if not await self.limiter.acquire(
+            self._stopped, expected + (self.output_limit or 0), attempt.receipt
+        ):
             return "later"
-        reservation: Reservation | None = None
         try:
             worst_usd = self._worst_usd(expected)
-            reservation = await self._reserve(worst_usd)
-            if reservation is None:
+            if not await self._reserved(worst_usd):
                 return "later"
-            call = Call(
-                receipt, key, self.judge, attempt.stage, attempt.model, attempt.time, worst_usd or 0.0
-            )
-            permit = await self.queue.begin(call)
-            if permit.kind == "go":
-                return await self._sent(attempt, request, reservation)
-            reservation.settle(0.0)
-            if permit.kind == "spent" and self.budget is not None:
-                raise self.budget.of_day_exceeded(self.judge, permit.spent_usd)
-            self.limiter.put_off(receipt, _DAY_LOOK_S)
-            await asyncio.to_thread(self.ledger.count_lost)  # the dead may have reserved what is missing
+            cost_usd: float | None = 0.0
+            try:
+                permit = await self.writer.write(attempt, worst_usd or 0.0)
+                if permit == "go":
+                    cost_usd = None  # until it is known
+                    attempt, result = await self._sent(attempt, request)
+                    cost_usd = attempt.cost_usd
+                    return await self._recorded(attempt, request, result)
+            finally:
+                if self.budget is not None:
+                    self.budget.settle(worst_usd or 0.0, cost_usd)
+            if permit == "spent" and self.budget is not None:
+                raise self.budget.of_day_exceeded(self.judge)
+            self.limiter.put_off(attempt.receipt, _LOOK_S)
+            await asyncio.to_thread(self.ledger.in_flight)  # the dead may have reserved what is missing
             return "later"
         finally:
             # Only now is the call no longer in flight: what a crash can lose is never more than `in_flight`.
             self.limiter.release()
-            if reservation is not None:
-                reservation.settle(None)
 
-    async def _sent(
-        self, attempt: Attempt, request: Request, reservation: Reservation
-    ) -> Settlement | ProviderFailure | None:
+    async def _sent(self, attempt: Attempt, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
+        """The attempt with its end. A failure that may have been billed has no known cost; a reply's failure
+        is None when it is of the requested model, or of an alias, and can be read.
+        """
         started = self.limiter.clock()
         result: Reply | ProviderFailure
         try:
@@ -300,52 +251,64 @@ class _Round(Generic[T]):
         except ProviderFailure as failure:
             result = failure
         except LunguageError:  # refused or not configured: nothing was sent
-            await self.queue.give_back(attempt.receipt)
+            await asyncio.to_thread(self.ledger.forget, attempt.receipt)
             raise
         except Exception as error:
-            self.stop(error)
+            self._stop(error)
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
-        attempt = ended(attempt, result, self.binding, self.price, self.parse)
-        reservation.settle(attempt.cost_usd)
-        entry = await self.queue.record(attempt)
+        if isinstance(result, ProviderFailure):
+            cost_usd = None if result.kind in _MAY_BE_BILLED else 0.0
+            return replace(attempt, failure=result.kind, cost_usd=cost_usd), result
+        text = storable(result.text)
+        flaw: Flaw | None = None
+        nameless = result.refused and not result.returned_model
+        if not nameless and not is_requested(self.binding, result.returned_model):
+            flaw = "wrong_model"
+        elif result.refused or self.parse(text) is None:
+            flaw = "refused" if result.refused else "unreadable"
+        ended = replace(
+            attempt,
+            answer=text,
+            failure=flaw,
+            returned_model=told_name(self.binding, result.returned_model),
+            input_tokens=result.input_tokens,
+            output_tokens=result.output_tokens,
+            reasoning_tokens=result.reasoning_tokens,
+            cost_usd=self._cost(result),
+        )
+        return ended, result
+
+    async def _recorded(
+        self, attempt: Attempt, request: Request, result: Reply | ProviderFailure
+    ) -> Settlement | ProviderFailure | None:
+        entry: Settlement | None = await self.writer.write(attempt)
         self.standing = self.standing.after(attempt)
         if isinstance(result, ProviderFailure):
             self.limiter.failed(attempt.receipt, result)
             return result
         if attempt.failure == "wrong_model":
-            self.stop(wrong_model(self.judge, self.binding, result.returned_model))
+            self._stop(wrong_model(self.judge, self.binding, result.returned_model))
         self.in_vain = 0
         self.limiter.replied(attempt.receipt, result.input_tokens + result.output_tokens)
         exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
         self.underestimated = max(self.underestimated, exceeded)
         return entry
 
-    async def _reserve(self, worst_usd: float | None) -> Reservation | None:
-        """Leave of the run to spend the worst case; None when the run stops, also while it waits for calls in
-        flight to be settled. Leave of the day comes with the permit.
+    async def _reserved(self, worst_usd: float | None) -> bool:
+        """Whether the run's budget, if there is one, has reserved the worst case; false when the run stops,
+        also while it waits for calls in flight to be settled. Leave of the day comes with the permit.
         """
-        if self.budget is None:
-            return Reservation(None, 0.0)
-        while not self._stopped():
-            if (reservation := self.budget.reserve(self.judge, worst_usd)) is not None:
-                return reservation
+        while self.budget is not None and not self.budget.reserve(self.judge, worst_usd):
             await self.limiter.sleep(_BUDGET_LOOK_S)
-        return None
+            if self._stopped():
+                return False
+        return True
 
-    async def _pause(self, seconds: float) -> None:
-        """Sleep, but not past the deadline, and not when the judge has stopped."""
-        left = max(0.0, self.deadline - self.limiter.clock())
-        sleeping = asyncio.ensure_future(self.limiter.sleep(min(seconds, left)))
-        halted = asyncio.ensure_future(self.halted.wait())
-        try:
-            await asyncio.wait((sleeping, halted), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            halted.cancel()
-
-    def _stopped(self) -> bool:
-        return self.halted.is_set() or self.limiter.clock() >= self.deadline
+    def _cost(self, reply: Reply) -> float | None:
+        if self.price is None or not reply.metered:
+            return None
+        return self.price.cost(reply.input_tokens, reply.output_tokens)
 
     def _worst_usd(self, tokens: int) -> float | None:
         """What a call with that many tokens of input can cost at most; None: that is not known."""
@@ -353,12 +316,17 @@ class _Round(Generic[T]):
             return None
         return self.price.cost(tokens, self.output_limit)
 
-    def report(self) -> None:
-        """Tell where the round stands."""
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not past the deadline, and not when the judge has stopped."""
+        left = max(0.0, self.deadline - self.limiter.clock())
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.halted.wait(), min(seconds, left))
+
+    def _report(self) -> None:
         if self.progress is not None:
             self.progress(replace(self.standing, settled=len(self.entries)))
 
-    def stop(self, error: Exception) -> None:
+    def _stop(self, error: Exception) -> None:
         """Ask nothing more; the first error is raised in the end, without its text, which may hold a prompt
         or an answer, unless it is one of ours.
         """
@@ -369,7 +337,7 @@ class _Round(Generic[T]):
         self.halted.set()
 
     def _raise_if_incomplete(self) -> None:
-        total, missing = len(self.questions), len(self.questions) - len(self.entries)
+        total, missing = len(self.questions), len(self._open())
         if isinstance(self.error, BudgetExceeded):
             raise BudgetExceeded(
                 f"{self.error} {missing} of {total} questions of judge {self.judge!r} have no answer yet."
@@ -395,3 +363,51 @@ class _Round(Generic[T]):
                 "version together with the parser."
             )
         return Settled(entry.key, value, entry.tries)
+
+
+class _Writer:
+    """The writes of whoever holds a model's lock, in one event loop: a call before it is sent, its attempt
+    before the answer is used. What waits while one lot is committed is the next lot: a disk does few commits
+    a second.
+    """
+
+    def __init__(self, ledger: Ledger, lock: str, daily_usd: float | None) -> None:
+        self._ledger, self._lock, self._daily_usd = ledger, lock, daily_usd
+        self._waiting: list[tuple[Attempt, float | None, asyncio.Future[Any]]] = []
+        self._committing: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Lock()
+
+    async def write(self, attempt: Attempt, worst_usd: float | None = None) -> Any:
+        """The permit of a call that costs at most `worst_usd`; without it, what settles the question now that
+        the attempt is recorded. Cancelling the waiting does not undo it.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((attempt, worst_usd, future))
+        task = asyncio.create_task(self._commit())
+        self._committing.add(task)
+        task.add_done_callback(self._committing.discard)
+        return await asyncio.shield(future)
+
+    async def close(self) -> None:
+        """Everything submitted is recorded, or has failed, when this returns."""
+        while self._committing:
+            await asyncio.wait(self._committing)
+
+    async def _commit(self) -> None:
+        async with self._turn:
+            lot, self._waiting = self._waiting, []
+            if not lot:
+                return
+            begun = [(attempt, worst) for attempt, worst, _ in lot if worst is not None]
+            ended = [attempt for attempt, worst, _ in lot if worst is None]
+            write = self._ledger.write
+            try:
+                permits, entries = await asyncio.to_thread(write, self._lock, begun, ended, self._daily_usd)
+            except Exception as error:
+                for _, _, future in lot:
+                    future.set_exception(error)
+                    future.exception()  # seen, even where nobody waits any more
+                return
+            results = iter(permits), iter(entries)
+            for _, worst, future in lot:
+                future.set_result(next(results[worst is None]))

@@ -1,22 +1,18 @@
 """When a judge's next call may go: its calls in flight, its rates by the minute, its pauses after failures.
 
-Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. Of all who
-share a ledger one at a time asks a model, so that what others have sent in the last minute is all that has to
-be known of them (`Limiter.note_recent`).
+Clock and sleep are given, so that tests do not wait. Of all who share a ledger one at a time asks a model, so
+what others have sent in the last minute is all that has to be known of them (`Limiter.note_recent`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from lunguage_assets.judges.requests import ProviderFailure
 from lunguage_assets.judges.slots import Limits
-
-Clock = Callable[[], float]
-Sleep = Callable[[float], Awaitable[object]]
 
 WINDOW_S = 60.0
 _TICK_S = 1e-6
@@ -31,10 +27,14 @@ class Limiter:
     """Flow control of one judge, over all its calls of `engine.ask`; used in one event loop at a time."""
 
     def __init__(
-        self, limits: Limits | None = None, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep
+        self,
+        limits: Limits,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self.limits = limits if limits is not None else Limits()
-        self.clock, self.sleep = clock, sleep
+        self.limits, self.clock, self.sleep = limits, clock, sleep
+        self.rated = limits.requests_per_minute is not None or limits.tokens_per_minute is not None
         self._minute: dict[str, tuple[float, int]] = {}
         """Calls of the last minute by receipt, oldest first: when each went, and its tokens."""
         self._paused_until = 0.0
@@ -42,15 +42,10 @@ class Limiter:
         self._free: asyncio.Semaphore
         self._turn: asyncio.Lock
 
-    @property
-    def rated(self) -> bool:
-        """Whether there is a limit by the minute."""
-        return self.limits.requests_per_minute is not None or self.limits.tokens_per_minute is not None
-
     def note_recent(self, calls: Sequence[tuple[str, float, int]]) -> None:
         """Calls of the last minute by whomever: receipt, seconds ago, tokens; its own are known already."""
-        now, own = self.clock(), self._minute
-        known = own | {name: (now - ago_s, tokens) for name, ago_s, tokens in calls if name not in own}
+        now = self.clock()
+        known = {receipt: (now - ago_s, tokens) for receipt, ago_s, tokens in calls} | self._minute
         self._minute = dict(sorted(known.items(), key=lambda one: one[1][0]))
 
     async def acquire(self, stopped: Callable[[], bool], tokens: int = 0, receipt: str = "") -> bool:
@@ -81,43 +76,37 @@ class Limiter:
 
     def replied(self, receipt: str, tokens: int) -> None:
         """A reply used so many tokens (0: nobody says, and the estimate stands)."""
-        if tokens:
-            self._used(receipt, tokens)
+        if tokens and receipt in self._minute:
+            self._minute[receipt] = self._minute[receipt][0], tokens
 
     def failed(self, receipt: str, failure: ProviderFailure) -> None:
         """No reply. Retry-After holds for the whole judge: its other requests would only be refused too."""
-        if failure.kind in _NOT_SERVED:
-            self._used(receipt, 0)
+        if failure.kind in _NOT_SERVED and receipt in self._minute:
+            self._minute[receipt] = self._minute[receipt][0], 0
         wait_s = failure.retry_after or 0.0
-        if failure.retryable and 0 < wait_s <= self.limits.longest_wait_s:
-            self._pause(wait_s)
+        if failure.retryable and wait_s <= self.limits.longest_wait_s:
+            self._paused_until = max(self._paused_until, self.clock() + wait_s)
 
     def put_off(self, receipt: str, wait_s: float) -> None:
         """The call is not sent; the judge's next one goes in `wait_s` seconds at the earliest."""
         self._minute.pop(receipt, None)
-        self._pause(wait_s)
+        self._paused_until = max(self._paused_until, self.clock() + wait_s)
 
-    def backoff(self, key: str, failures: int, failure: ProviderFailure) -> float | None:
-        """Seconds before a request that failed for the `failures`-th time (from 1) may try again; None: it is
-        given up.
-
-        Full jitter: uniform between 0 and the doubled bound, drawn from the request's key, so that a test can
-        repeat it.
+    def backoff(self, failures: int, failure: ProviderFailure) -> float | None:
+        """Seconds before a request that failed for the `failures`-th time (from 1) may try again, drawn
+        between Retry-After and a bound that doubles beyond it; None: it is given up.
         """
-        limits = self.limits
-        wait = max(0.0, failure.retry_after or 0.0)
+        limits, wait = self.limits, max(0.0, failure.retry_after or 0.0)
         again = failure.retryable and failures < limits.failures_per_request
         if not again or not wait <= limits.longest_wait_s:
             return None
         bound = min(limits.longest_backoff_s, limits.backoff_s * 2.0 ** min(failures - 1, 60))
-        digest = hashlib.sha256(f"{key}:{failures}".encode()).digest()
-        return wait + bound * int.from_bytes(digest[:8], "big") / 2.0**64
+        return wait + random.uniform(0.0, bound)
 
     def _delay(self, tokens: int) -> float:
         """Seconds until a call with so many tokens may go; one that is larger than a limit goes alone."""
         now = self.clock()
-        while self._minute and self._minute[first := next(iter(self._minute))][0] <= now - WINDOW_S:
-            del self._minute[first]
+        self._minute = {name: one for name, one in self._minute.items() if one[0] > now - WINDOW_S}
         delay = self._paused_until - now
         for limit, amount, used in (
             (self.limits.requests_per_minute, 1, len(self._minute)),
@@ -127,10 +116,3 @@ class Limiter:
                 oldest = next(iter(self._minute.values()))[0]
                 delay = max(delay, oldest + WINDOW_S - now + _TICK_S)
         return delay
-
-    def _used(self, receipt: str, tokens: int) -> None:
-        if receipt in self._minute:
-            self._minute[receipt] = self._minute[receipt][0], tokens
-
-    def _pause(self, wait_s: float) -> None:
-        self._paused_until = max(self._paused_until, self.clock() + wait_s)

@@ -1,26 +1,19 @@
 """How far the asking of language models has come, for people: counts, rate, time left; never a word of a
 question or an answer.
 
-The engine reports; a `Meter` adds up over rounds and judges, from any thread. Whoever wants to see the asking
-of this process (the command line's display) listens here, because the questions are asked somewhere inside
-Dagster's run.
+The engine reports; a `Meter` adds up over rounds and judges. Whoever wants to see the asking of this process
+listens here, because the questions are asked somewhere inside Dagster's run.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 
 from lunguage_assets.judges.ledger.attempts import Attempt
-
-WINDOW_S = 60.0
-"""Seconds over which the present rate is measured."""
-
-_SAMPLE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +53,8 @@ _COUNTS = tuple(one.name for one in fields(Progress))[3:]
 
 @dataclass(frozen=True, slots=True)
 class JudgeTotal(Progress):
-    """One judge's rounds added up. `rate`: answers a second of late; `left_s`: seconds to the end of the
-    current round at that rate, None when unknown.
+    """One judge's rounds added up. `rate`: answers a second since the judge was first asked; `left_s`:
+    seconds to the end of the current round at that rate, None when unknown.
     """
 
     rate: float = 0.0
@@ -69,41 +62,12 @@ class JudgeTotal(Progress):
 
     def line(self) -> str:
         """For a log or a terminal without a live display."""
-        left = f", about {spell(self.left_s)} left" if self.left_s else ""
+        left = f", about {self.left_s / 60:.0f} min left" if self.left_s else ""
         return (
-            f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} "
-            f"of them from the ledger; {self.calls:,} calls"
-            f" ({self.failures:,} failed), {self.input_tokens:,} + {self.output_tokens:,} tokens, "
-            f"${self.cost_usd:.4f}, {self.rate:.1f}/s{left}"
+            f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} of them "
+            f"from the ledger; {self.calls:,} calls ({self.failures:,} failed), {self.input_tokens:,} + "
+            f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}, {self.rate:.1f}/s{left}"
         )
-
-
-@dataclass
-class _Rounds:
-    """Of one judge: the latest report of every round, and samples over time of the answers asked for."""
-
-    latest: dict[int, Progress] = field(default_factory=dict)
-    samples: deque[tuple[float, int]] = field(default_factory=deque)
-
-    @property
-    def asked(self) -> int:
-        return sum(one.settled - one.hits for one in self.latest.values())
-
-    def note(self, progress: Progress, now: float) -> None:
-        self.latest[progress.round] = progress
-        if not self.samples or now - self.samples[-1][0] >= _SAMPLE_S:
-            self.samples.append((now, self.asked))
-        while self.samples[0][0] < now - WINDOW_S and len(self.samples) > 1:
-            self.samples.popleft()
-
-    def total(self, now: float) -> JudgeTotal:
-        *_, last = reports = list(self.latest.values())
-        since, before = self.samples[0]
-        rate = (self.asked - before) / (now - since) if now > since else 0.0
-        left = last.questions - last.settled
-        sums = {name: sum(getattr(report, name) for report in reports) for name in _COUNTS}
-        left_s = left / rate if left and rate > 0 else None
-        return JudgeTotal(last.judge, last.task, last.round, **sums, rate=rate, left_s=left_s)
 
 
 class Meter:
@@ -112,28 +76,28 @@ class Meter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._judges: dict[str, _Rounds] = {}
+        self._began: dict[str, float] = {}
+        self._latest: dict[str, dict[int, Progress]] = {}
 
     def note(self, progress: Progress) -> None:
         """Take note of a report; a later one of the same round replaces it."""
         with self._lock:
-            self._judges.setdefault(progress.judge, _Rounds()).note(progress, self._clock())
+            self._began.setdefault(progress.judge, self._clock())
+            self._latest.setdefault(progress.judge, {})[progress.round] = progress
 
     def totals(self) -> list[JudgeTotal]:
         """One per judge, in the order in which they first reported."""
-        now = self._clock()
         with self._lock:
-            return [rounds.total(now) for rounds in self._judges.values()]
+            return [self._total(judge, list(rounds.values())) for judge, rounds in self._latest.items()]
 
-
-def spell(seconds: float | None) -> str:
-    """A duration as people say it: 40 s, 12 min, 3 h 20 min; empty for None."""
-    if seconds is None:
-        return ""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+    def _total(self, judge: str, reports: list[Progress]) -> JudgeTotal:
+        sums = {name: sum(getattr(report, name) for report in reports) for name in _COUNTS}
+        seconds = self._clock() - self._began[judge]
+        rate = (sums["settled"] - sums["hits"]) / seconds if seconds > 0 else 0.0
+        last = reports[-1]
+        left = last.questions - last.settled
+        left_s = left / rate if left and rate > 0 else None
+        return JudgeTotal(judge, last.task, last.round, **sums, rate=rate, left_s=left_s)
 
 
 _listeners: list[Callable[[Progress], None]] = []

@@ -1,46 +1,142 @@
-"""The ledger: every attempt to get an answer from a model, stored before the answer is used, and found again
-by its key.
+"""The ledger: every attempt to get an answer from a model, stored before the answer is used, and every call
+before it is sent, with the money that it may cost.
 
-Storage only: SQLite or PostgreSQL, durable and safe for several processes. What is asked of a ledger is in
-`reading.py`, where it is and how it is connected to in `ledger_place.py`, what a key is and how attempts
-settle a question in `attempts.py`, files to exchange in `exchange.py`.
+So a kill loses no call without trace, and a daily budget holds for everybody who shares a ledger. Who may
+send at all is decided by the lock of its model. SQLite or PostgreSQL, durable and safe for several processes.
+Answers may quote reports, so no error carries one.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from sqlalchemy import Connection, func, insert, inspect, select
-from sqlalchemy.exc import InterfaceError, OperationalError
+import pandas as pd
+import sqlalchemy as sa
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger import exchange, in_flight
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, storable
+from lunguage_assets.judges.ledger.attempts import (
+    COUNTED,
+    REPLIED,
+    Attempt,
+    Settlement,
+    moment,
+    settle,
+    storable,
+    tries_of,
+)
 from lunguage_assets.judges.ledger.ledger_place import (
     LedgerError,
-    ModelLock,
-    is_lasting,
+    Release,
+    file_lock,
     ledger_engine,
     ledger_url,
+    reading_engine,
+    session_lock,
     shown_place,
 )
-from lunguage_assets.judges.ledger.reading import ATTEMPTS, METADATA, PLAIN, LedgerReader, rows_among, settled
 
 T = TypeVar("T")
 
+Permit = Literal["go", "wait", "spent"]
+"""`go`: written down, send it; `wait`: calls in flight must be settled first; `spent`: the day's money is
+gone, and no call in flight can change that.
+"""
+
 _WRITE_TRIES = 5
 _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
+_AT_A_TIME = 500
+_READER = TypeAdapter(Attempt)
+_NAMED = ("receipt", "key", "judge", "stage", "model", "time")
+_FIELDS = tuple(field.name for field in fields(Attempt))
+
+Parsers = Mapping[str, Callable[[str], object]]
+"""Stage -> the parser of its answers; None: the answer is none."""
+
+METADATA = sa.MetaData()
+ATTEMPTS = sa.Table(
+    "judge_attempts",
+    METADATA,
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("attempt", sa.BigInteger, nullable=False),
+    sa.Column("receipt", sa.Text, nullable=False, unique=True),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("failure", sa.Text),
+    sa.Column("refused", sa.Boolean, nullable=False),
+    sa.Column("returned_model", sa.Text),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("reasoning_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost_usd", sa.Double),
+    sa.Column("latency_s", sa.Double, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text),  # of ledgers from before; null here
+    sa.PrimaryKeyConstraint("key", "attempt"),
+)
+"""One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who
+was first.
+"""
+_SPENT = sa.Index("judge_attempts_spent", ATTEMPTS.c.time, ATTEMPTS.c.cost_usd)
+
+CALLS = sa.Table(
+    "judge_calls",
+    METADATA,
+    *(sa.Column(name, sa.Text, primary_key=name == "receipt", nullable=False) for name in _NAMED),
+    sa.Column("lock", sa.Text, nullable=False),
+    sa.Column("worst_usd", sa.Double, nullable=False),
+    sa.Column("in_flight", sa.Boolean, nullable=False),
+)
+"""Calls that are sent or about to be, by the holder of a model's lock, with what each costs at most; and
+those that have ended at a cost that nobody knows, which counts at its worst.
+"""
 
 
-class Ledger(LedgerReader):
-    """Recorded attempts at a place, without their prompts, to be read and added to; see `Ledger.open`."""
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """How one judge has answered one task so far.
+
+    `replies` counts replies whose tokens are known; tokens and seconds are means per reply (output with
+    reasoning). `calls` and `paid_calls` are per question: attempts of any kind, and those that brought a
+    reply.
+    """
+
+    replies: int
+    calls: float
+    paid_calls: float
+    input_tokens: float
+    output_tokens: float
+    latency_s: float
+
+
+class Ledger:
+    """Recorded attempts at a place, without their prompts; see `Ledger.open` and `Ledger.at`. Threads may
+    share one, and so may processes that fork.
+    """
+
+    def __init__(self, engine: sa.Engine, place: str) -> None:
+        """`place`: where it is, without user or password: fit for messages."""
+        self.place = place
+        self._engine, self._process = engine, os.getpid()
+        weakref.finalize(self, _closed, engine, self._process)
 
     @classmethod
     def open(cls, where: str | Path) -> Ledger:
-        """The ledger in an SQLite file (a path or `sqlite:///path`) or in PostgreSQL (`postgresql://...`),
+        """The ledger in an SQLite file (a path) or in PostgreSQL (`postgresql://...`),
         made when it is not there.
 
         Raises:
@@ -52,100 +148,215 @@ class Ledger(LedgerReader):
         ledger.transaction(ledger._create)
         return ledger
 
-    def record(self, attempt: Attempt) -> Settlement | None:
-        """Store one attempt; see `record_all`."""
-        return self.record_all([attempt])[0]
+    @classmethod
+    def at(cls, where: str | Path) -> Ledger | None:
+        """The ledger at a path or URL, for reading only and without a trace; None when there is none.
 
-    def record_all(self, attempts: Sequence[Attempt]) -> list[Settlement | None]:
-        """Store attempts in one transaction, on disk when this returns; for each, what settles its question
-        now, if anything does: perhaps an earlier answer of another process.
+        Raises:
+            LedgerError: something is there that cannot be read as a ledger.
+        """
+        url = ledger_url(where)
+        if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+            return None
+        found = cls(reading_engine(url), shown_place(url))
+        with found._reading() as connection:
+            return found if sa.inspect(connection).has_table(ATTEMPTS.name) else None
+
+    def _create(self, connection: sa.Connection) -> None:
+        METADATA.create_all(connection)
+        _SPENT.create(connection, checkfirst=True)  # ledgers from before have none
+
+    def answers(self, keys: Sequence[str]) -> dict[str, Settlement]:
+        """The settled ones among `keys` (see `attempts.settle`)."""
+        with self._reading() as connection:
+            return _settled(connection, list(dict.fromkeys(keys)))
+
+    def experience(self, judge: str, task: str, model: str) -> Experience | None:
+        """How a slot, bound to a model (as requested), has answered a task (`requests.Task`); None when no
+        reply with known tokens is recorded.
+        """
+        c = ATTEMPTS.c
+        replied = c.valid | c.failure.in_(REPLIED)
+        metered = replied & (c.input_tokens > 0)
+        measures = (
+            sa.func.count().filter(metered),
+            sa.func.count(c.key.distinct()),
+            sa.func.count(),
+            sa.func.count().filter(replied),
+            sa.func.avg(c.input_tokens).filter(metered),
+            sa.func.avg(c.output_tokens).filter(metered),
+            sa.func.avg(c.latency_s).filter(metered),
+        )
+        query = sa.select(*measures).where(c.judge == judge, c.stage == task, c.model == model)
+        with self._reading() as connection:
+            replies, questions, attempts, paid, *means = connection.execute(query).one()
+        if not replies:
+            return None
+        return Experience(replies, attempts / questions, paid / questions, *map(float, means))
+
+    def recent_usage(self, judge: str, model: str) -> list[tuple[str, float, int]]:
+        """Receipt, seconds ago and tokens of the calls of the last minute of a judge with a model."""
+        c, now = ATTEMPTS.c, datetime.now(UTC)
+        query = sa.select(c.receipt, c.time, c.input_tokens + c.output_tokens).where(
+            c.judge == judge, c.model == model, c.time >= moment(now - timedelta(minutes=1))
+        )
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        return [
+            (receipt, (now - datetime.fromisoformat(time)).total_seconds(), tokens)
+            for receipt, time, tokens in rows
+        ]
+
+    def statistics(self) -> pd.DataFrame:
+        """Per judge, stage and requested model, sorted by them: attempts, of these `valid`, `invalid`
+        (replies that are not used) and `failures` (no reply; `lost`: of a killed process), tokens, known US
+        dollars, attempts of unknown cost (`unpriced`), and the times of the first and the last.
+        """
+        c, count, total = ATTEMPTS.c, sa.func.count, sa.func.sum
+        groups, replied = (c.judge, c.stage, c.model), c.valid | c.failure.in_(REPLIED)
+        measures = {
+            "attempts": count(),
+            "valid": count().filter(c.valid),
+            "invalid": count().filter(replied & ~c.valid),
+            "failures": count().filter(~replied),
+            "lost": count().filter(c.failure == "lost"),
+            "input_tokens": sa.cast(total(c.input_tokens), sa.BigInteger),
+            "output_tokens": sa.cast(total(c.output_tokens), sa.BigInteger),
+            "reasoning_tokens": sa.cast(total(c.reasoning_tokens), sa.BigInteger),
+            "cost_usd": sa.func.coalesce(total(c.cost_usd), 0.0),
+            "unpriced": count().filter(c.cost_usd.is_(None)),
+            "first": sa.func.min(c.time),
+            "last": sa.func.max(c.time),
+        }
+        query = sa.select(*groups, *(one.label(name) for name, one in measures.items())).group_by(*groups)
+        with self._reading() as connection:
+            rows = sorted(tuple(row) for row in connection.execute(query))
+        return pd.DataFrame(rows, columns=["judge", "stage", "model", *measures])
+
+    def spent_since(self, moment: str) -> float:
+        """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not
+        known counts as nothing.
+        """
+        paid = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= moment)
+        with self._reading() as connection:
+            return float(connection.scalar(paid) or 0.0)
+
+    def record(self, attempt: Attempt) -> Settlement | None:
+        """Store one attempt; what settles its question now, if anything does."""
+        return self.write(ended=[attempt])[1][0]
+
+    def write(
+        self,
+        lock: str = "",
+        begun: Sequence[tuple[Attempt, float]] = (),
+        ended: Sequence[Attempt] = (),
+        daily_usd: float | None = None,
+    ) -> tuple[list[Permit], list[Settlement | None]]:
+        """Store attempts, and write down calls that are about to be sent, in one transaction, on disk when
+        this returns.
+
+        Args:
+            lock: name of the model's lock, which the caller holds.
+            begun: attempts that would be sent now, each with US dollars that it costs at most.
+            ended: attempts that were, or failed.
+            daily_usd: what all who share the ledger may spend in 24 hours; None: any.
+
+        Returns:
+            A permit for each call begun, and for each attempt what settles its question now, if anything
+            does: perhaps an earlier answer of another process.
 
         Raises:
             LedgerError: nothing was stored.
         """
-        return self.transaction(lambda connection: self.add_all(connection, attempts))
 
-    def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Settlement | None]:
-        """As `record_all`, as part of a `transaction`."""
-        self._add(connection, [self._row(attempt) for attempt in attempts])
-        entries = settled(connection, sorted({attempt.key for attempt in attempts}))
-        return [entries.get(attempt.key) for attempt in attempts]
+        def work(connection: sa.Connection) -> tuple[list[Permit], list[Settlement | None]]:
+            _add(connection, [_row(attempt) for attempt in ended])
+            entries = _settled(connection, sorted({attempt.key for attempt in ended}))
+            permits = _begin(connection, lock, begun, daily_usd) if begun else []
+            return permits, [entries.get(attempt.key) for attempt in ended]
 
-    def try_lock(self, name: str) -> ModelLock | None:
-        """The lock of a model (`lock.lock_name`); None while another holds it, in this process or elsewhere.
-        What its last holder had in flight when it died is counted as lost.
+        return self.transaction(work)
+
+    def forget(self, receipt: str) -> None:
+        """A call was not sent, and will not be."""
+        self.transaction(lambda connection: _forget(connection, [receipt]))
+
+    def try_lock(self, name: str) -> Release | None:
+        """Take the lock of a model (`ledger_place.lock_name`) and return what releases it; None while another
+        holds it, in this process or elsewhere. What its last holder had in flight is counted as lost.
 
         Raises:
             LedgerError: as everywhere.
         """
-        lock = self._try_lock(name)
-        if lock is not None:
-            try:
-                with self._reading() as connection:
-                    left = in_flight.of_lock(connection, name)
-                if left:
-                    self.transaction(lambda connection: self._lose_of(connection, name))
-            except BaseException:
-                lock.release()
-                raise
-        return lock
-
-    def count_lost(self) -> None:
-        """Count the calls that processes had in flight when they died as lost."""
-        with self._reading() as connection:
-            names = in_flight.locks(connection)
-        for name in names:
-            if (lock := self.try_lock(name)) is not None:
-                lock.release()
-
-    def _try_lock(self, name: str) -> ModelLock | None:
         with self._translated():
             if self._engine.dialect.name == "postgresql":
-                return ModelLock.in_session(self._connection(), name)
-            return ModelLock.in_file(Path(self.place), name)
-
-    def _lose_of(self, connection: Connection, name: str) -> None:
-        calls = in_flight.of_lock(connection, name)
-        self.lose(connection, calls)
-        in_flight.forget(connection, [call["receipt"] for call in calls])
-
-    def lose(self, connection: Connection, calls: Sequence[Mapping[str, Any]]) -> None:
-        """Count calls in flight as sent without an answer, as part of a `transaction`; each has cost its
-        worst.
-        """
-        self._add(connection, [self._row(lost(call)) for call in calls])
-        in_flight.spend(connection, [(call["time"], call["worst"]) for call in calls])
+                release = session_lock(self._connection(), name)
+            else:
+                release = file_lock(Path(self.place), name)
+        if release is not None:
+            try:
+                if name in self._locks():
+                    self.transaction(lambda connection: _lose(connection, name))
+            except BaseException:
+                release()
+                raise
+        return release
 
     def in_flight(self) -> int:
         """Calls that are sent and not answered yet, after those of dead processes were counted as lost."""
-        self.count_lost()
+        for name in self._locks():
+            if (release := self.try_lock(name)) is not None:
+                release()
         with self._reading() as connection:
-            return int(connection.scalar(select(func.count()).select_from(in_flight.IN_FLIGHT)) or 0)
+            query = sa.select(sa.func.count()).where(CALLS.c.in_flight)
+            return int(connection.scalar(query) or 0)
+
+    def _locks(self) -> list[str]:
+        """The locks whose holders have calls in flight, or had when they died."""
+        with self._reading() as connection:
+            return list(connection.scalars(sa.select(CALLS.c.lock).where(CALLS.c.in_flight).distinct()))
 
     def export(self, path: Path) -> int:
-        """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows."""
+        """Add all attempts to the ledger in a file, which is made when it is not there; how many."""
         with self._reading() as connection:
-            rows = connection.execute(select(ATTEMPTS)).mappings().all()
-        exchange.write(path, ({**row, "prompt": None} for row in rows))
+            rows = _all(connection)
+        other = Ledger.open(path)
+        other.transaction(lambda connection: _add(connection, rows))
+        other.close()
         return len(rows)
 
-    def import_(self, path: Path, parsers: exchange.Parsers) -> tuple[int, int, list[InputError]]:
-        """Add the attempts of an exported file that are not here yet, after those that are: how many were
-        added, how many were here already, and an error for each row that is left out, because it does not fit
-        or its answer is not what its stage's parser would say.
+    def import_(self, path: Path, parsers: Parsers) -> tuple[int, int, list[InputError]]:
+        """Add the attempts of another ledger's file that are not here yet, after those that are: how many
+        were added, how many were here already, and an error for each row (in the order of key and attempt)
+        that is left out, because it does not fit or its answer is not what its stage's parser would say.
 
         A question that is settled here stays as it is: results that were computed do not change.
 
         Raises:
-            InputError: not an exported ledger; nothing was added.
+            LedgerError: not a ledger; nothing was added.
         """
-        rows, refused = exchange.read(path, parsers)
-        added = self.transaction(lambda connection: self._add(connection, rows))
-        return added, len(rows) - added, refused
+        other = Ledger.at(path)
+        if other is None:
+            raise LedgerError(f"{path}: no ledger; expected a file that `lunguage ledger export` wrote.")
+        with other._reading() as connection:
+            rows = _all(connection)
+        other.close()
+        fit, errors = list[Attempt](), list[InputError]()
+        for number, row in enumerate(rows, start=1):
+            try:
+                fit.append(_checked(row, parsers))
+            except ValueError as error:
+                rule = str(error)
+                if isinstance(error, ValidationError):  # its own text quotes the value
+                    rule = ", ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
+                remedy = "It is left out; the others are imported."
+                errors.append(InputError(str(path), "a value that does not fit", rule, remedy, row=number))
+        added = self.transaction(lambda connection: _add(connection, [_row(one) for one in fit]))
+        return added, len(fit) - added, errors
 
-    def transaction(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns, done in one transaction, alone among all writers; also for tables that stand
-        beside the attempts. Tried again when the connection fails: receipts make that harmless.
+    def transaction(self, work: Callable[[sa.Connection], T]) -> T:
+        """What `work` returns, done in one transaction, alone among all writers. Tried again when the
+        connection fails: receipts make that harmless.
         """
         for remaining in reversed(range(_WRITE_TRIES)):
             with self._translated():
@@ -153,50 +364,165 @@ class Ledger(LedgerReader):
                     writing = self._connection().execution_options(ledger_writes=True)
                     with writing as connection, connection.begin():
                         if connection.dialect.name == "postgresql":
-                            connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+                            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
                         return work(connection)
-                except (OperationalError, InterfaceError) as error:
-                    if not remaining or is_lasting(error):
+                except (OperationalError, InterfaceError):
+                    if not remaining:
                         raise
             time.sleep(0.2)
         raise AssertionError("the last try returns or raises")
 
-    def _row(self, attempt: Attempt) -> dict[str, Any]:
-        return {
-            **{name: getattr(attempt, name) for name in PLAIN},
-            "answer": None if attempt.answer is None else storable(attempt.answer),
-            "valid": attempt.valid,
-            "refused": attempt.failure == "refused",
-        }
+    def close(self) -> None:
+        """Give back the connections; opening anew is possible."""
+        self._engine.dispose()
 
-    def _add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Insert those rows whose receipt is not there, numbered after the attempts of their key; how
-        many.
-        """
-        c = ATTEMPTS.c
-        receipts, keys = [row["receipt"] for row in rows], sorted({row["key"] for row in rows})
-        known = {row[0] for row in rows_among(connection, select(c.receipt), c.receipt, receipts)}
-        numbers = select(c.key, func.max(c.attempt)).group_by(c.key)
-        last = dict(rows_among(connection, numbers, c.key, keys))
-        new = []
-        for row in rows:
-            if row["receipt"] not in known:
-                known.add(row["receipt"])
-                last[row["key"]] = last.get(row["key"], 0) + 1
-                new.append({**row, "attempt": last[row["key"]], "prompt": None})
-        if new:
-            connection.execute(insert(ATTEMPTS), new)
-            in_flight.end(connection, new)
-        return len(new)
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with self._translated(), self._connection() as connection:
+            yield connection
 
-    def _create(self, connection: Connection) -> None:
-        before = inspect(connection).has_table(in_flight.SPENDING.name)
-        METADATA.create_all(connection)
-        found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
-        if missing := set(ATTEMPTS.columns.keys()) - found:
+    def _connection(self) -> sa.Connection:
+        if os.getpid() != self._process:  # a forked process must not speak on its parent's connections
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
+        return self._engine.connect()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Database errors hold parameters, which hold answers: only their type goes on."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = type(getattr(error, "orig", None) or error).__name__
             raise LedgerError(
-                f"ledger {self.place}: table {ATTEMPTS.name} lacks columns {sorted(missing)}; expected a "
-                "ledger of this version. Name another place, or import an export of it."
-            )
-        if not before:
-            in_flight.seed(connection)
+                f"ledger {self.place}: cannot be used ({cause}); expected a ledger that can be reached, has "
+                "room and may be read and written. Fix that, or name another place ($LUNGUAGE_LEDGER); what "
+                "was recorded is kept, and a new run asks only for the rest."
+            ) from None
+
+
+def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settlement]:
+    """The settled ones among distinct `keys`."""
+    c = ATTEMPTS.c
+    replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)
+    tries: dict[str, int] = {}
+    relevant = c.valid | c.failure.in_(sorted(COUNTED))
+    query = sa.select(c.key, c.stage, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
+    for some in _lots(keys):
+        for key, stage, answer, failure in connection.execute(query.where(c.key.in_(some))):
+            replies[key].append((answer, failure))
+            tries[key] = tries_of(stage)
+    entries = {key: settle(key, those, tries[key]) for key, those in replies.items()}
+    return {key: entry for key, entry in entries.items() if entry is not None}
+
+
+def _lots(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The values in lots: a statement cannot name any number."""
+    for start in range(0, len(values), _AT_A_TIME):
+        yield values[start : start + _AT_A_TIME]
+
+
+def _all(connection: sa.Connection) -> list[dict[str, Any]]:
+    c = ATTEMPTS.c
+    return [
+        dict(row) for row in connection.execute(sa.select(ATTEMPTS).order_by(c.key, c.attempt)).mappings()
+    ]
+
+
+def _checked(row: Mapping[str, Any], parsers: Parsers) -> Attempt:
+    """A row of another ledger; ValueError: it would poison results."""
+    attempt = _READER.validate_python({name: row[name] for name in _FIELDS})
+    if (attempt.answer is not None) != (attempt.valid or attempt.failure in REPLIED):
+        raise ValueError("an answer exactly where a reply came")
+    is_told = attempt.answer is not None and attempt.failure in (None, "unreadable")
+    if is_told and (parsers[attempt.stage](attempt.answer or "") is not None) != attempt.valid:
+        raise ValueError("a valid answer exactly where it can be read")
+    return attempt
+
+
+def _row(attempt: Attempt) -> dict[str, Any]:
+    plain = {name: getattr(attempt, name) for name in _FIELDS}
+    answer = None if attempt.answer is None else storable(attempt.answer)
+    return {**plain, "answer": answer, "valid": attempt.valid, "refused": attempt.failure == "refused"}
+
+
+def _add(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Insert those rows whose receipt is not there, numbered after the attempts of their key; how many. Their
+    calls are in flight no more.
+    """
+    c, known, last = ATTEMPTS.c, set[str](), dict[str, int]()
+    for some in _lots([row["receipt"] for row in rows]):
+        known.update(connection.scalars(sa.select(c.receipt).where(c.receipt.in_(some))))
+    numbers = sa.select(c.key, sa.func.max(c.attempt)).group_by(c.key)
+    for some in _lots(sorted({row["key"] for row in rows})):
+        last.update((key, number) for key, number in connection.execute(numbers.where(c.key.in_(some))))
+    new = []
+    for row in rows:
+        if row["receipt"] not in known:
+            known.add(row["receipt"])
+            last[row["key"]] = last.get(row["key"], 0) + 1
+            new.append({**row, "attempt": last[row["key"]], "prompt": None})
+    if new:
+        connection.execute(sa.insert(ATTEMPTS), new)
+        _forget(connection, [row["receipt"] for row in new if row["cost_usd"] is not None])
+        for some in _lots([row["receipt"] for row in new if row["cost_usd"] is None]):
+            _end(connection, CALLS.c.receipt.in_(some))
+    return len(new)
+
+
+def _begin(
+    connection: sa.Connection, lock: str, begun: Sequence[tuple[Attempt, float]], daily_usd: float | None
+) -> list[Permit]:
+    """One permit per call, in their order; those that may go are written down and their money is reserved."""
+    _forget(connection, [attempt.receipt for attempt, _ in begun])  # where a commit's word was lost
+    paid = reserved = 0.0
+    if daily_usd is not None:
+        a_day_ago, c = moment(datetime.now(UTC) - timedelta(days=1)), CALLS.c
+        known = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= a_day_ago)
+        worst = sa.select(sa.func.sum(c.worst_usd))
+        paid = connection.scalar(known) or 0.0
+        paid += connection.scalar(worst.where(~c.in_flight, c.time >= a_day_ago)) or 0.0
+        reserved = connection.scalar(worst.where(c.in_flight)) or 0.0
+    permits, new = list[Permit](), list[dict[str, Any]]()
+    for attempt, worst_usd in begun:
+        if daily_usd is not None and paid + worst_usd > daily_usd:
+            permits.append("spent")
+        elif daily_usd is not None and paid + reserved + worst_usd > daily_usd:
+            permits.append("wait")
+        else:
+            permits.append("go")
+            reserved += worst_usd
+            named = {name: getattr(attempt, name) for name in _NAMED}
+            new.append({**named, "lock": lock, "worst_usd": worst_usd, "in_flight": True})
+    if new:
+        connection.execute(sa.insert(CALLS), new)
+    return permits
+
+
+def _forget(connection: sa.Connection, receipts: Sequence[str]) -> None:
+    for some in _lots(receipts):
+        connection.execute(sa.delete(CALLS).where(CALLS.c.receipt.in_(some)))
+
+
+def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    connection.execute(sa.update(CALLS).where(which).values(in_flight=False))
+
+
+def _lose(connection: sa.Connection, lock: str) -> None:
+    """Count the calls in flight of a lock's last holder as lost: each has cost its worst. The record has a
+    receipt of its own, as the answer may come after all.
+    """
+    of_lock = (CALLS.c.lock == lock) & CALLS.c.in_flight
+    for call in connection.execute(sa.select(CALLS).where(of_lock)).mappings().all():
+        receipt = hashlib.sha256(f"lost {call['receipt']}".encode("ascii")).hexdigest()[:32]
+        named = {name: call[name] for name in _NAMED} | {"receipt": receipt}
+        _add(connection, [_row(Attempt(**named, failure="lost"))])
+    _end(connection, of_lock)
+
+
+def _closed(engine: sa.Engine, process: int) -> None:
+    """Close the connections when the ledger goes or the process ends: SQLite then writes its log into the
+    file, which may be copied. A forked process leaves them to the one that made them.
+    """
+    if os.getpid() == process:
+        engine.dispose()

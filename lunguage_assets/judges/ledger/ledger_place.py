@@ -1,8 +1,7 @@
 """Where a ledger is, connections to it, and the lock of a model: an SQLite file of its owner's alone, or
 PostgreSQL; both durable at every commit.
 
-What is stored there is in `ledger.py`. Answers may quote reports, so no error and no log shows a statement's
-values.
+Answers may quote reports, so no error and no log shows a statement's values.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import logging
 import os
 import re
 import sqlite3
-import stat
-import time
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,21 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
 
+Release = Callable[[], None]
+"""Releases a held lock."""
+
 _BUSY_S = 60
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
+# at level DEBUG it shows every row, answers among them
+logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)
 
 
 class LedgerError(LunguageError):
@@ -42,63 +48,30 @@ def ledger_url(where: str | Path) -> URL:
     """
     if isinstance(where, Path) or "://" not in where:
         return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
-    try:
+    with suppress(SQLAlchemyError):
         url = make_url(re.sub("^postgres://", "postgresql://", where))
-        backend = url.get_backend_name()
-    except SQLAlchemyError:
-        raise LedgerError(
-            "the ledger's URL cannot be read; expected a path, sqlite:///PATH or "
-            "postgresql://USER@HOST/DATABASE."
-        ) from None
-    if backend == "sqlite" and url.database not in (None, "", ":memory:") and "mode=memory" not in str(url):
-        return url.set(database=str(Path(str(url.database)).absolute()))
-    if backend != "postgresql":
-        raise LedgerError(
-            f"a ledger in {backend} that lasts is not possible; expected a path, sqlite:///PATH "
-            "or postgresql://...."
-        )
-    if url.drivername == "postgresql":
-        return url.set(drivername=f"postgresql+{'psycopg' if find_spec('psycopg') else 'psycopg2'}")
-    return url
+        if url.drivername == "postgresql":
+            return url.set(drivername=f"postgresql+{'psycopg' if find_spec('psycopg') else 'psycopg2'}")
+        if url.get_backend_name() == "postgresql":
+            return url
+    raise LedgerError(
+        "the ledger's place is not possible; expected a path or postgresql://USER@HOST/DATABASE."
+    )
 
 
 def shown_place(url: URL) -> str:
+    """The place without user or password."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
 
 
-def _make_private(path: Path) -> None:
-    """Create the file for its owner only, before SQLite would with the process's mask; its -wal and -shm
-    files take its mode.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise OSError
-            os.fchmod(handle, 0o600)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise LedgerError(
-            f"ledger {path}: cannot be opened for its owner alone ({type(error).__name__}); "
-            "expected a plain file of yours, or a folder"
-            " that you may write to. Name another place."
-        ) from None
-
-
-_QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
-# at level DEBUG it shows every row, answers among them
-logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)
-
-
 def ledger_engine(url: URL) -> Engine:
+    """Connections that write."""
     if url.get_backend_name() == "postgresql":
-        engine = _postgresql(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
-        event.listen(engine, "connect", _prepare_postgresql)
-        return engine
+        # a server that acknowledges commits before they are on disk is asked not to, here
+        durable = {"options": "-c synchronous_commit=on"}
+        return _postgresql(url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=durable)
     _make_private(Path(str(url.database)))
     engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
     event.listen(engine, "connect", _prepare_sqlite)
@@ -128,29 +101,26 @@ def _postgresql(url: URL, **options: Any) -> Engine:
         ) from None
 
 
-def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    """A server that acknowledges commits before they are on disk is asked not to, here."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('synchronous_commit', 'on', false) WHERE "
-            "current_setting('synchronous_commit') = 'off'"
-        )
-    connection.commit()
+def _make_private(path: Path) -> None:
+    """Create the file for its owner only, whatever the process's mask; its -wal and -shm files take its
+    mode.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, _FLAGS, 0o600)
+        os.fchmod(handle, 0o600)
+        os.close(handle)
+    except OSError as error:
+        raise LedgerError(
+            f"ledger {path}: cannot be opened for its owner alone ({type(error).__name__}); expected a plain "
+            "file of yours, or a folder that you may write to. Name another place."
+        ) from None
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     """Write-ahead log, forced to disk at every commit; transactions begin when we say so."""
     connection.isolation_level = None
-    deadline = time.monotonic() + _BUSY_S
-    while True:  # of two processes that switch a new file to WAL at once, one is refused without waiting
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            break
-        except Exception as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-    if mode.lower() != "wal":
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0].lower() != "wal":
         raise LedgerError(
             "the ledger's file system has no write-ahead log; put the ledger on a local disk, or "
             "use PostgreSQL."
@@ -165,74 +135,59 @@ def _begin_sqlite(connection: Connection) -> None:
     )
 
 
-def is_lasting(error: DBAPIError) -> bool:
-    """Errors that another try does not fix: disk full, read-only."""
-    said = str(error.orig).lower()
-    return any(word in said for word in ("full", "readonly", "read-only", "unable to open"))
-
-
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-
-
 def lock_name(binding: ModelBinding) -> str:
     """Names the lock of a model: 32 hexadecimal digits, the same wherever the same answers are asked for."""
     return hashlib.sha256(request_key(binding, Request("compare", Prompt("", ""))).encode()).hexdigest()[:32]
 
 
-class ModelLock:
-    """A held lock: one asker per model and ledger; `release` ends it.
+# Both locks end when the process that holds them dies, so that nobody has to guess who is alive.
 
-    `flock` on a file beside an SQLite ledger, an advisory lock of the session in PostgreSQL: both end when
-    the process that holds them dies, so that nobody has to guess who is alive.
+
+def file_lock(ledger: Path, name: str) -> Release | None:
+    """Take a lock beside an SQLite file; None while another holds it, in this process or elsewhere.
+
+    Raises:
+        LedgerError: the lock's file cannot be made.
     """
+    path = ledger.with_name(f".{ledger.name}.{name[:16]}.lock")
+    try:
+        handle = os.open(path, _FLAGS, 0o600)
+    except OSError as error:
+        raise LedgerError(
+            f"{path}: cannot be opened ({type(error).__name__}); expected a folder that you may write "
+            "to. Name another place for the ledger."
+        ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
 
-    def __init__(self, held: int | Connection, number: int = 0) -> None:
-        self._held, self._number = held, number
+    def release() -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)  # also for a forked process that has the file open
+        os.close(handle)
 
-    @classmethod
-    def in_file(cls, ledger: Path, name: str) -> ModelLock | None:
-        """The lock beside an SQLite file; None while another holds it, in this process or elsewhere.
+    return release
 
-        Raises:
-            LedgerError: the file cannot be made.
-        """
-        path = ledger.with_name(f".{ledger.name}.{name[:16]}.lock")
-        try:
-            handle = os.open(path, _FLAGS, 0o600)
-        except OSError as error:
-            raise LedgerError(
-                f"{path}: cannot be opened ({type(error).__name__}); expected a folder that you may write "
-                "to. Name another place for the ledger."
-            ) from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return None
-        return cls(handle)
 
-    @classmethod
-    def in_session(cls, connection: Connection, name: str) -> ModelLock | None:
-        """The lock in a PostgreSQL database, held by this connection; None while another session holds it."""
-        number = int.from_bytes(bytes.fromhex(name)[:8], "big", signed=True)
-        try:
-            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
-            if connection.scalar(select(func.pg_try_advisory_lock(number))):
-                return cls(connection, number)
-        except BaseException:
-            connection.invalidate()  # it may hold the lock
-            raise
+def session_lock(connection: Connection, name: str) -> Release | None:
+    """Take a lock in a PostgreSQL database, held by this connection; None while another session holds it."""
+    number = int.from_bytes(bytes.fromhex(name)[:8], "big", signed=True)
+    try:
+        connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+        is_taken = connection.scalar(select(func.pg_try_advisory_lock(number)))
+    except BaseException:
+        connection.invalidate()  # it may hold the lock
+        raise
+    if not is_taken:
         connection.close()
         return None
 
-    def release(self) -> None:
-        """End it; harmless when the connection that held it is gone, and the lock with it."""
-        if isinstance(self._held, int):
-            fcntl.flock(self._held, fcntl.LOCK_UN)  # also for a forked process that has the file open
-            os.close(self._held)
-            return
+    def release() -> None:
         try:
-            self._held.scalar(select(func.pg_advisory_unlock(self._number)))
+            connection.scalar(select(func.pg_advisory_unlock(number)))
         except SQLAlchemyError:
-            self._held.invalidate()
-        self._held.close()
+            connection.invalidate()  # it is gone, and the lock with it
+        connection.close()
+
+    return release

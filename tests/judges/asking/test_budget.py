@@ -1,27 +1,31 @@
-"""A call costs what its tokens cost, and no call is sent that could pass the ceiling."""
+"""A call costs what its tokens cost, and no call is sent that could pass the ceiling of the run, or of the
+day for all that share a ledger (several processes: `test_several_processes.py`).
+"""
 
 from __future__ import annotations
 
 import threading
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
-from fake_model import BINDING
+from fake_model import BINDING, FakeModel, question, questions, read_label
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.budget import (
-    Budget,
-    BudgetExceeded,
-    Reservation,
-    estimated_input_tokens,
-    output_limit,
-)
-from lunguage_assets.judges.requests import ModelBinding, Prompt
-from lunguage_assets.judges.slots import Price
+from lunguage_assets.home.home import Home
+from lunguage_assets.judges.asker import Asker
+from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens, output_limit
+from lunguage_assets.judges.ledger.attempts import Attempt, moment
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure
+from lunguage_assets.judges.slots import Limits, Price
+from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 
-GPT_4O = Price(input=2.75, output=11.0, as_of=date(2025, 6, 1))  # the paper's
+PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
+COST = (40 * 1.0 + 4 * 10.0) / 1e6
+WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
@@ -42,24 +46,17 @@ def test_the_estimate_of_a_prompt_is_not_below_what_tokenizers_make_of_such_text
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
-        ((("max_tokens", 100),), 100),
         ((("max_completion_tokens", 64), ("temperature", 1)), 64),
         ((("config", {"max_output_tokens": 1100}),), 1100),
         ((("temperature", 1),), None),
         ((("max_tokens", True),), None),
+        (BINDING.parameters, 10),
     ],
 )
 def test_the_most_a_judge_may_write_is_read_from_its_parameters(
     parameters: tuple[tuple[str, object], ...], expected: int | None
 ) -> None:
     assert output_limit(ModelBinding("p", "p", "m", parameters)) == expected
-    assert output_limit(BINDING) == 10
-
-
-def reserved(budget: Budget, worst: float) -> Reservation:
-    reservation = budget.reserve("one", worst)
-    assert reservation is not None
-    return reservation
 
 
 @settings(deadline=None)
@@ -72,33 +69,17 @@ def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
     budget, out = Budget(ceiling), []
     for worst, share, at_once in calls:
         try:
-            reservation = budget.reserve("one", worst)
+            reserved = budget.reserve("one", worst)
         except BudgetExceeded:
             assert budget.spent_usd + worst > ceiling
             continue
-        if reservation is not None:
-            out.append((reservation, worst * share))
+        if reserved:
+            out.append((worst, worst * share))
         if at_once and out:
-            first, amount = out.pop(0)
-            first.settle(amount)
-    for reservation, amount in out:
-        reservation.settle(amount)
+            budget.settle(*out.pop(0))
+    for one in out:
+        budget.settle(*one)
     assert budget.spent_usd <= ceiling * (1 + 1e-9)
-
-
-def test_a_call_whose_cost_is_unknown_counts_with_its_worst_case_and_only_once() -> None:
-    budget = Budget(1.0)
-    call = reserved(budget, 0.75)
-    call.settle(None)
-    call.settle(0.1)
-    assert budget.spent_usd == 0.75
-    with pytest.raises(BudgetExceeded):
-        budget.reserve("one", 0.5)
-
-
-def test_without_a_price_a_budget_refuses() -> None:
-    with pytest.raises(BudgetExceeded, match="no price"):
-        Budget(100.0).reserve("one", None)
 
 
 def test_judges_in_several_threads_share_one_ceiling() -> None:
@@ -107,11 +88,10 @@ def test_judges_in_several_threads_share_one_ceiling() -> None:
     def spend() -> None:
         for _ in range(200):
             try:
-                reservation = budget.reserve("one", 0.125)
+                if budget.reserve("one", 0.125):
+                    budget.settle(0.125, None)
             except BudgetExceeded:
                 return
-            if reservation is not None:
-                reservation.settle(0.125)
 
     threads = [threading.Thread(target=spend) for _ in range(8)]
     for thread in threads:
@@ -119,3 +99,69 @@ def test_judges_in_several_threads_share_one_ceiling() -> None:
     for thread in threads:
         thread.join()
     assert budget.spent_usd == 10.0
+
+
+# --- the day's
+
+
+def ask_all(ledger: Ledger, model: FakeModel, budget: Budget, price: Price | None = PRICE) -> None:
+    limits = Limits(in_flight=4, backoff_s=0.001)
+    Asker("one", model, ledger, limits, budget=budget, price=price).ask(questions(100), read_label)
+
+
+def recorded(ledger: Ledger, hours: float, cost_usd: float) -> None:
+    time = moment(datetime.now(UTC) - timedelta(hours=hours))
+    ledger.record(Attempt("k" * 64, "j", "compare", "m", "A", cost_usd=cost_usd, time=time))
+
+
+def test_what_others_have_spent_today_counts_and_what_is_left_is_spent(ledger: Ledger) -> None:
+    recorded(ledger, 25, 100.0)
+    recorded(ledger, 23, 0.75)
+    model = FakeModel()
+    with pytest.raises(
+        BudgetExceeded, match=r"daily budget of \$0.75.*24 hours.*LUNGUAGE_DAILY_BUDGET.*of 100"
+    ):
+        ask_all(ledger, model, Budget(None, 0.75 + 20 * COST + WORST))
+    assert model.calls in (20, 21)
+    assert ledger.statistics()["cost_usd"].sum() <= 100.75 + 20 * COST + WORST
+
+
+def test_the_ceiling_of_the_run_holds_beside_it(ledger: Ledger) -> None:
+    with pytest.raises(BudgetExceeded, match="spent in this run"):
+        ask_all(ledger, FakeModel(), Budget(COST * 5 + WORST, 1.0))
+    recorded(ledger, 1, 0.999)
+    with pytest.raises(BudgetExceeded, match="daily budget"):
+        ask_all(ledger, FakeModel(), Budget(1.0, 1.0))
+
+
+def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(ledger: Ledger) -> None:
+    broken = FakeModel(answer=lambda *_: ProviderFailure("connection"))
+    with pytest.raises(BudgetExceeded, match="daily budget"):
+        ask_all(ledger, broken, Budget(None, WORST * 10.5))
+    model = FakeModel()
+    with pytest.raises(BudgetExceeded, match="daily budget"):
+        ask_all(Ledger.open(ledger.place), model, Budget(None, WORST * 10.5))
+    assert model.calls == 0
+
+
+@pytest.mark.parametrize("budget", [Budget(100.0), Budget(None, 5.0)])
+def test_without_a_price_a_budget_refuses_before_any_call(ledger: Ledger, budget: Budget) -> None:
+    model = FakeModel()
+    with pytest.raises(BudgetExceeded, match="no price"):
+        ask_all(ledger, model, budget, price=None)
+    assert model.calls == 0
+
+
+def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+    assert HomeResource.from_environment(Home(tmp_path))._surroundings(None).budget is None
+    monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
+    one, again = (HomeResource.from_environment(Home(tmp_path))._surroundings(None) for _ in range(2))
+    assert one.budget is not None
+    assert one.budget.of_day_usd == 2.0
+    assert one.budget is again.budget, "one for all judges of the process"
+    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found 'two'"):
+        HomeResource(root=str(tmp_path), daily_budget="two").judge("lexicon")

@@ -35,25 +35,10 @@ _REQUEST = st.builds(
 
 def _content(binding: ModelBinding, request: Request) -> str:
     """Everything that the key must tell apart, in a form that does not come from the key's code."""
-    parts = (
-        binding.provider,
-        binding.endpoint_class,
-        binding.model,
-        _typed(dict(binding.parameters)),
-        request.task,
-        request.mode,
-    )
-    return repr(
-        (
-            *parts,
-            request.prompt.system,
-            request.prompt.user,
-            request.prompt.template_version,
-            request.labels,
-            request.replicate,
-            request.schema,
-        )
-    )
+    of_model = binding.provider, binding.endpoint_class, binding.model, _typed(dict(binding.parameters))
+    prompt = request.prompt.system, request.prompt.user, request.prompt.template_version
+    plain = request.task, request.mode, request.labels, request.replicate, request.schema
+    return repr((of_model, prompt, plain))
 
 
 def _typed(value: Any) -> Any:
@@ -75,15 +60,9 @@ def test_two_keys_are_equal_exactly_when_everything_that_decides_the_answer_is(
     assert (request_key(binding, request) == request_key(other_binding, other_request)) == same
 
 
-@settings(deadline=None)
-@given(_BINDING, _REQUEST, st.lists(_TEXT).map(tuple), st.data())
-def test_nothing_else_changes_the_key(
-    binding: ModelBinding, request: Request, aliases: tuple[str, ...], data: st.DataObject
-) -> None:
-    order = tuple(data.draw(st.permutations(binding.parameters)))
-    assert request_key(binding, request) == request_key(
-        dataclasses.replace(binding, aliases=aliases, parameters=order), request
-    )
+def test_neither_aliases_nor_the_order_of_parameters_are_in_the_key() -> None:
+    other = dataclasses.replace(BINDING, aliases=("b",), parameters=BINDING.parameters[::-1])
+    assert request_key(BINDING, question(1)) == request_key(other, question(1))
 
 
 def test_one_and_one_point_zero_are_the_same_setting_but_true_is_not() -> None:
@@ -91,7 +70,6 @@ def test_one_and_one_point_zero_are_the_same_setting_but_true_is_not() -> None:
         return request_key(dataclasses.replace(BINDING, parameters=(("top_p", value),)), question(1))
 
     assert key(1) == key(1.0)
-    assert key([1, {"a": 2.0}]) == key((1.0, {"a": 2}))
     assert len({key(1), key(True), key("1"), key(None), key(0.5), key([1])}) == 6
 
 

@@ -9,18 +9,20 @@ import multiprocessing
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import postgres_server
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import create_engine, inspect
 
-from lunguage_assets.errors import InputError
 from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, settle
-from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.judges.ledger.ledger import Experience, Ledger
+from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
 
 PARSERS = {"extract": parse_phrase_list, "compare": choice_of}
@@ -30,15 +32,9 @@ SECRET = "the zebra-striped opacity"
 
 
 def attempt(key: str = KEY, **changes: Any) -> Attempt:
-    values = {
-        "judge": "one",
-        "stage": "compare",
-        "model": "fake-1",
-        "answer": "sentence_1",
-        "returned_model": "fake-1",
-        "input_tokens": 10,
-    }
-    return Attempt(key, **{**values, "output_tokens": 2, "cost_usd": 0.5, "latency_s": 0.1, **changes})  # type: ignore[arg-type]
+    reply = {"answer": "sentence_1", "returned_model": "fake-1", "input_tokens": 10, "output_tokens": 2}
+    values = {"judge": "one", "stage": "compare", "model": "fake-1", "cost_usd": 0.5, "latency_s": 0.1}
+    return Attempt(key, **{**reply, **values, **changes})
 
 
 def unreadable(key: str = KEY, **changes: Any) -> Attempt:
@@ -60,7 +56,7 @@ def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(p
 
 def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
     ledger, once = Ledger.open(place), unreadable()
-    ledger.record_all([once, once])
+    ledger.write(ended=[once, once])
     ledger.record(once)
     assert ledger.statistics()["attempts"].tolist() == [1]
 
@@ -96,22 +92,15 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
 def _write_many(place: str, writer: int, keys: list[str]) -> None:
     ledger = Ledger.open(place)
     for start in range(0, len(keys), 7):
-        ledger.record_all(
-            [
-                attempt(key, answer=f"writer {writer}", judge=f"judge {writer}")
-                for key in keys[start : start + 7]
-            ]
-        )
+        lot = keys[start : start + 7]
+        ledger.write(ended=[attempt(key, answer=f"writer {writer}", judge=f"judge {writer}") for key in lot])
 
 
 def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
     keys = [f"{number:064x}" for number in range(70)]
     context = multiprocessing.get_context("fork")
     orders = [keys, keys[::-1], keys[35:] + keys[:35]]
-    writers = [
-        context.Process(target=_write_many, args=(place, number, order))
-        for number, order in enumerate(orders)
-    ]
+    writers = [context.Process(target=_write_many, args=(place, *one)) for one in enumerate(orders)]
     for writer in writers:
         writer.start()
     ledger = Ledger.open(place)  # all of them also create the ledger at the same time
@@ -123,15 +112,6 @@ def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(pl
         assert writer.exitcode == 0
     assert int(ledger.statistics()["attempts"].sum()) == 3 * len(keys)
     assert len(ledger.answers(keys)) == len(keys)
-
-
-def _record_when(go: Any, done: Any, place: str) -> None:
-    ledger = Ledger.open(place)
-    ledger.statistics()  # connected and ready
-    done.release()
-    go.wait(60)
-    ledger.record(attempt(answer="the other"))
-    done.release()
 
 
 def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:
@@ -195,16 +175,7 @@ def test_no_error_and_no_repr_shows_an_answer_or_a_password(tmp_path: Path) -> N
     assert "hunter" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
-        "sqlite://",
-        "sqlite:///:memory:",
-        "mysql://localhost/db",
-        "://",
-        "sqlite:///file:x?mode=memory&uri=true",
-    ],
-)
+@pytest.mark.parametrize("where", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/db", "://"])
 def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
     with pytest.raises(LedgerError):
         Ledger.open(where)
@@ -214,8 +185,9 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> N
     place = tmp_path / "notes.txt"
     place.write_text("invented notes, by no means a database " * 50)
     before = place.read_bytes()
-    with pytest.raises(LedgerError):
-        Ledger.open(place)
+    for opened in (Ledger.open, Ledger.at):
+        with pytest.raises(LedgerError, match="cannot be used"):
+            opened(place)
     assert place.read_bytes() == before
 
 
@@ -228,10 +200,8 @@ def test_an_sqlite_ledger_is_forced_to_disk_at_every_commit(tmp_path: Path) -> N
 
 def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(postgres: str) -> None:
     url = postgres_server.create_database(postgres, "careless")
-    ledger = Ledger.open(url)
-    with ledger._engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+    with create_engine(ledger_url(url), isolation_level="AUTOCOMMIT").connect() as connection:
         connection.exec_driver_sql("ALTER DATABASE careless SET synchronous_commit = off")
-    ledger.close()
     with Ledger.open(url)._reading() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
 
@@ -240,61 +210,46 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(post
 
 
 def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_path: Path) -> None:
-    mine = Ledger.open(place)
-    mine.record_all([unreadable(), failed(), attempt(), attempt(OTHER, judge="two", cost_usd=None)])
-    assert mine.export(tmp_path / "mine.parquet") == 4
-    assert stat.S_IMODE((tmp_path / "mine.parquet").stat().st_mode) == 0o600
+    mine, file = Ledger.open(place), tmp_path / "mine.sqlite"
+    mine.write(ended=[unreadable(), failed(), attempt(), attempt(OTHER, judge="two", cost_usd=None)])
+    assert mine.export(file) == mine.export(file) == 4
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    assert yours.import_(tmp_path / "mine.parquet", PARSERS) == (4, 0, [])
-    assert yours.import_(tmp_path / "mine.parquet", PARSERS) == (0, 4, [])
+    assert yours.import_(file, PARSERS) == (4, 0, [])
+    assert yours.import_(file, PARSERS) == (0, 4, [])
     assert yours.answers([KEY, OTHER]) == mine.answers([KEY, OTHER])
     assert yours.statistics().equals(mine.statistics())
-    yours.export(tmp_path / "yours.parquet")
-    assert (tmp_path / "mine.parquet").read_bytes() == (tmp_path / "yours.parquet").read_bytes()
 
 
 def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Path) -> None:
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    yours.record_all([attempt(answer="sentence_2"), attempt(OTHER)])
-    yours.export(tmp_path / "yours.parquet")
+    yours.write(ended=[attempt(answer="sentence_2"), attempt(OTHER)])
     mine = Ledger.open(place)
     mine.record(attempt(answer="sentence_1"))
-    assert mine.import_(tmp_path / "yours.parquet", PARSERS) == (2, 0, [])
+    assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
     assert mine.answers([KEY])[KEY].answer == "sentence_1"
     assert OTHER in mine.answers([OTHER])
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("key", "not a key"),
-        ("failure", "refused"),
-        ("time", "yesterday"),
-        ("receipt", "x"),
-        ("attempt", 0),
-        ("stage", "other"),
-        ("stage", "extract"),
-        ("answer", "perhaps the first one"),
-        ("answer", None),
-        ("cost_usd", float("inf")),
-        ("cost_usd", float("nan")),
-        ("latency_s", float("inf")),
-        ("input_tokens", 2**62),
-    ],
-)
+@pytest.mark.parametrize(("column", "value"), [
+    ("key", "not a key"), ("failure", "refuse"), ("failure", "timeout"), ("time", "yesterday"),
+    ("receipt", "x"), ("stage", "other"), ("stage", "extract"), ("answer", f"perhaps {SECRET}"),
+    ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
+    ("input_tokens", SECRET),
+])  # fmt: skip
 def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others_are_taken(
     tmp_path: Path, column: str, value: object
 ) -> None:
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ledger.record_all([attempt(), attempt(OTHER), unreadable("ef" * 32)])
-    ledger.export(tmp_path / "good.parquet")
-    table = pq.read_table(tmp_path / "good.parquet")
-    place, values = table.column_names.index(column), table[column].to_pylist()
-    poisoned = table.set_column(place, table.schema.field(column), [[values[0], value, values[2]]])
-    pq.write_table(poisoned, tmp_path / "bad.parquet")
+    place = tmp_path / "bad.sqlite"
+    ledger = Ledger.open(place)
+    ledger.write(ended=[attempt(), attempt(OTHER), unreadable("ef" * 32)])
+    ledger.close()
+    with sqlite3.connect(place) as connection:
+        connection.execute(f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER))
     other = Ledger.open(tmp_path / "other.sqlite")
-    added, known, (error,) = other.import_(tmp_path / "bad.parquet", PARSERS)
-    assert (added, known, error.row) == (2, 0, 2)
+    added, known, (error,) = other.import_(place, PARSERS)
+    assert (added, known, error.row) == (2, 0, 3 if column == "key" else 2)
+    assert SECRET not in str(error)
     assert list(other.answers([KEY, OTHER])) == [KEY]
     assert other.statistics()["cost_usd"].tolist() == [1.0]
 
@@ -302,15 +257,15 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
 @pytest.mark.parametrize("content", [b"", b"PAR1 not really", None])
 def test_a_file_that_is_no_ledger_is_refused_as_a_whole(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
-        (tmp_path / "bad.parquet").write_bytes(content)
-    with pytest.raises(InputError):
-        Ledger.open(tmp_path / "ledger.sqlite").import_(tmp_path / "bad.parquet", PARSERS)
+        (tmp_path / "bad.sqlite").write_bytes(content)
+    with pytest.raises(LedgerError):
+        Ledger.open(tmp_path / "ledger.sqlite").import_(tmp_path / "bad.sqlite", PARSERS)
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:
     ledger = Ledger.open(place)
-    ledger.record_all(
-        [
+    ledger.write(
+        ended=[
             attempt(time="2026-01-01T00:00:00.000000Z"),
             unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
             failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
@@ -318,20 +273,67 @@ def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: 
             attempt(OTHER, stage="extract", judge="another"),
         ]
     )
-    frame = ledger.statistics()
-    assert frame["judge"].tolist() == ["another", "one"]
-    row = frame.iloc[1].to_dict()
-    assert (row["attempts"], row["valid"], row["invalid"], row["failures"], row["unpriced"]) == (
-        4,
-        1,
-        1,
-        2,
-        1,
+    frame = ledger.statistics().set_index("judge")
+    assert list(frame.index) == ["another", "one"]
+    counts = ["attempts", "valid", "invalid", "failures", "unpriced", "input_tokens", "reasoning_tokens"]
+    assert frame.loc["one", counts].tolist() == [4, 1, 1, 2, 1, 20, 1]
+    assert frame.loc["one", "cost_usd"] == 1.0
+    assert frame.loc["one", "first"] == "2026-01-01T00:00:00.000000Z"
+
+
+# --- reading without a trace
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_where_no_ledger_is_none_is_made(place: str, tmp_path: Path) -> None:
+    assert Ledger.at(place) is None
+    assert not list(tmp_path.iterdir())
+    if place.startswith("postgresql"):
+        assert inspect(create_engine(ledger_url(place))).get_table_names() == []
+
+
+def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    writer = Ledger.open(place)
+    writer.record(attempt())
+    assert KEY in Ledger.at(place).answers([KEY]), "also while the writer is there"  # type: ignore[union-attr]
+    writer.close()
+    before = contents(tmp_path)
+    assert KEY in Ledger.at(place).answers([KEY])  # type: ignore[union-attr]
+    assert contents(tmp_path) == before
+
+
+def test_experience_is_of_one_judge_task_and_model_and_counts_what_was_repeated(place: str) -> None:
+    ledger, third = Ledger.open(place), "ef" * 32
+    ledger.record(attempt(input_tokens=0, output_tokens=0))
+    assert ledger.experience("one", "compare", "fake-1") is None, "of unknown length, not free"
+    for one in (
+        unreadable(OTHER, output_tokens=10, latency_s=4.0), attempt(OTHER, latency_s=2.0), failed(third),
+        attempt(third, stage="extract", input_tokens=700), attempt(third, model="another"),
+    ):  # fmt: skip
+        ledger.record(one)
+    found = ledger.experience("one", "compare", "fake-1")
+    assert found == Experience(
+        2, calls=4 / 3, paid_calls=1.0, input_tokens=10, output_tokens=6, latency_s=3.0
     )
-    assert (row["input_tokens"], row["output_tokens"], row["reasoning_tokens"], row["cost_usd"]) == (
-        20,
-        4,
-        1,
-        1.0,
-    )
-    assert row["first"] == "2026-01-01T00:00:00.000000Z"
+    assert ledger.experience("two", "compare", "fake-1") is None
+
+
+CODE = """
+import atexit, os, sys
+atexit.register(os._exit, 0)  # as the command ends (cli.main.process)
+from sqlalchemy import text
+from lunguage_assets.judges.ledger.ledger import Ledger
+ledger = Ledger.open(sys.argv[1])
+ledger.transaction(lambda connection: connection.execute(text("CREATE TABLE kept (number INTEGER)")))
+"""
+
+
+def test_nothing_is_left_in_a_log_beside_the_file_when_a_command_ends(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    subprocess.run([sys.executable, "-c", CODE, str(place)], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
+    assert b"CREATE TABLE kept" in place.read_bytes()

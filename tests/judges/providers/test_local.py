@@ -9,6 +9,7 @@ import gc
 import itertools
 import logging
 import math
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import child_process
-import pandas as pd
 import pytest
 import tiny_model
 from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, shown, slot, tokenizer
@@ -421,6 +421,6 @@ def test_an_answer_that_cannot_be_read_is_drawn_anew(llama: Path, tmp_path: Path
     around = Surroundings("synthetic", lambda: Ledger.open(tmp_path / "ledger.sqlite"))
     judge = open_judge("text", judges(llama), around)
     ask_to_compare(judge, [ComparisonQuestion("There may be <finding>.", "There is likely <finding>.")])
-    Ledger.open(tmp_path / "ledger.sqlite").export(tmp_path / "answers.parquet")
-    found = pd.read_parquet(tmp_path / "answers.parquet")["answer"]
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as ledger:
+        found = ledger.execute("SELECT answer FROM judge_attempts").fetchall()
     assert len(found) == len(set(found)) == 5

@@ -17,7 +17,7 @@ from loopback import Act, Call, LoopbackServer
 from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import examination, judge_identity
 from lunguage_assets.judges.policy import PolicyRefused
 from lunguage_assets.structuring.contract import Structurer
@@ -177,7 +177,7 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(ledger: Pa
         accounts = [(reading.account, reading.reason) for reading in answer.readings]
         assert accounts.count(("unreadable", "no answer")) == 5
         assert accounts[1] == ("nothing stated", "section")
-    found = LedgerReader.at(ledger)
+    found = Ledger.at(ledger)
     assert found is not None
     (row,) = found.statistics().to_dict("records")
     assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 4, 4)
