@@ -19,7 +19,7 @@ from lunguage_assets.implicit.resolution.conflicts import RULES, Rule
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
-from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES, MATCH_REASONS
+from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
     # A generated negative row with the key of a stated negative one is always "already stated": the place is
@@ -129,14 +129,6 @@ def test_the_sample_reaches_every_event_and_rule_of_the_log() -> None:
         ("resolve", "reference lost", "target gone", "original"),
         ("resolve", "reference lost", "target gone", "expansion"),
     }
-
-
-def test_the_sample_reaches_every_reason_of_a_match() -> None:
-    reached = set(outcome().expansion.matches["reason"])
-    assert reached == set(MATCH_REASONS) - {
-        "device",
-        "no pathway for this refinement",
-    }  # these have tests of their own
 
 
 def test_the_sample_holds_what_it_must() -> None:

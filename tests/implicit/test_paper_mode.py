@@ -46,33 +46,6 @@ def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     assert loss["prob_is_bound"]
 
 
-def test_a_present_sign_differs_in_its_lower_bound_only() -> None:
-    """P(opacity) is at least 0.8 times P(consolidation): experts kept the edge for being above 0.8."""
-    rows = [said("consolidation", "tp", p=0.6)]
-    one, other = (in_mode(rows, mode).row(identity(0) + "/0") for mode in ("method", "paper"))
-    assert [one[name] for name in ("prob", "p_low", "p_high")] == [0.6, pytest.approx(0.24), 1.0]
-    assert [other[name] for name in ("prob", "p_low", "p_high")] == [0.6, 0.3, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ({"measurement": "5 mm"}, {"measurement": "8 mm"}),
-        ({"improved": "smaller"}, {"worsened": "larger"}),
-    ],
-    ids=["numbers", "courses"],
-)
-def test_numbers_levels_and_courses_keep_rows_apart_in_the_method_only(
-    one: dict[str, str], other: dict[str, str]
-) -> None:
-    rows = [said("nodule", **one), said("nodule", **other)]
-    merged = {
-        mode: in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated["merged_into"].notna().sum()
-        for mode in ("method", "paper")
-    }
-    assert merged == {"method": 0, "paper": 1}
-
-
 def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -> None:
     own = Blacklist([("scar", "nodule")], [("blunting", "fluid")], [("left", "right")])
     sides = [said("opacity", location="left"), said("opacity", location="right")]
@@ -92,13 +65,6 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(tmp_path:
     file.write_text("term_pairs:\n  - [left, right]\n")
     with pytest.raises(ConfigurationError, match="paper_pairs"):
         in_mode([said("opacity")], "paper", listed=load_blacklist(file))
-
-
-def test_every_row_says_in_which_mode_it_was_made() -> None:
-    for mode in ("method", "paper"):
-        outcome = in_mode([said("CHF"), said("nodule")], mode)
-        assert set(outcome.deduplicated["mode"]) == set(outcome.rows["mode"]) == {mode}
-        assert (outcome.rows["source"] == "expansion").any()
 
 
 @examples(20)

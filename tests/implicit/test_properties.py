@@ -7,7 +7,7 @@ from collections import Counter
 import pandas as pd
 from any_cosines import AnyCosines
 from derived_beliefs import wrong_beliefs
-from generated_reports import STUDIES, reports
+from generated_reports import reports
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import (
@@ -123,18 +123,6 @@ def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:
     again = resolve_again(outcome.rows.sample(frac=1.0, random_state=3), dictionary())
     pd.testing.assert_frame_equal(again.rows, outcome.rows)
     assert len(again.log) == len(again.conflicts) == 0
-
-
-@examples(12)
-@given(reports)
-def test_studies_do_not_know_of_each_other(rows: list[Said]) -> None:
-    both = run(rows)
-    for number, row in enumerate(rows):
-        row.row = number
-    for study in STUDIES:
-        alone = run([row for row in rows if row.study == study])
-        together = both.rows[both.rows["study_id"] == study].reset_index(drop=True)
-        pd.testing.assert_frame_equal(alone.rows, together)
 
 
 @examples(20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import AlikeEmbedder, TableEmbedder, vocabulary
+from invented_reports import AlikeEmbedder, vocabulary
 from profiles import examples
 
 from lunguage_assets.errors import MethodError
@@ -83,19 +83,3 @@ class Wrong(AlikeEmbedder):
 def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
     with pytest.raises(MethodError, match="wrong"):
         pair_cosines(Wrong(answer), ["a", "b"], [0], [1])
-
-
-class WrongPairs(TableEmbedder):
-    identity = "wrong"
-
-    def __init__(self, answer: np.ndarray) -> None:
-        self.answer = answer
-
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
-        return self.answer
-
-
-@pytest.mark.parametrize("answer", [np.ones(2), np.array([np.nan]), np.ones((1, 1))])
-def test_cosines_that_are_none_stop_the_run(answer: np.ndarray) -> None:
-    with pytest.raises(MethodError, match="wrong"):
-        pair_cosines(WrongPairs(answer), ["a", "b"], [0], [1])

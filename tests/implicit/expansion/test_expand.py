@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, said, vocabulary
+from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, said
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import expand
@@ -36,14 +36,6 @@ def test_heart_failure_expands_to_its_leaves() -> None:
     }
     EXPANSIONS.to_arrow(outcome.expansion.expansions)
     PATHWAY_MATCHES.to_arrow(outcome.expansion.matches)
-
-
-def test_severe_copd_has_severe_emphysema() -> None:
-    outcome = run([said("COPD", severity="severe")])
-    assert outcome.child(identity(0) + "/1")["severity"] == "severe"
-    assert outcome.match(identity(0) + "/1")["pathway_id"] == "emphysema_2"
-    assert tree(outcome)[identity(0) + "/1"] == ["lucency dp", "pulmonary vascularity dp", "destruction dp"]
-    assert run([said("COPD", severity="moderate")]).match(identity(0) + "/1")["pathway_id"] == "emphysema_1"
 
 
 def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> None:
@@ -95,28 +87,23 @@ def implied(*rows: Any) -> set[str]:
     [
         ([said("atelectasis")], "volume loss", True),
         ([said("subsegmental atelectasis")], "volume loss", False),
-        ([said("atelectasis", morphology="plate-like")], "volume loss", False),
         ([said("atelectasis", evidence=[1]), said("linear opacity")], "volume loss", False),
         ([said("atelectasis", sent_idx=1), said("opacity", morphology="streaky", sent_idx=1)],
          "volume loss", False),
-        ([said("consolidation")], "volume loss", True),
         ([said("consolidation"), said("atelectasis", "tp", p=0.4, morphology="linear")],
          "volume loss", False),
         ([said("consolidation"), said("atelectasis", "dn")], "volume loss", True),
         ([said("pulmonary edema")], "consolidation", True),
         ([said("pulmonary edema"), said("edema", section="impr", morphology="interstitial")],
          "consolidation", False),
-        ([said("pulmonary edema", severity="mild")], "consolidation", False),
         ([said("pulmonary edema"), said("airspace disease", "dn")], "consolidation", False),
         ([said("pulmonary edema", location="RUL"), said("airspace disease", "dn", location="left")],
          "consolidation", True),
         ([said("pneumonia", location="RUL"), said("opacity", "dn")], "opacity", False),
         ([said("pneumonia", location="RUL"), said("infiltrate", "dn", sent="no new infiltrate")],
          "opacity", True),
-        ([said("CHF")], "cardiomegaly", True),
         ([said("CHF"), said("cardiomediastinal silhouette", "dn", morphology="normal")],
          "cardiomegaly", False),
-        ([said("effusion", view="ap")], "opacity", True),
         ([said("effusion", view="ap", measurement="small")], "opacity", False),
         ([said("effusion", view="pa"), said("costophrenic angle", "dn")], "blunting", False),
         ([said("fracture", location="rib", onset="healing")], "disruption", False),
@@ -135,35 +122,6 @@ def test_what_lies_elsewhere_has_nothing_of_the_diagnosis() -> None:
     assert paper.row(identity(0) + "/1")["location"] == "left lung"
 
 
-def test_a_place_named_by_parent_and_pathway_is_named_once() -> None:
-    outcome = run([said("effusion", location="CP angle, right")])
-    blunting = outcome.child(identity(0) + "/0")
-    assert blunting["location"] == "CP angle, right"
-    assert blunting["location_parts"] == ["costophrenic angle", "right"]
-
-
-@pytest.mark.parametrize("location", ["a & b \\ c / d", "RUL, ( ) > & \\ /"])
-def test_odd_characters_in_places_are_only_characters(location: str) -> None:
-    child = run([said("consolidation", location=location)]).row(identity(0) + "/0")
-    assert child["location"] == location + ", airspace"
-    assert child["location_parts"] == sorted({*vocabulary().location_parts(location), "airspace"})
-
-
-def test_probabilities_of_children_are_bounds_on_presence() -> None:
-    rows = said("consolidation", "tp", p=0.7, location="y"), said("lobar pneumonia", location="x")
-    outcome = run(rows)
-    opacity, loss = outcome.child(identity(0) + "/0"), outcome.child(identity(0) + "/1")
-    assert (opacity["support"], opacity["prob"], opacity["p_low"], opacity["p_high"]) == (0.7, 0.7, 0.28, 1.0)
-    assert loss["support"] == 0.7
-    assert (loss["prob"], loss["p_low"], loss["p_high"]) == (0.15, 0.0, pytest.approx(1 - 0.8 * 0.35))
-    certain = outcome.child(identity(1) + "/0/1")
-    belief = [certain[name] for name in ("name", "status", "prob", "p_low", "p_high")]
-    assert belief == ["volume loss", "dn", 0.0, 0.0, pytest.approx(1 - 0.8**2)]  # two edges below
-    generated = outcome.expansion.expansions
-    assert generated["prob_is_bound"].all()
-    assert set(generated["p_source"]) == {"pathway"}
-
-
 RUL = said("consolidation", location="RUL")  # implies an opacity there
 PNEUMONIA = said("pneumonia", location="RLL")
 CANCER = said("lung cancer", location="RUL")  # a nodular opacity
@@ -175,50 +133,37 @@ HEART = said("cardiomegaly")  # a heart size that is increased
     [
         # by its name, at a compatible place, now
         (RUL, said("opacity", location="right upper lobe"), 0, STATED),  # contained in the child's
-        (RUL, said("opacities", location="airspace"), 0, STATED),
         (RUL, said("opacity", location="RUL, airspace, posterior"), 0, STATED),  # contains the child's
         (RUL, said("opacity", "tp", p=0.3, location="right"), 0, STATED),
         (RUL, said("opacity", location="left lung"), 0, GENERATED),
         (RUL, said("opacity"), 0, GENERATED),  # a row without a place does not state the child's place
         (RUL, said("opacity", location="RUL", past_hx="old"), 0, GENERATED),
-        (RUL, said("opacity", location="RUL", section="hist"), 0, GENERATED),
-        (RUL, said("nodule", location="RUL"), 0, GENERATED),
         (PNEUMONIA, said("opacity", location="medial right base"), 0, STATED),
-        (PNEUMONIA, said("opacity", location="bilateral"), 0, STATED),
         (PNEUMONIA, said("opacity", location="right apex"), 0, GENERATED),
         (said("COPD", location="upper lobes"), said("emphysema", section="impr"), 1, STATED),  # a diagnosis
         (said("pulmonary edema"), said("effusion", location="pericardial"), 1, GENERATED),
-        (said("pulmonary edema"), said("effusion", location="left"), 1, STATED),
         # in other words
         (said("COPD", "tp", p=0.4), said("hyperinflation"), 0, STATED),  # of the lungs: of no narrower place
         (said("consolidation", location="RLL"), said("airspace opacity", location="RLL"), 0, STATED),
         (said("pneumonia", location="left base"), said("haziness", location="left base"), 0, STATED),
-        (said("pneumonia", location="left base"), said("haziness", location="right base"), 0, GENERATED),
         (CANCER, said("nodule", location="RUL"), 0, STATED),
         (said("pulmonary edema"), said("pleural fluid"), 1, STATED),
         (said("bronchitis"), said("peribronchial opacity", location="both lower lobes"), 0, STATED),
         (said("pneumothorax", evidence=(identity(1),)), said("lucency", location="right apex"), 0, STATED),
-        (said("pneumothorax", location="right"), said("lucency", location="right apex"), 0, GENERATED),
         (said("effusion", view="supine"), said("haziness", location="right lower lobe"), 0, GENERATED),
-        (said("effusion", view="supine"), said("opacity"), 0, GENERATED),  # of the lung, not of the pleura
         # with the attributes that define it
         (CANCER, said("opacity", location="RUL", morphology="nodular"), 0, STATED),
-        (CANCER, said("opacity", location="RUL", morphology="hazy"), 0, GENERATED),
         (said("tuberculosis"), said("mass", location="bilateral upper lung"), 0, GENERATED),  # not calcified
         (HEART, said("heart size", location="cardiothoracic", measurement="normal to enlarged"), 0, STATED),
         (HEART, said("heart size", location="cardiothoracic", measurement="not enlarged"), 0, AGAINST),
         (HEART, said("heart size", location="cardiothoracic"), 0, GENERATED),
         # against it, at a place that contains its
         (said("CHF"), said("pulmonary edema", "dn"), 1, AGAINST),
-        (said("CHF"), said("pulmonary edema", "tn", p=0.2), 1, AGAINST),
         (said("CHF"), said("pulmonary edema", improved="resolved"), 1, AGAINST),
         (said("CHF"), said("heart size", "dn", measurement="normal"), 0, AGAINST),
-        (said("CHF"), said("heart size", "dp", measurement="normal"), 0, AGAINST),
         (said("lobar pneumonia", location="RLL"), said("consolidation", "dn", location="right"), 0, AGAINST),
-        (said("lobar pneumonia", location="left"), said("consolidation", "dn", location="both"), 0, AGAINST),
         (said("pulmonary edema"), said("pleural effusion", "dn"), 1, AGAINST),
         (said("pulmonary edema"), said("pleural effusion", "dn", location="left"), 1, GENERATED),
-        (said("pulmonary edema"), said("pleural effusion", "dn", past_hx="old"), 1, GENERATED),
         (said("pulmonary edema"), said("effusion", "dn", location="pericardial"), 1, GENERATED),
     ],
 )
@@ -270,17 +215,3 @@ def test_the_same_child_of_the_same_parent_appears_once() -> None:
     base = run([said("emphysema", severity="severe")])
     expansion = expand(base.deduplicated, load_dictionary(None, own), own)
     assert expansion.expansions["name"].tolist() == ["lucency", "pulmonary vascularity"]
-
-
-def test_strength_and_odd_pathways_are_data(tmp_path: Any) -> None:
-    file = tmp_path / "own.yaml"
-    file.write_text(
-        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    pathways:\n      - id: "
-        "flu_1\n        implies:\n"
-        "          - {finding: redness, status: dp, strength: 0.5}\n          - {finding: "
-        "pallor, status: dn, strength: 0.5}\n"
-    )
-    outcome = run([said("flu", "tp", p=0.8)], pathways=load_dictionary(file, vocabulary()))
-    redness, pallor = outcome.child(identity(0) + "/0"), outcome.child(identity(0) + "/1")
-    assert (redness["support"], redness["prob"], redness["p_low"]) == (0.4, 0.4, 0.2)
-    assert (pallor["support"], pallor["prob"], pallor["p_high"]) == (0.4, 0.3, 0.8)

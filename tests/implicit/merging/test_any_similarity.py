@@ -9,10 +9,10 @@ from any_cosines import AnyCosines
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, Said, blacklist, deduplicated, frames, said
-from plain_merging import plain_complete_link, plainly_deduplicated
+from plain_merging import plainly_deduplicated
 from profiles import examples
 
-from lunguage_assets.implicit.merging.candidates import complete_link, linearised
+from lunguage_assets.implicit.merging.candidates import linearised
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.implicit.merging.distinctions import stated_values
 from lunguage_assets.implicit.rows import read_rows
@@ -154,21 +154,6 @@ def test_rows_of_equal_wording_as_one_candidate_change_nothing(
         deduplicate(findings, fitted, encoder, blacklist(), options),
         plainly_deduplicated(findings, fitted, encoder, blacklist(), options),
     )
-
-
-pair_lists = st.lists(
-    st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([0.9, 0.95, 1.0])).filter(
-        lambda pair: pair[0] < pair[1]
-    ),
-    unique_by=lambda pair: pair[:2],
-    max_size=45,
-)
-
-
-@examples(150)
-@given(pair_lists)
-def test_counted_links_unite_what_looked_at_links_unite(pairs: list[tuple[int, int, float]]) -> None:
-    assert complete_link(10, pairs) == plain_complete_link(10, pairs)
 
 
 def test_thousands_of_rows_that_say_the_same_become_one() -> None:

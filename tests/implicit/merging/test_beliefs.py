@@ -37,11 +37,6 @@ def test_two_alternatives_have_half_each() -> None:
     assert record(frame, identity(1))["support"] == 0.5
 
 
-def test_three_alternatives_have_a_third_each_the_one_without_a_known_hedge_too() -> None:
-    unread = said("mass", status="tp", p=None, sent_idx=7)
-    assert shares(alternative("nodule", p=0.2), alternative("scar"), unread) == [1 / 3] * 3
-
-
 def test_one_alternative_beside_something_unknown_has_half() -> None:
     assert shares(alternative("nodule", "versus", p=0.3)) == [0.5]
 
@@ -57,11 +52,6 @@ def test_alternatives_that_are_hedged_alike_share_one() -> None:
         for name, p in (("nodule", 0.66), ("scar", 0.6))
     ]
     assert shares(*rows) == [0.5, 0.5]
-
-
-def test_alternatives_that_are_hedged_otherwise_share_one_by_their_fits() -> None:
-    likely = alternative("nodule", p=0.8, phrases=["likely", "or"])
-    assert shares(likely, alternative("scar", p=0.4, phrases=["possible", "or"])) == [2 / 3, 1 / 3]
 
 
 @pytest.mark.parametrize(

@@ -13,27 +13,12 @@ from invented_reports import (
     said,
 )
 
-from lunguage_assets.tables import DEDUPLICATED_FINDINGS
-
 
 def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
     """Row numbers of every merged group."""
     found = frame[frame["merged_ids"].str.len() > 0]
     ids = ([row_id, *merged] for row_id, merged in zip(found["finding_id"], found["merged_ids"], strict=True))
     return {frozenset(int(one.split(":")[1]) for one in group) for group in ids}
-
-
-def test_the_same_finding_in_other_words_is_merged() -> None:
-    frame = deduplicated(
-        [
-            said("effusion", location="RUL"),
-            said("pleural effusion", location="right upper lobe", section="impr"),
-        ]
-    )
-    assert groups(frame) == {frozenset({0, 1})}
-    assert record(frame, identity(0))["merged_into"] == identity(1)
-    assert record(frame, identity(0))["merge_similarity"] == 1.0
-    DEDUPLICATED_FINDINGS.to_arrow(frame)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +76,9 @@ def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
     ("rows", "survivor"),
     [
         ([said("opacity", "tp", p=0.6), said("opacity", "tp", p=0.7)], 1),
-        ([said("opacity", "tp", p=0.7), said("opacity")], 1),
         ([said("opacity", "tn", p=0.3), said("opacity", "tn", p=0.2)], 1),  # support is 1 - p
         ([said("opacity"), said("opacity", section="impr")], 1),
         ([said("opacity", section="hist"), said("opacity", past_hx="old")], 1),
-        ([said("opacity"), said("opacity")], 0),
         ([said("opacity", sent_idx=4), said("opacity", sent_idx=3)], 1),
         ([said("opacity", "tp", p=None), said("opacity", "tp", p=0.51)], 1),
         ([said("opacity", "tp", p=0.41), said("opacity", "tp", p=None)], 0),  # no information never wins

@@ -51,11 +51,6 @@ def test_a_sub_finding_that_nobody_mentions_has_no_share() -> None:
     assert found["against_experts"] == "not measured"
 
 
-def test_a_stated_sub_finding_at_the_place_agrees() -> None:
-    found = edge("pleural effusion", said("pulmonary edema", view="pa"), said("effusion", location="left"))
-    assert counted(found)[1:] == (1, 1, 0, 0)
-
-
 @pytest.mark.parametrize(("status", "agrees"), [("dn", 0), ("tp", 1), ("tn", 0)])
 def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(status: str, agrees: int) -> None:
     p = {"tp": 0.6, "tn": 0.2}.get(status)

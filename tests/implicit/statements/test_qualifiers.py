@@ -21,24 +21,19 @@ def kind(name: str, ent: str, sentence: str, *cells: str) -> str:
     ("found", "said"),
     [
         (kind("pleural effusion", "effusion", "No large effusion.", "large"), "amount: large"),
-        (kind("pleural effusion", "effusion", "A large effusion is not seen.", "large"), "amount: large"),
         (
             kind("pleural effusion", "effusion", "No pneumothorax or large effusion.", "large"),
             "amount: large",
         ),
         (kind("pneumothorax", "pneumothorax", "No large effusion or pneumothorax."), ""),
-        (kind("pneumothorax", "pneumothorax", "No pneumothorax or large effusion."), ""),
         (kind("mass", "mass", "No suspicious nodule or mass."), "suspicious: suspicious"),
         (kind("pleural effusion", "effusion", "No suspicious nodule or effusion."), ""),
         (kind("pleural effusion", "effusion", "No new opacity or effusion."), "new: new"),
         (kind("opacity", "opacities", "No pneumothorax and no new opacities."), "new: new"),
-        (kind("pneumothorax", "pneumothorax", "No pneumothorax and no new opacities."), ""),
         (kind("fracture", "fracture", "No other fracture."), "other: other"),
         (kind("fracture", "fracture", "No acute fracture.", "acute"), "acute: acute"),
         (kind("tuberculosis", "active tuberculosis", "No active tuberculosis."), "acute: active"),
-        (kind("consolidation", "consolidation", "No acute consolidation.", "acute"), ""),
         (kind("consolidation", "consolidation", "No focal consolidation.", "focal"), ""),
-        (kind("pneumothorax", "pneumothorax", "No visible pneumothorax."), ""),
     ],
 )
 def test_a_word_restricts_the_denial_of_the_finding_that_it_describes(found: str, said: str) -> None:
