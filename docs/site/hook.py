@@ -42,7 +42,7 @@ def pathway_trees() -> str:
     pathways = load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
     written = []
     for name, entry in pathways.diagnoses.items():
-        tree = "\n".join(pathway_tree(pathways, name).written())
+        tree = "\n".join(pathway_tree(pathways, name))
         written.append(f"## {name}\n\nSaid as: {', '.join(entry.variants)}.\n\n~~~ text\n{tree}\n~~~\n")
     return "\n".join(written)
 

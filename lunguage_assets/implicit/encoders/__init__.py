@@ -22,7 +22,6 @@ __all__ = [
     "LexicalEmbedder",
     "PairEmbedder",
     "encoder_identity",
-    "encoding_counts",
     "make_embedder",
     "pair_cosines",
 ]
@@ -66,10 +65,3 @@ def _precomputed(settings: ImplicitSettings, home: Path | None) -> PrecomputedEm
         )
     path = Path(settings.encoder_vectors).expanduser()
     return PrecomputedEmbedder(path if home is None else home / path)  # an absolute path stays as it is
-
-
-def encoding_counts(embedder: Embedder) -> dict[str, int]:
-    """Counts of phrases known before and of phrases encoded now; empty for an encoder without a memory."""
-    if not isinstance(embedder, CachedEmbedder):
-        return {}
-    return {"phrases_known": embedder.known, "phrases_encoded": embedder.encoded}

@@ -93,18 +93,13 @@ class PrecomputedEmbedder:
 
 
 class CachedEmbedder:
-    """Another encoder's vectors, kept in `folder`. `known` and `encoded`: phrases found there, and phrases
-    that were not.
-
-    Of two processes that write at once the last one wins: no result depends on it.
-    """
+    """Another encoder's vectors, kept in `folder`. Of two processes that write at once the last one wins."""
 
     def __init__(self, inner: VectorEmbedder, folder: Path) -> None:
         self._inner, self.identity = inner, inner.identity
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.identity)[:60].strip("-.")
         digest = hashlib.sha256(self.identity.encode()).hexdigest()[:16]
         self.path = folder / f"{name}-{digest}.parquet"
-        self.known = self.encoded = 0
 
     def encode(self, phrases: Sequence[str]) -> Floats:
         """n x d, as the inner encoder says; its errors are raised, after what was encoded until then is
@@ -112,7 +107,6 @@ class CachedEmbedder:
         """
         names, vectors = _read_vectors(self.path) if self.path.exists() else ([], None)
         missing = sorted(set(phrases).difference(names), key=lambda phrase: (len(phrase), phrase))
-        self.known, self.encoded = self.known + len(phrases) - len(missing), self.encoded + len(missing)
         for start in range(0, len(missing), KEPT_EVERY):
             said = missing[start : start + KEPT_EVERY]
             fresh = checked_vectors(self.identity, self._inner.encode(said), len(said)).astype(np.float32)

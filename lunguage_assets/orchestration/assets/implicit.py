@@ -10,7 +10,6 @@ import pandas as pd
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.encoders import encoding_counts
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.accounting import account
@@ -40,7 +39,7 @@ def deduplicated_findings(
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
     merged = {found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")}
-    metadata = {"encoder": embedder.identity, **encoding_counts(embedder), **merged}
+    metadata = {"encoder": embedder.identity, **merged}
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
