@@ -59,9 +59,5 @@ def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: P
     assert (released / "Lunguage_plus_plus.csv").is_file()
     (tmp_path / "report.txt").write_text("FINDINGS: Possible pneumonia in the left lower lobe.\n")
     assert "hedged by" in lunguage("read", "report.txt")
-    where = "import lunguage_assets; print(lunguage_assets.__file__)"
-    done = subprocess.run(
-        [sys.executable, "-c", where], env={**os.environ, "PYTHONPATH": str(installed)}, cwd=tmp_path,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert str(installed) in done.stdout
+    where = run("inspect", "--details", "lunguage_assets", cwd=tmp_path, PYTHONPATH=str(installed))
+    assert str(installed) in where

@@ -87,15 +87,11 @@ def checks_lines(summary: RunSummary) -> list[tuple[str, str]]:
 
 def spending_lines(spent: Sequence[JudgeTotal], lost: int) -> list[tuple[str, str]]:
     """What language models were asked and cost; nothing where none was asked."""
-    if not spent:
-        return []
-    calls, hits, failures, cost = (
-        sum(getattr(judge, name) for judge in spent) for name in ("calls", "hits", "failures", "cost_usd")
-    )
-    by_judge = ", ".join(f"{judge.judge} ${judge.cost_usd:.4f}" for judge in spent)
-    answers = f"{calls:,} calls ({failures:,} failed), {hits:,} answers from the ledger"
-    losses = [("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes")] * bool(lost)
-    return [("language models", f"{answers}, ${cost:.4f} ({by_judge})"), *losses]
+    lines = [("language models", f"${sum(judge.cost_usd for judge in spent):.4f}")] if spent else []
+    lines += [("", judge.line()) for judge in spent]
+    if spent and lost:
+        lines.append(("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes"))
+    return lines
 
 
 def print_analyses(
