@@ -4,10 +4,14 @@ asks nothing.
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -255,6 +259,43 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
 
 
 # --- interruption
+
+
+def test_interrupting_one_keeps_what_it_was_answered_and_leaves_the_others_alone(ledger: Ledger) -> None:
+    slow = FakeModel(latency=0.05)
+    one = Asker("one", slow, ledger, Limits(in_flight=4))
+    ended: list[str] = []
+
+    def work() -> None:
+        try:
+            one.ask(questions(500), read_label)
+        except CancelledError:
+            ended.append("cancelled")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while slow.calls < 4:
+        time.sleep(0.005)
+    one.interrupt()
+    thread.join(20)
+    assert ended == ["cancelled"]
+    assert int(ledger.statistics()["valid"].sum()) == slow.calls < 500
+    assert len(asked(questions(20), FakeModel(), ledger)) == 20
+
+
+def test_a_forked_process_asks_too(ledger: Ledger) -> None:
+    one = Asker("one", FakeModel(), ledger, Limits())
+    one.ask(questions(3), read_label)
+
+    def child() -> None:
+        os._exit(0 if len(one.ask(questions(6), read_label)) == 6 else 1)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(20)
+    assert process.exitcode == 0
+    assert len(one.ask(questions(9), read_label)) == 9
+    one.close()
 
 
 def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
