@@ -159,7 +159,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("fit_validation", "ranking_robustness"),
         (Input("reference_ranking"), _MATCHES),
         ("comparison settings", "ranking settings", "fit settings"),
-        code="2",
+        code="3",
     ),
     "pathway_audit": Recipe(
         ("pathway_audit",),

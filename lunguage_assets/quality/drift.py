@@ -33,13 +33,9 @@ class Drift(NamedTuple):
 
 
 def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float) -> Drift | None:
-    """p of a batch's FITTED_PROBABILITIES beside that of earlier batches fitted with the same ranking, as far
-    as it has one on some ground; None: there is nothing to compare.
-
-    Args:
-        new: of the batch.
-        earlier: of the batches before it. Studies that come again in the batch are left out.
-        allowed: distance from which a difference matters.
+    """p of a batch's FITTED_PROBABILITIES beside that of earlier batches of the same ranking, without studies
+    that come again and pairs without information; None: there is nothing to compare. `allowed` is the
+    distance from which a difference matters.
     """
     from scipy.stats import ks_2samp  # slow to import, and definitions load this module
 

@@ -60,8 +60,7 @@ def broken_studies(
     """Every rule that a study breaks in the tables of a step, sorted.
 
     Args:
-        step: that makes them.
-        frames: by the name of their table.
+        step, frames: the step, and what it made, by table.
         delivered: studies that must be in LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING.
 
     Raises:
@@ -123,15 +122,8 @@ def without_studies(frames: Mapping[str, Any], studies: frozenset[str]) -> dict[
 
 
 def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, strict: bool) -> None:
-    """Refuse a step of whose studies too many break a rule, or any when strict.
-
-    Args:
-        new: what the step itself found.
-        asides: with what earlier steps set aside.
-        of: number of studies of the batch.
-
-    Raises:
-        InvalidTable: nothing is stored.
+    """Raise `InvalidTable` where too many of a batch's (`of`) studies break a rule, or any when strict; `new`
+    is what the step itself found, `asides` all so far.
     """
     if not strict and len(studies_of(asides)) <= max(1, MOST * of):
         return

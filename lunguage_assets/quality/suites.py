@@ -1,9 +1,8 @@
 """Expectations that people write about the tables of the method, run by Great Expectations.
 
-`expectations/<table>.yaml` holds them; a file of that name in the folder `expectations` of the home takes its
-place. An expectation only warns: what guards a result is a rule of the table's schema, which the store
-asserts before it writes. great_expectations takes seconds to import, so that it is imported where a suite is
-run. Results carry keys and counts of rows, never their values: those may be report text.
+`expectations/<table>.yaml` holds them, or a file of that name in the folder `expectations` of the home. An
+expectation only warns: what guards a result is a rule of the table's schema. Results carry keys and counts of
+rows, never their values: those may be report text.
 """
 
 from __future__ import annotations
@@ -39,12 +38,6 @@ class Rule(BaseModel):
     why: str
     remedy: str
     where: str = ""
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments for Great Expectations."""
-        of_rows = {"row_condition": self.where, "condition_parser": "pandas"} if self.where else {}
-        return {**(self.model_extra or {}), **of_rows}
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name}: {value}" for name, value in (self.model_extra or {}).items())
@@ -108,7 +101,9 @@ def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
     results: list[Any] = [None] * len(rules)
     known = []
     for position, rule in enumerate(rules):
-        written = ExpectationConfiguration(rule.type, rule.arguments, meta={"position": position})
+        of_rows = {"row_condition": rule.where, "condition_parser": "pandas"} if rule.where else {}
+        arguments = {**(rule.model_extra or {}), **of_rows}
+        written = ExpectationConfiguration(rule.type, arguments, meta={"position": position})
         with suppress(GreatExpectationsError, TypeError, ValueError):
             known.append(written.to_domain_obj())
     # given at once: `add_expectation_configuration` keeps one of several for a column

@@ -17,13 +17,11 @@ from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS
 ALLOWED = 0.1
 
 
-def fits(n: int, centre: float, seed: int, study: str = "s", **columns: str) -> pd.DataFrame:
+def fits(n: int, centre: float, seed: int, study: str = "s", ranking: str = "r") -> pd.DataFrame:
     """Pairs of one study each, with p around a centre."""
     p = np.random.default_rng(seed).normal(centre, 0.15, n).clip(0.01, 0.99)
-    studies = [f"{study}{number}" for number in range(n)]
-    return pd.DataFrame({"study_id": studies, "p": p, "p_source": "fitted", "ranking_version": "r"}).assign(
-        **columns
-    )
+    frame = pd.DataFrame({"study_id": [f"{study}{number}" for number in range(n)], "p": p})
+    return frame.assign(p_source="fitted", ranking_version=ranking)
 
 
 @pytest.mark.parametrize(
@@ -46,22 +44,19 @@ def test_what_cannot_be_compared_is_left_out() -> None:
     new = fits(300, 0.6, 1)
     assert drift_of_p(new, [], ALLOWED) is None
     assert drift_of_p(new.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED) is None
-    assert drift_of_p(new, [fits(300, 0.5, 2, "t", ranking_version="of before")], ALLOWED) is None
+    assert drift_of_p(new, [fits(300, 0.5, 2, "t", ranking="of before")], ALLOWED) is None
     assert drift_of_p(new, [fits(300, 0.5, 2)], ALLOWED) is None, "the same studies again"
 
 
 def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     for batch in ("one", "two", "three", "four"):
-        folder = tmp_path / batch
-        folder.mkdir()
-        (folder / "Lunguage.csv").write_text(f"study_id\n{batch}\n")
-        home.register(folder, batch, "corpus", "synthetic")
-    empty = FITTED_PROBABILITIES.frame()
-    for batch in ("one", "three", "four"):
+        delivery = tmp_path / batch
+        delivery.mkdir()
+        (delivery / "Lunguage.csv").write_text(f"study_id\n{batch}\n")
+        home.register(delivery, batch, "corpus", "synthetic")
+    for batch, table in (("one", REPORTS), ("three", FITTED_PROBABILITIES), ("four", FITTED_PROBABILITIES)):
         path = partition_path(home.tables, "fitted_probabilities", "panel", batch)
-        table = REPORTS if batch == "one" else FITTED_PROBABILITIES
-        store_unchecked(table, REPORTS.frame() if batch == "one" else empty, Path(str(path)))
+        store_unchecked(table, table.frame(), Path(str(path)))
     assert list(earlier_fits(home, "panel", "four")) == ["three"]
-    assert earlier_fits(home, "panel", "one") == {}
-    assert earlier_fits(home, "panel", "unknown") == {}
+    assert earlier_fits(home, "panel", "one") == earlier_fits(home, "panel", "unknown") == {}

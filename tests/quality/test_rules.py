@@ -22,13 +22,11 @@ SMALL = Table(
         Column("kind", "string", "Kind", choices=("with", "without")),
         Column("note", "string", "Note", nullable=True, pattern="<finding>"),
         Column("low", "float", "Low", nullable=True),
-        Column("middle", "float", "Middle"),
-        Column("high", "float", "High"),
+        *(Column(name, "float", name) for name in ("middle", "high")),
         Column("place", "int", "Place", minimum=0),
         Column("sound", "bool", "Sound", choices=(True,)),
         Column("marked", "bool", "Marked"),
-        Column("remark", "string", "Remark"),
-        Column("version", "string", "Version"),
+        *(Column(name, "string", name) for name in ("remark", "version")),
     ),
     ("key",),
     ordered=(("low", "middle", "high"),),
@@ -38,18 +36,9 @@ SMALL = Table(
     constant=("version",),
 )
 HONEST = {
-    "key": "k1",
-    "kind": "with",
-    "note": "a <finding>",
-    "low": 0.1,
-    "middle": 0.2,
-    "high": 0.3,
-    "place": 1,
-    "sound": True,
-    "marked": True,
-    "remark": "r",
-    "version": "v",
-}
+    "key": "k1", "kind": "with", "note": "a <finding>", "low": 0.1, "middle": 0.2, "high": 0.3, "place": 1,
+    "sound": True, "marked": True, "remark": "r", "version": "v",
+}  # fmt: skip
 NOTHING = {"note": None, "low": None, "marked": False, "remark": ""}
 OTHER = {**HONEST, "key": "k2", "kind": "without", **NOTHING}
 

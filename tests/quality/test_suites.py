@@ -147,18 +147,18 @@ expectations:
 
 
 @pytest.mark.parametrize(
-    ("type", "column", "argument"),
+    "wrong",
     [
-        ("expect_something_unheard_of", "p", "min_value"),
-        ("expect_column_values_to_be_between", "gone", "min_value"),
-        ("expect_column_values_to_be_between", "p", "minimum"),
+        {"type": "expect_something_unheard_of", "column": "p", "argument": "min_value"},
+        {"type": "expect_column_values_to_be_between", "column": "gone", "argument": "min_value"},
+        {"type": "expect_column_values_to_be_between", "column": "p", "argument": "minimum"},
     ],
 )
 def test_an_expectation_that_cannot_be_run_says_so_and_the_others_are_run(
-    type: str, column: str, argument: str, tmp_path: Path
+    wrong: dict[str, str], tmp_path: Path
 ) -> None:
     file = tmp_path / "suite.yaml"
-    file.write_text(WRITTEN.format(type=type, column=column, argument=argument))
+    file.write_text(WRITTEN.format(**wrong))
     first, second = unmet(FITTED_PROBABILITIES, rows("fitted_probabilities", {}), file)
     assert (first.remedy, second.found) == ("Do this.", "not run")
     assert str(file) in second.remedy

@@ -44,16 +44,14 @@ class RatingQuestion(NamedTuple):
 def make_survey(
     vocabulary: pd.DataFrame, ranking: pd.DataFrame, *, pairs: int = 50, examples: int = 5, seed: int = 0
 ) -> list[PairQuestion]:
-    """Choose pairs and sentences; the same inputs and seed always give the same survey.
+    """Choose pairs (`spread_pairs`) and sentences per phrase; the same inputs and seed always give the same
+    survey.
 
     Args:
         vocabulary: `HEDGE_VOCABULARY` frame with the example sentences.
         ranking: `REFERENCE_RANKING` frame of the same vocabulary.
-        pairs: number of pairs; all there are, if fewer.
-        examples: sentences per phrase; fewer where a phrase has fewer distinct ones.
-
-    See `spread_pairs` for the choice of pairs. Which phrase comes first, the order of the questions, and the
-    sentences are hashed coins and draws.
+        pairs, examples: the most of them.
+        seed: which phrase comes first, the order of the questions, and the sentences are hashed from it.
 
     Raises:
         MethodError: fewer than two ranked phrases, or a ranking of another vocabulary.
@@ -104,12 +102,8 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
 def make_rating_survey(
     vocabulary: pd.DataFrame, phrases: Sequence[str], *, examples: int = 10, seed: int = 0
 ) -> list[RatingQuestion]:
-    """Choose sentences to rate; the same inputs and seed always give the same form.
-
-    Args:
-        vocabulary: `HEDGE_VOCABULARY` frame with the example sentences.
-        phrases: to be rated, two at least.
-        examples: sentences per phrase; fewer where a phrase has fewer distinct ones.
+    """Choose sentences to rate from a `HEDGE_VOCABULARY` frame, `examples` per phrase at most; the same
+    inputs and seed always give the same form.
 
     Raises:
         MethodError: fewer than two phrases, or one without a sentence in the vocabulary.

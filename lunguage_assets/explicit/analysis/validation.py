@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.fits import (
     INVALID,
     LIMIT,
@@ -142,17 +142,13 @@ def fit_validation(
     outcomes = recorded_outcomes(ranking, matches)
     configurations = grid(judges, settings)
     distance, stopped = fit_back(ranking, judges, outcomes, configurations, settings, seeds)
-    columns = {
-        "step": np.tile(np.arange(1, STEPS + 1), len(configurations)),
-        "phrases": np.full(len(configurations) * STEPS, len(ranking)),
-        "seeds": np.full(len(configurations) * STEPS, seeds),
-        "ranking_version": np.repeat(ranking["ranking_version"].iloc[:1], len(configurations) * STEPS),
-    }
-    for field, values in zip(Configuration._fields, zip(*configurations, strict=True), strict=True):
-        columns[field] = np.repeat(values, STEPS)
-    measured = [_measured(*fits) for fits in zip(distance, stopped, strict=True)]
-    columns |= {name: np.concatenate([found[name] for found in measured]) for name in measured[0]}
-    return FIT_VALIDATION.frame({name: values.tolist() for name, values in columns.items()})
+    rows = [
+        _measured(*of).assign(**one._asdict())
+        for one, *of in zip(configurations, distance, stopped, strict=True)
+    ]
+    version = ranking["ranking_version"].iloc[0]
+    frame = pd.concat(rows).assign(phrases=len(ranking), seeds=seeds, ranking_version=version)
+    return FIT_VALIDATION.frame({name: frame[name].tolist() for name in FIT_VALIDATION.names})
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
@@ -280,28 +276,21 @@ class _LeftOut:
         return won
 
 
-def _measured(distance: Integers, stopped: Integers) -> dict[str, Floats]:
-    """Columns of one configuration; `distance` has shape (phrases, seeds, steps), `stopped` (phrases, seeds).
-    NaN where nothing was fitted.
+def _measured(distance: Integers, stopped: Integers) -> pd.DataFrame:
+    """Columns of one configuration, a line per step; `distance` has shape (phrases, seeds, steps), `stopped`
+    (phrases, seeds). NaN where too few were fitted.
     """
     fitted = stopped > 0
     until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
     by_seed = [distance[placed, seed].mean(axis=0) for seed, placed in enumerate(fitted.T) if placed.any()]
-    return {
-        "mean_distance": _over(np.mean, distance[fitted], 1),
-        "sd_distance": _over(np.std, distance[fitted], 2, ddof=1),
-        "sd_between_seeds": _over(np.std, np.array(by_seed), 2, ddof=1),
-        "mean_distance_stopped": _over(np.mean, np.take_along_axis(distance, until, axis=2)[fitted], 1),
-        "unfitted": np.full(STEPS, (~fitted).sum()),
+    fits, ended = distance[fitted], np.take_along_axis(distance, until, axis=2)[fitted]
+    found = {
+        "mean_distance": pd.DataFrame(fits).mean(),
+        "sd_distance": pd.DataFrame(fits).std(),
+        "sd_between_seeds": pd.DataFrame(np.reshape(by_seed, (-1, STEPS))).std(),
+        "mean_distance_stopped": pd.DataFrame(ended).mean(),
     }
-
-
-def _over(measure: Any, values: NDArray[Any], fewest: int, **options: Any) -> Floats:
-    """The measure over the first axis, shape (steps,); NaN of fewer values."""
-    if len(values) < fewest:
-        return np.full(STEPS, np.nan)
-    found: Floats = measure(values.astype(np.float64), axis=0, **options)
-    return found
+    return pd.DataFrame(found).assign(unfitted=(~fitted).sum(), step=range(1, STEPS + 1))
 
 
 def recorded_outcomes(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]) -> Answers:

@@ -33,10 +33,8 @@ _Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
 class ReaderSpread(NamedTuple):
-    """How readers differ in what a phrase means to them.
-
-    `sd` is between readers, in logits; `df` its degrees of freedom, infinite where it is a stated default;
-    `source` says where it comes from.
+    """How readers differ in what a phrase means to them: `sd` between readers, in logits, its degrees of
+    freedom (infinite where it is a stated default), and where it comes from.
     """
 
     sd: float
@@ -93,15 +91,8 @@ class AnchorFile(_Entry):
 
 @dataclass(frozen=True)
 class AnchorSet:
-    """The anchors in use.
-
-    Args:
-        name: of the set; of a file the file's own name.
-        source: where its numbers come from.
-        anchors: all of them.
-        optional: phrases that a ranking need not have.
-        spread: how far readers differ, from ratings per rater or from the literature.
-        file: where the numbers stand, and `is_own` whether it is the home's.
+    """The anchors in use and the `source` of their numbers; `optional` are phrases that a ranking need not
+    have, `spread` says how far readers differ, `is_own` whether `file` is the home's.
     """
 
     name: str
@@ -193,13 +184,8 @@ def rated_share(path: Path, row: int, column: str, cell: str) -> float:
 def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
     """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
 
-    Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
-    no interval of its own: it is given that of the widest binomial with one observation's information
-    (standard error 0.5).
-
-    Args:
-        ratings: as `ratings_of` returns them.
-        file: where they stand.
+    Ratings (as `ratings_of` returns them, of `file`) are the unit, as published. The interval is kept inside
+    (0, 1). A single rating is given that of the widest binomial (standard error 0.5).
 
     Raises:
         InputError: a phrase always rated 0 or always 100.

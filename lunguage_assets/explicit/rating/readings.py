@@ -20,7 +20,6 @@ from lunguage_assets.explicit.rating.trueskill import BETA
 NOISE = math.sqrt(2.0) * BETA
 """Standard deviation of the difference of two performances."""
 
-
 ASSUMED_DEVIATION = 3.0
 """Deviation of judges' readings of a sentence where none can be estimated, in units of mu.
 

@@ -20,10 +20,7 @@ MU = 25.0
 SIGMA = 8.333
 BETA = 4.167
 TAU = 0.083
-"""The constants as the paper rounds them.
-
-25/3, 25/6, 25/300 would move the published numbers by about 1e-3.
-"""
+"""The constants as the paper rounds them; 25/3, 25/6, 25/300 would move its numbers by about 1e-3."""
 
 _SEQUENCES_AT_ONCE, _MATCHES_AT_ONCE = 128, 2_000_000
 """Many sequences go side by side, a stretch of matches after the other: wide waves in bounded memory."""
@@ -35,9 +32,8 @@ _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 def corrections(t: Any) -> tuple[Any, Any]:
     """V = pdf(t)/cdf(t) and W = V (V + t), the corrections of mean and variance after a win.
 
-    The normalised surprise of the win is -t. Written with the scaled complementary error function, so that
-    neither a sure win nor an impossible one loses digits: cdf(t) itself is 0 in doubles below t = -38. W lies
-    in [0, 1] by definition; rounding beyond about t = -1e7 is clipped back.
+    Written with the scaled complementary error function, because cdf(t) is 0 in doubles below t = -38. W lies
+    in [0, 1]; rounding beyond about t = -1e7 is clipped back.
     """
     with np.errstate(over="ignore"):
         v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)

@@ -109,8 +109,6 @@ def test_agreement_of_three_judges_by_hand_whatever_the_order_of_rows() -> None:
     JUDGE_AGREEMENT.to_arrow(frame)
     pair = measured(frame, "pairwise agreement", "ann", "bob")
     assert (pair["value"], pair["n"]) == (pytest.approx(2 / 3), 3)
-    assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
-    assert measured(frame, "pairwise agreement", "bob", "cyd")["value"] == pytest.approx(1 / 3)
     assert measured(frame, "mean pairwise agreement", "ann")["value"] == pytest.approx((2 / 3 + 3 / 4) / 2)
     phrases = np.array([[0, 0, 1], [1, 0, 1], [2, 2, 2], [1, -1, 1]])
     positions = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, -1, 1]])
@@ -154,17 +152,13 @@ def test_a_judge_without_valid_answers_spoils_no_coefficient() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "panel",
-    [{}, {"ann": HAND["ann"]}, {"ann": HAND["ann"].head(0), "bob": HAND["bob"].head(0)}],
-    ids=["none", "one", "published ruler"],
-)
-def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[str, pd.DataFrame]) -> None:
+@pytest.mark.parametrize("judges", [[], ["ann"]], ids=["none", "one"])
+def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(judges: list[str]) -> None:
+    panel = {judge: HAND[judge] for judge in judges} | {"cyd": HAND["cyd"].head(0)}
     frame = judge_agreement(panel)
-    assert not (frame["measure"] == "pairwise agreement").any()
-    coefficients = frame[frame["measure"].isin(["fleiss kappa", "krippendorff alpha"])]
-    assert len(coefficients) == 4
-    assert coefficients["value"].isna().all()
+    found = frame[~frame["measure"].isin(["sentence_1 chosen", "invalid answers"])]
+    assert set(found["measure"]) == {"fleiss kappa", "krippendorff alpha"}
+    assert found["value"].isna().tolist() == [True] * 4
 
 
 def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:

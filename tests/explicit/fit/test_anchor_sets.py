@@ -59,10 +59,9 @@ def p_of(phrase: str, choice: str) -> float:
     return float(probability(mu, 0.0, line)[0][0])
 
 
-def test_the_published_set_is_the_default_and_what_was_used_before() -> None:
+def test_the_published_set_is_the_default() -> None:
     chosen = chosen_anchors("")
-    assert chosen.name == "published"
-    assert chosen.anchors == published_anchors() == chosen_anchors("published").anchors
+    assert (chosen.name, chosen.anchors) == ("published", published_anchors())
     assert "2511.04506" in chosen.source
     assert [(one.phrase, one.probability, one.low, one.high) for one in chosen.anchors] == [
         ("less likely", 0.170, 0.156, 0.185),
@@ -73,7 +72,6 @@ def test_the_published_set_is_the_default_and_what_was_used_before() -> None:
 def test_a_department_that_means_more_by_most_likely_gives_it_more() -> None:
     assert p_of("most likely", "published") == pytest.approx(0.839)
     assert p_of("most likely", "bwh") > 0.9
-    assert p_of("likely", "bwh") == pytest.approx(0.87, abs=0.05)
 
 
 def test_an_optional_anchor_counts_only_where_it_is_ranked_and_a_needed_one_is_missed() -> None:
@@ -86,10 +84,10 @@ def test_an_optional_anchor_counts_only_where_it_is_ranked_and_a_needed_one_is_m
 
 def test_ratings_of_the_home_are_taken_unless_a_set_is_named(tmp_path: Path) -> None:
     path = ratings(tmp_path, ("a", "may be", "1", 40), ("b", "may be", "1", 60), ("a", "likely", "1", 80))
-    assert chosen_anchors("", path, tmp_path).name == "ratings"
-    assert chosen_anchors("", path, tmp_path).is_own
+    chosen = chosen_anchors("", path, tmp_path)
+    assert (chosen.name, chosen.is_own) == ("ratings", True)
     assert chosen_anchors("published", path, tmp_path).anchors == published_anchors()
-    assert chosen_anchors("anchor_ratings.csv", None, tmp_path).name == "ratings"
+    assert chosen_anchors("anchor_ratings.csv", None, tmp_path) == chosen
 
 
 def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) -> None:
@@ -154,13 +152,6 @@ def test_the_range_holds_19_of_20_further_readers() -> None:
     assert 0.93 < inside / asked < 0.97
 
 
-def test_a_rater_who_says_0_or_100_is_not_infinitely_certain(tmp_path: Path) -> None:
-    path = ratings(tmp_path, ("a", "May  be", "1", 0), ("b", "may be", "1", 100))
-    means = reader_means(ratings_of(path))
-    assert means["may be", "a"] == pytest.approx(-means["may be", "b"])
-    assert math.isfinite(means["may be", "a"])
-
-
 def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_path: Path) -> None:
     values = [10, 20, 15, 25, 30]
     rows = [(f"r{i}", "Less  Likely", f"Invented {i}.", value) for i, value in enumerate(values)]
@@ -170,12 +161,10 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_p
     assert (low.phrase, low.probability) == ("less likely", pytest.approx(0.20))
     assert (low.low, low.high) == (pytest.approx(0.20 - margin), pytest.approx(0.20 + margin))
     assert (high.phrase, high.probability) == ("most likely", pytest.approx(0.85))
-
-
-def test_a_single_or_extreme_rating_keeps_the_interval_inside_0_and_1(tmp_path: Path) -> None:
-    rows = [("r", "less likely", "s", 2), ("r", "most likely", "s", 95), ("q", "most likely", "s", 100)]
-    for anchor in chosen_anchors("", ratings(tmp_path, *rows)).anchors:
-        assert 0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0
+    ends = ratings(tmp_path, ("r", "may", "s", 2), ("r", "sure", "s", 95), ("q", "sure", "s", 100))
+    chosen = chosen_anchors("", ends)
+    assert all(0.0 < one.low <= one.probability <= one.high < 1.0 for one in chosen.anchors)
+    assert reader_means(ratings_of(ends)).abs().max() < 6.0, "no rater is infinitely certain"
 
 
 @pytest.mark.parametrize(("rows", "problem"), [

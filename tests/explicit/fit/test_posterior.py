@@ -68,13 +68,6 @@ def test_the_posterior_is_prior_times_likelihood(alike: Reference, answers: list
     assert (mean[0], sd[0]) == (pytest.approx(expected[0], abs=1e-4), pytest.approx(expected[1], abs=1e-4))
 
 
-def test_without_an_answer_a_place_is_the_prior(reference: Reference) -> None:
-    for judges in (1, 4):
-        mean, sd = posterior_of_a_panel(*no_answers(2, judges, reference), reference)
-        assert mean == pytest.approx(25.0, abs=1e-6)
-        assert sd == pytest.approx(8.333, abs=1e-4)
-
-
 def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference) -> None:
     """The same model by brute force: places, deviations and readings are drawn, and weighted by how well they
     explain the answers.
@@ -109,11 +102,9 @@ def test_judges_that_disagree_leave_a_place_less_certain(reference: Reference, a
     agreed[0][0, :, 15:23] = agreed[1][0, :, 15:23] = 2
     # the same answers in all, but one judge always reads higher
     opposed[0][0, 0, 15:23] = opposed[1][0, 1, 15:23] = 4
-    assert np.stack(posterior_of_a_panel(*opposed, alike)) == pytest.approx(
-        np.stack(posterior_of_a_panel(*agreed, alike)), abs=1e-9
-    )
+    same = [np.stack(posterior_of_a_panel(*answers, alike)) for answers in (agreed, opposed)]
+    assert same[0] == pytest.approx(same[1], abs=1e-9)
     assert posterior_of_a_panel(*opposed, reference)[1] > 1.3 * posterior_of_a_panel(*agreed, reference)[1]
-    assert posterior_of_a_panel(*agreed, reference)[1] > posterior_of_a_panel(*agreed, alike)[1]
 
 
 def test_the_posterior_of_a_sentence_does_not_depend_on_the_others(reference: Reference) -> None:

@@ -57,16 +57,6 @@ def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
         assert (low, high) == (pytest.approx(anchor.low, abs=2e-3), pytest.approx(anchor.high, abs=2e-3))
 
 
-def test_each_source_of_uncertainty_widens_the_interval() -> None:
-    def width(calibration: Calibration, sigma: float) -> float:
-        _, low, high = probability(25.0, sigma, calibration)
-        return float(high - low)
-
-    alone = [width(line(), 1.0), width(line(mu_sd=1.0), 0.0), width(line(width=0.02), 0.0)]
-    assert width(line(), 0.0) == 0.0 < min(alone)
-    assert width(line(mu_sd=1.0, width=0.02), 1.0) > max(alone)
-
-
 @given(st.lists(st.floats(-20, 80), min_size=1, max_size=30), st.floats(0, 10), st.floats(0, 3))
 def test_probabilities_rise_with_mu_inside_their_intervals(
     mus: list[float], sigma: float, mu_sd: float

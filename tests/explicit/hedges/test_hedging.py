@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from profiles import examples
 from tentative_findings import ScriptedJudge, finding, findings_frame
 
 from lunguage_assets.errors import InputError
@@ -62,24 +59,14 @@ def test_anything_else_is_an_invalid_answer(text: str) -> None:
     assert parse_phrase_list(text) is None
 
 
-@given(st.text(alphabet='[]",: {}a\\n`', max_size=60))
-@examples(60)
-def test_parsing_never_fails(text: str) -> None:
-    assert parse_phrase_list(text) is None or isinstance(parse_phrase_list(text), list)
-
-
 @pytest.mark.parametrize("cell", ["measurement", "severity", "onset"])
 def test_a_phrase_that_the_row_states_otherwise_is_dropped(cell: str) -> None:
     frame = extracted(
         saying("Possible", "mild"), finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"})
     )
-    assert frame["phrases"].tolist() == [["possible"]]
-    assert frame["dropped"].tolist() == [["mild"]]
-
-
-def test_the_filter_compares_whole_words() -> None:
-    frame = extracted(saying("mild"), finding(0, sent="Mild pneumonia.", severity="mildly increased"))
-    assert frame["phrases"].tolist() == [["mild"]]
+    assert frame[["phrases", "dropped"]].to_numpy().tolist() == [[["possible"], ["mild"]]]
+    whole_words = extracted(saying("mild"), finding(0, sent="Mild pneumonia.", severity="mildly increased"))
+    assert whole_words["phrases"].tolist() == [["mild"]]
 
 
 def test_or_and_to_are_never_dropped_and_difficult_to_assess_always() -> None:

@@ -19,7 +19,7 @@ from lunguage_assets.explicit.hedges.vocabulary import (
     newest_only,
 )
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
+from lunguage_assets.judges.rules.published import ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 
@@ -117,14 +117,6 @@ def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> N
         for sentence in known:
             assert sentence.count("<finding>") == 1
             assert f" {phrase}" in f" {sentence.lower()}"
-
-
-def test_the_bundled_ranking_is_the_published_one() -> None:
-    ranking = published_ranking()
-    assert [entry.rank for entry in ranking] == list(range(42))
-    assert (ranking[0].phrase, ranking[0].mu, ranking[0].sigma) == ("most likely", 43.4369, 1.2525)
-    assert (ranking[-1].phrase, ranking[-1].mu, ranking[-1].sigma) == ("less likely", 7.0716, 1.3037)
-    assert [entry.mu for entry in ranking] == sorted((entry.mu for entry in ranking), reverse=True)
 
 
 def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> None:

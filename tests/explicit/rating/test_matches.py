@@ -60,12 +60,6 @@ def test_the_winner_is_the_phrase_whose_sentence_was_chosen_wherever_it_was_show
     assert about["answer"].nunique() == 2
 
 
-def test_repetitions_are_separate_draws_of_a_judge() -> None:
-    judge = ScriptedJudge()
-    comparison_matches(SMALL, judge, SETTINGS)
-    assert {question.replicate for question in judge.compared} == set(range(10))
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6, unique=True), st.integers(6, 40))
 @examples(30)
 def test_an_added_sentence_changes_a_draw_only_by_being_drawn(kept: list[int], added: int) -> None:

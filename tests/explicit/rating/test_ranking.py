@@ -63,10 +63,9 @@ def ranked(matches: dict[str, pd.DataFrame], settings: ExplicitSettings = SETTIN
 def test_the_ranking_follows_the_judges() -> None:
     frame = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))))
     assert frame["phrase"].tolist() == ORDER
-    assert frame["rank"].tolist() == [0, 1, 2, 3]
     assert frame["mu"].is_monotonic_decreasing
+    assert frame[["rank", "n_matches"]].to_numpy().tolist() == [[rank, 60] for rank in range(4)]
     assert frame["judges"].tolist() == [["one", "two"]] * 4
-    assert frame["n_matches"].tolist() == [60] * 4
 
 
 def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
@@ -95,26 +94,21 @@ def test_invalid_answers_are_left_out_not_counted_as_losses() -> None:
     pd.testing.assert_frame_equal(ranked(whole)[columns], ranked(whole | silent)[columns])
 
 
-def test_without_any_valid_match_there_is_no_ranking() -> None:
+def test_without_any_valid_match_or_two_phrases_there_is_no_ranking() -> None:
     with pytest.raises(MethodError, match="every answer of one"):
         ranked(played(("one", ScriptedJudge(lambda question: "invalid"))))
     with pytest.raises(MethodError, match="no judge"):
         ranked({})
-
-
-@pytest.mark.parametrize("phrases", [0, 1])
-def test_an_own_vocabulary_of_no_or_one_phrase_cannot_be_ranked(phrases: int) -> None:
-    vocabulary = own_vocabulary({"likely": ["likely <finding>."]}).iloc[:phrases]
-    with pytest.raises(MethodError, match="fewer than two phrases"):
-        reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(1.0), SETTINGS)}, SETTINGS)
+    vocabulary = own_vocabulary({"likely": ["likely <finding>."]})
+    for few in (vocabulary, vocabulary.iloc[:0]):
+        with pytest.raises(MethodError, match="fewer than two phrases"):
+            reference_ranking(few, {"one": comparison_matches(few, noisy(1.0), SETTINGS)}, SETTINGS)
 
 
 def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
     few = ranked(played(("one", noisy(0.8))))
-    assert (few["mu_low"] <= few["mu"]).all()
-    assert (few["mu"] <= few["mu_high"]).all()
-    assert (few["rank_low"] <= few["rank"]).all()
-    assert (few["rank"] <= few["rank_high"]).all()
+    for name in ("mu", "rank"):
+        assert few[name].between(few[f"{name}_low"], few[f"{name}_high"]).all()
     many = SETTINGS.model_copy(update={"repetitions": 80})
     vocabulary = own_vocabulary({phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER})
     more = reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(0.8), many)}, many)
@@ -145,37 +139,27 @@ def test_the_version_follows_answers_judges_and_seed() -> None:
     assert len(set(versions)) == 5
 
 
-def test_matches_of_other_phrases_are_refused() -> None:
-    with pytest.raises(MethodError, match="outside the vocabulary"):
-        reference_ranking(SMALL.iloc[:2], played(("one", noisy(1.0))), SETTINGS)
-
-
-def test_the_published_ruler_has_the_published_places_taken_as_given() -> None:
-    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
-    empty = COMPARISON_MATCHES.frame()
-    frame = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 1"])
-    REFERENCE_RANKING.to_arrow(frame)
-    assert len(frame) == 42
-    assert frame["mu"].iloc[[0, 41]].tolist() == [43.4369, 7.0716]
-    assert frame["mu_sd"].eq(0.0).all()
-    assert frame["judges"].tolist() == [["one"]] * 42
-    other_panel = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 2"])
-    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
-        "fits of two panels never pass for one another's"
+def test_the_published_ruler_has_the_published_places_also_in_place_of_an_own_ranking() -> None:
+    vocabulary, matches = (
+        hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS),
+        {"one": COMPARISON_MATCHES.frame()},
     )
-    assert frame["ruler"].eq("published").all()
-
-
-def test_the_published_ruler_in_place_of_an_own_ranking_keeps_judges_vocabulary_and_reason() -> None:
-    own = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))))
-    frame = published_instead(own, "the anchors are inverted", ["rules, version 1"])
-    REFERENCE_RANKING.to_arrow(frame)
-    published = reference_ranking(hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS), {}, SETTINGS)
-    assert frame["mu"].tolist() == published["mu"].tolist()
-    assert set(frame["ruler"]) == {"published"}
-    assert set(frame["ruler_reason"]) == {"the anchors are inverted"}
-    assert frame["judges"].iloc[0] == ["one", "two"]
-    assert set(frame["vocabulary_version"]) == set(own["vocabulary_version"])
+    frame = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 1"])
+    own = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))), ExplicitSettings(bootstrap=0))
+    instead = published_instead(own, "the anchors are inverted", ["rules, version 1"])
+    for ranking, judges in ((frame, ["one"]), (instead, ["one", "two"])):
+        REFERENCE_RANKING.to_arrow(ranking)
+        assert len(ranking) == 42
+        assert ranking["mu"].iloc[[0, 41]].tolist() == [43.4369, 7.0716]
+        assert ranking["mu_sd"].eq(0.0).all()
+        assert ranking["ruler"].eq("published").all()
+        assert ranking["judges"].tolist() == [judges] * 42
+    assert set(instead["ruler_reason"]) == {"the anchors are inverted"}
+    assert set(instead["vocabulary_version"]) == set(own["vocabulary_version"])
+    other_panel = reference_ranking(vocabulary, matches, SETTINGS, ["rules, version 2"])
+    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
+        "no panel passes for another"
+    )
 
 
 def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None:
@@ -187,6 +171,8 @@ def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None
     ):
         with pytest.raises(MethodError, match="matches of judge 'two'"):
             reference_ranking(SMALL, matches | {"two": lacking}, SETTINGS)
+    with pytest.raises(MethodError, match="outside the vocabulary"):
+        reference_ranking(SMALL.iloc[:2], matches, SETTINGS)
 
 
 def test_a_ranking_without_orders_of_play_agrees() -> None:
