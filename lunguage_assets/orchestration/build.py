@@ -30,30 +30,15 @@ TABLE_ASSETS: dict[str, TableAsset] = {
 }
 """The assets that are tables, by name, in the order of the method."""
 
-DESCRIPTIONS = {
-    "read_reports": "Read the raw reports of a batch, and cut them into sentences.",
-    "structure": "Read findings in the raw reports of a batch with one structurer.",
-    "ingest": "Read and validate a delivered batch.",
-    "extract_hedges": "Find the hedging phrases of a batch with one judge.",
-    "build_vocabulary": "Collect one judge's hedging phrases over all batches.",
-    "compare": "Have one judge play all comparisons of the vocabulary.",
-    "rank": "Rank the phrases from the matches of a judge or panel.",
-    "fit": "Give every tentative finding of a batch its probability.",
-    "expand": "Merge duplicates, expand diagnoses, resolve contradictions.",
-    "refit": "Fit a batch with the present ranking, and redo all that follows from its probabilities.",
-    "analyse_structuring": "Agreement of the structurers of a batch, and with rows that people coded.",
-    "analyse": "Agreement of judges and experts, robustness of the ranking, validation of the fit.",
-    "release": "Write the bundle of a ranker over all its batches.",
-}
-
 
 def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
-    """One job per entry of `STEPS_OF_JOB`."""
+    """One job per entry of `STEPS_OF_JOB`, described as its assets are."""
     jobs = []
     for job, steps in STEPS_OF_JOB.items():
-        costs = f" {COSTS}" if any(RECIPES[step].asks_judges for step in steps) else ""
-        selection = dg.AssetSelection.assets(*steps)
-        jobs.append(dg.define_asset_job(job, selection, description=DESCRIPTIONS[job] + costs))
+        told = [TABLE_ASSETS[step].compute.__doc__ or "" for step in steps if step in TABLE_ASSETS]
+        told += [COSTS] if any(RECIPES[step].asks_judges for step in steps) else []
+        description = " ".join(" ".join(told).split()) or "Write the bundle of a ranker over all its batches."
+        jobs.append(dg.define_asset_job(job, dg.AssetSelection.assets(*steps), description=description))
     return jobs
 
 

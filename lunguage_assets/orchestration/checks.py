@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 import pandas as pd
@@ -32,15 +32,8 @@ from lunguage_assets.tables import TABLES
 WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
 
 
-@dataclass(frozen=True)
-class CheckContext:
-    """What a check looks at.
-
-    Args:
-        home: settings, judges, stored tables.
-        keys: key of the partition by dimension.
-        tables: frames that the step has made, by table.
-    """
+class CheckContext(NamedTuple):
+    """What a check looks at: the home, the partition's keys by dimension, and frames that the step has made."""
 
     home: HomeResource
     keys: Mapping[str, str]

@@ -8,11 +8,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
-from lunguage_assets.home.store import PARTITIONED_BY
-from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.orchestration.build import TABLE_ASSETS, build_defs
-from lunguage_assets.orchestration.partitions import build_partitions
+from lunguage_assets.current.recipes import STEP_OF
+from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 
@@ -65,21 +62,6 @@ def test_no_option_of_a_job_reads_a_variable_of_the_environment(
     dg.validate_run_config(chosen, {"ops": {op: {"config": {option: "plain"}}}})
     with pytest.raises(dg.DagsterInvalidConfigError):
         dg.validate_run_config(chosen, {"ops": {op: {"config": {option: {"env": "HOME"}}}}})
-
-
-def test_every_table_has_the_partitions_of_its_asset_which_is_named_as_its_function_and_table(
-    definitions: dg.Definitions,
-) -> None:
-    graph = definitions.resolve_asset_graph()
-    partitions = build_partitions(load_judges())
-    for name in TABLES:
-        node = graph.get(dg.AssetKey(STEP_OF[name]))
-        assert node.partitions_def == partitions.of(name), name
-        assert name in (node.description or "") or STEP_OF[name] == name
-    assert set(PARTITIONED_BY) == set(TABLES)
-    assert {name: one.compute.__name__ for name, one in TABLE_ASSETS.items()} == {
-        recipe.tables[0]: step for step, recipe in RECIPES.items() if step != RELEASE
-    }
 
 
 def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: dg.Definitions) -> None:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 import pandas as pd
@@ -52,8 +52,7 @@ the runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
 """
 
 
-@dataclass(frozen=True)
-class StepOutputs:
+class StepOutputs(NamedTuple):
     """What an asset made of one partition: its tables, its own first, and what the UI shows of them."""
 
     tables: tuple[Encoded, ...]

@@ -1,8 +1,8 @@
-"""A poisoned partition is never stored, and what others read is never poisoned: in a run, under
-automation, and on disk; what is wrong is reported by key.
+"""A poisoned partition is never stored, and what others read is never poisoned: in a run, and on
+disk; what is wrong is reported by key.
 
 Two batches share no study; the second is poisoned on its way. Dagster's blocking checks alone would let the
-release, the vocabulary and the automation read it: they look at other partitions than the check.
+release and the vocabulary read it: they look at other partitions than the check.
 """
 
 from __future__ import annotations
@@ -107,28 +107,6 @@ def test_the_sound_partitions_are_stored_and_no_release_reads_the_poisoned_one(
     released = small.make(["release"], "panel")
     (event,) = released.get_asset_materialization_events()
     assert event.materialization.metadata["batches_not_included"].value == POISONED
-    assert released_studies(small)
-    assert not released_studies(small) & poisoned_studies
-
-
-def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_the_others_are(
-    small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    resolving(inverted, monkeypatch, poisoned_studies)
-    cursor, requested = None, []
-    for _ in range(6):  # what is requested is made, as the daemon would, until nothing more is asked for
-        found = dg.evaluate_automation_conditions(small.definitions, small.instance, cursor=cursor)
-        cursor = found.cursor
-        partitions = found.get_requested_partitions(dg.AssetKey(RESULT[0]))
-        asked = [batch for batch in BATCHES if f"panel|{batch}" in partitions]
-        if not asked:
-            break
-        requested += asked
-        for batch in asked:
-            small.make(RESULT[:1], {**BATCH, "report_batch": batch}, raise_on_error=False)
-    assert sorted(requested) == sorted(BATCHES), "each once: the poisoned one is not tried again and again"
-    assert stored(small, "lunguage_plus_plus") == {SOUND}
-    small.make(["release"], "panel")
     assert released_studies(small)
     assert not released_studies(small) & poisoned_studies
 

@@ -176,15 +176,8 @@ def test_more_than_one_in_a_hundred_studies_end_the_run_and_keep_what_was_stored
     assert contents(Path(str(small.home.tables))) == before
 
 
-@pytest.mark.parametrize("by", ["the option", "the setting"])
-def test_strict_ends_the_run_with_one_study(
-    small: SmallHome, monkeypatch: pytest.MonkeyPatch, by: str
-) -> None:
-    if by == "the option":
-        small.resource = HomeResource(root=str(small.home.root), strict="1")
-    else:
-        settings = small.home.settings_file
-        settings.write_text("strict = true\n" + settings.read_text())
+def test_strict_ends_the_run_with_one_study(small: SmallHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.resource = HomeResource(root=str(small.home.root), strict="1")
     before = contents(Path(str(small.home.tables)))
     break_step(monkeypatch, "deduplicated_findings", tentative(small, 1))
     assert "strict" in said_of(make_from(small, "deduplicated_findings"))

@@ -50,18 +50,6 @@ def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_o
     assert acted.tick() == everything_of("panel|old")
 
 
-def test_a_deleted_batch_and_a_judge_who_left_ask_for_nothing_and_stop_nothing(acted: Acted) -> None:
-    acted.deliver("gone", "kept")
-    acted.instance.delete_dynamic_partition("report_batch", "gone")
-    for table, partition in (
-        ("hedge_phrases", "former|kept"),
-        ("fitted_probabilities", "former|kept"),
-        ("reference_ranking", "former"),
-    ):
-        acted.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|kept"}}, everything_of("panel|kept")]
-
-
 def test_every_partition_that_is_requested_becomes_a_run_of_its_own(acted: Acted) -> None:
     acted.deliver("a", "b")
     acted.finish({"hedge_phrases": {"lexicon|a", "lexicon|b"}})

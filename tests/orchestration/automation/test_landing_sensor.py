@@ -8,15 +8,12 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.sensor_definition import SensorExecutionData
 from landing_drops import SPOKEN, Landing, csv
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.automation import landing_sensor as module
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
-from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.resources import HomeResource
 
 
 @dataclass
@@ -30,14 +27,20 @@ class Daemon:
     asked: list[dg.RunRequest] = field(default_factory=list)
 
     def tick(self, after_s: float = 0.0) -> str:
-        """Evaluate the sensor; what it says when it asks for nothing."""
+        """Evaluate the sensor as the daemon does; what it says when it asks for nothing."""
         self.landing.now += after_s
-        data = evaluated(
-            landing_sensor(self.landing.home, self.definitions.jobs, lambda: self.landing.now),
-            self.instance,
-            self.definitions,
-            self.cursor,
+        context = dg.SensorEvaluationContext(
+            instance_ref=self.instance.get_ref(),
+            instance=self.instance,
+            cursor=self.cursor,
+            repository_def=self.definitions.get_repository_def(),
+            last_tick_completion_time=None,
+            last_run_key=None,
+            repository_name=None,
         )
+        sensor = landing_sensor(self.landing.home, self.definitions.jobs, lambda: self.landing.now)
+        with context:
+            data = sensor.evaluate_tick(context)
         self.cursor = data.cursor
         self.asked += data.run_requests or []
         for request in data.dynamic_partitions_requests or []:
@@ -47,28 +50,6 @@ class Daemon:
     @property
     def keys(self) -> list[str | None]:
         return [request.partition_key for request in self.asked]
-
-
-def evaluated(
-    sensor: dg.SensorDefinition,
-    instance: dg.DagsterInstance,
-    definitions: dg.Definitions,
-    cursor: str | None = None,
-) -> SensorExecutionData:
-    """One evaluation as the daemon has it: `build_sensor_context` cannot resolve partitions that the tick
-    itself adds.
-    """
-    context = dg.SensorEvaluationContext(
-        instance_ref=instance.get_ref(),
-        instance=instance,
-        cursor=cursor,
-        repository_def=definitions.get_repository_def(),
-        last_tick_completion_time=None,
-        last_run_key=None,
-        repository_name=None,
-    )
-    with context:
-        return sensor.evaluate_tick(context)
 
 
 @pytest.fixture(scope="module")
@@ -138,17 +119,6 @@ def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
     assert daemon.keys == ["a"]
 
 
-def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
-    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    daemon.landing.drop("a.csv", csv(1))
-    daemon.landing.settle()
-    monkeypatch.setenv("LUNGUAGE_LANDING", str(daemon.landing.root / "nowhere"))
-    assert daemon.tick() == ""
-    assert daemon.keys == ["a"]
-    assert "it is not there or cannot be read (FileNotFoundError). Make or mount it" in daemon.tick()
-
-
 def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,18 +160,3 @@ def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configur
     assert "settings.toml" in str(told)
     assert "LUNGUAGE_LANDING" in str(told)
     assert not home.root.exists()
-
-
-def test_a_configured_sensor_runs_from_the_start_at_its_interval_and_a_relative_folder_lies_in_the_home(
-    tmp_path: Path, instance: dg.DagsterInstance
-) -> None:
-    home = Home(tmp_path / "home")
-    home.create()
-    home.settings_file.write_text('[landing]\nurl = "landing"\ninterval_s = 7\n')
-    sensor = build_defs(HomeResource(root=str(home.root))).resolve_sensor_def("landing")
-    assert (sensor.default_status, sensor.minimum_interval_seconds) == (dg.DefaultSensorStatus.RUNNING, 7)
-    (home.root / "landing").mkdir()
-    (home.root / "landing" / "a.csv").write_bytes(csv(1))
-    (home.root / "landing" / "a.csv.done").touch()
-    (request,) = evaluated(sensor, instance, build_defs(HomeResource(root=str(home.root)))).run_requests or []
-    assert request.partition_key == "a"

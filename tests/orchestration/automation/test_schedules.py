@@ -11,10 +11,8 @@ import dagster as dg
 import pytest
 from acted_out import CodeLocation, defined
 from finished_homes import Finished
-from small_homes import SmallHome
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.store import partition_path
 from lunguage_assets.orchestration.automation.schedules import releases
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
@@ -59,14 +57,6 @@ def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_ba
         "the same night is released once, also when the daemon was restarted in it"
     )
     assert requests[0].run_key != next_night[0].run_key
-
-
-def test_without_a_finished_batch_the_nightly_release_says_what_is_missing(small: SmallHome) -> None:
-    for batch in ("first", "second"):
-        partition_path(small.home.tables, "lunguage_plus_plus", "panel", batch).unlink()
-    (told,) = nightly(small.home.root, datetime(2026, 11, 20, 2, tzinfo=UTC))
-    assert isinstance(told, dg.SkipReason)
-    assert "finished batch" in (told.skip_message or "")
 
 
 @pytest.mark.parametrize(

@@ -45,19 +45,6 @@ def test_a_configuration_is_put_where_there_is_none_and_another_one_is_kept_and_
     assert f"warning  {file} is not this version's" in said
 
 
-def test_an_instance_elsewhere_is_left_alone(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    elsewhere = tmp_path / "theirs"
-    monkeypatch.setenv("DAGSTER_HOME", str(elsewhere))
-    assert prepare_dagster_home(home) == elsewhere
-    assert not (home.dagster / "dagster.yaml").exists()
-    elsewhere.mkdir()
-    (elsewhere / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
-    with dagster_instance(home) as instance:
-        assert str(elsewhere) in str(instance.root_directory)
-
-
 @pytest.mark.parametrize(
     ("corpus", "asked_for", "redacted"),
     [

@@ -74,31 +74,10 @@ def test_a_run_that_failed_at_a_stage_keeps_what_was_made_and_says_why(
     assert small.plan() == NEW_BATCH[2:]
 
 
-def test_a_changed_pathway_expands_again_and_asks_no_judge(small: SmallHome) -> None:
-    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
-    own = small.home.root / "pathways.yaml"
-    own.write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), encoding="utf-8")
-    told: list[str] = []
-    small.runner().run(Wanted("panel"), progress=lambda stage, *_: told.append(stage.announced))
-    changed = ", pathways changed"
-    assert told == [
-        f"expand (panel x first){changed}",
-        f"expand (panel x second){changed}",
-        f"release (panel){changed}",
-    ]
-    assert small.plan() == []
-
-
 def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alone(small: SmallHome) -> None:
     before = stored(small)
     assert small.run(Wanted("panel", rebuild=True)) == STICK
     assert stored(small) == before
-
-
-def test_a_release_goes_only_where_a_person_lets_it_be_written(small: SmallHome, tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match="option out of the release"):
-        small.run(Wanted("panel", release=tmp_path / "out" / "release" / "panel"))
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others(
