@@ -33,7 +33,7 @@ WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
 
 
 class CheckContext(NamedTuple):
-    """What a check looks at: the home, the partition's keys by dimension, and frames that the step has made."""
+    """What a check looks at: the home, the partition's keys by dimension, and what the step has made."""
 
     home: HomeResource
     keys: Mapping[str, str]
