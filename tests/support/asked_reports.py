@@ -1,14 +1,33 @@
-"""Invented reports cut into sentences, and a model that reads them off the prompt: it knows six words."""
+"""Invented reports cut into sentences, a model that reads them off the prompt (it knows six words), and
+structurers behind real SDKs at a loopback server, opened as a run opens them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
 
 from loopback import Call
+from sdk_run import KEYS
 
-from lunguage_assets.structuring.contract import SectionCode, SectionedReport, Sentence, Span
+from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.opening import Surroundings
+from lunguage_assets.structuring.contract import (
+    SectionCode,
+    SectionedReport,
+    Sentence,
+    Span,
+    StructuredReport,
+)
+from lunguage_assets.structuring.model.structurer import ModelStructurer
+from lunguage_assets.structuring.opening import open_model
 
 KNOWN = {"opacity": "PF", "effusion": "PF", "pneumonia": "CF", "tube": "OTH", "cough": "PATIENT INFO."}
 PLACES = ("left base", "right apex", "right", "left")
@@ -21,14 +40,9 @@ def report_of(study: str, **sections: list[str]) -> SectionedReport:
     for section, those in sections.items():
         for number, words in enumerate(those, start=1):
             span = Span(len(text), len(text) + len(words))
-            sentences.append(Sentence(_section(section), number, span, words))
+            sentences.append(Sentence(cast(SectionCode, section), number, span, words))
             text += words + " "
     return SectionedReport(study, text, tuple(sentences))
-
-
-def _section(name: str) -> SectionCode:
-    codes: dict[str, SectionCode] = {"hist": "hist", "find": "find", "impr": "impr", "other": "other"}
-    return codes[name]
 
 
 def reports(count: int = 3) -> list[SectionedReport]:
@@ -98,3 +112,49 @@ def read_off(user: str) -> str:
 def model_like(call: Call) -> str:
     """The same for a loopback server."""
     return read_off(call.user)
+
+
+PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini")
+LIMITS = {"in_flight": 4, "backoff_s": 0.001, "timeout_s": 5.0}
+PRICE = {"input": 1.0, "output": 2.0, "as_of": "2026-01-01"}
+
+
+def configured(provider: str, url: str, **fields: Any) -> JudgesConfiguration:
+    """A judges file with one language model, `one`, beside the rule-based judges."""
+    address = f"{url}/v1" if provider in ("openai", "openai-compatible") else url
+    output = {"gemini": "max_output_tokens", "transformers": "max_new_tokens"}.get(provider, "max_tokens")
+    slot = {
+        "provider": provider, "model": "model-1", "params": {output: 900}, "limits": LIMITS, "price": PRICE,
+    } | ({} if provider == "transformers" else {"base_url": address})  # fmt: skip
+    return JudgesConfiguration.model_validate(
+        {
+            "preset": "p",
+            "judges": {"lexicon": {"provider": "lexicon"}, "one": slot | fields},
+            "panels": {"p": {"members": ["lexicon"]}},
+            "presets": {"p": {"panel": "p", "extractor": "lexicon"}},
+        }
+    )
+
+
+@contextlib.contextmanager
+def opened(
+    configuration: JudgesConfiguration, ledger: Path, budget: Budget | None = None, **surroundings: Any
+) -> Iterator[ModelStructurer]:
+    """Structurer `one` over the ledger in a file."""
+    around = Surroundings(
+        surroundings.pop("data_class", "synthetic"),
+        lambda: Ledger.open(ledger),
+        budget,
+        environ=surroundings.pop("environ", KEYS),
+        **surroundings,
+    )
+    structurer = open_model("one", configuration, around)
+    try:
+        yield structurer
+    finally:
+        structurer.close()
+
+
+def plain(answers: list[StructuredReport]) -> list[dict[str, Any]]:
+    """Everything of the answers, to be compared and searched."""
+    return [asdict(answer) for answer in answers]

@@ -13,7 +13,10 @@ from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import Limits, ModelSlot, Price
 
 IN_FLIGHT = 16
-KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+KEYS = {
+    "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k",
+    "OPENAI_API_VERSION": "2024-10-21",
+}  # fmt: skip
 PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"})
 LIMITS = Limits(
     in_flight=IN_FLIGHT,

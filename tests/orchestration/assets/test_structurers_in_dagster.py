@@ -13,8 +13,8 @@ import pytest
 import raw_deliveries
 from asked_reports import model_like
 from loopback import LoopbackServer
-from model_structurers import KEYS
 from quick_instance import quick_instance
+from sdk_run import KEYS
 
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.current.recipes import STEP_OF

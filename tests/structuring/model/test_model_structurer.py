@@ -12,9 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_reports import answer_text, asked_sentences, finding, model_like, report_of, reports
+from asked_reports import (
+    PROVIDERS,
+    answer_text,
+    asked_sentences,
+    configured,
+    finding,
+    model_like,
+    opened,
+    plain,
+    report_of,
+    reports,
+)
 from loopback import Act, Call, LoopbackServer
-from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ledger.ledger import Ledger
