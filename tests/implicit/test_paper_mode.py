@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from generated_reports import reports
 from hypothesis import given
-from invented_reports import (
-    STUDY,
-    AlikeEmbedder,
-    Said,
-    identity,
-    in_mode,
-    said,
-)
+from invented_reports import STUDY, AlikeEmbedder, Said, identity, in_mode, said
 from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
@@ -29,8 +22,7 @@ def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(mode: str
 
 
 @pytest.mark.parametrize(
-    ("mode", "prob", "low", "high"),
-    [("method", 0.2, 0.0, 0.76), ("paper", 0.6, 0.3, 0.8)],
+    ("mode", "prob", "low", "high"), [("method", 0.2, 0.0, 0.76), ("paper", 0.6, 0.3, 0.8)]
 )
 def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     mode: str, prob: float, low: float, high: float
@@ -69,9 +61,7 @@ def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(tmp_path:
 
 @examples(20)
 @given(reports)
-def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
-    rows: list[Said],
-) -> None:
+def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(rows: list[Said]) -> None:
     """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,
     none left had a higher p.
     """

@@ -10,15 +10,7 @@ from derived_beliefs import wrong_beliefs
 from generated_reports import reports
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_reports import (
-    AlikeEmbedder,
-    Outcome,
-    Said,
-    dictionary,
-    frames,
-    in_mode,
-    run,
-)
+from invented_reports import AlikeEmbedder, Outcome, Said, dictionary, frames, in_mode, run
 from profiles import examples
 from resolution_oracle import oracle_violations
 from resolved_again import resolve_again

@@ -95,16 +95,6 @@ RULES: list[Any] = [
         [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
     ),
     pytest.param(
-        match, "_not_expanding", without(""),
-        [said("pneumonia", past_hx="old")], reason_of(0), "past diagnosis", "matched",
-        id="past diagnoses do not expand",
-    ),
-    pytest.param(
-        match, "_not_expanding", without(""),
-        [said("pneumonia", "tp", p=None)], reason_of(0), "no information on certainty", "matched",
-        id="without information nothing expands",
-    ),
-    pytest.param(
         match, "_not_taking_part", without(""),
         [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
         id="history takes no part",

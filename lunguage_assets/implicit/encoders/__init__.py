@@ -17,14 +17,7 @@ from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_mo
 from lunguage_assets.implicit.encoders.vectors import CachedEmbedder, PrecomputedEmbedder
 from lunguage_assets.settings import ImplicitSettings
 
-__all__ = [
-    "Embedder",
-    "LexicalEmbedder",
-    "PairEmbedder",
-    "encoder_identity",
-    "make_embedder",
-    "pair_cosines",
-]
+__all__ = ["Embedder", "LexicalEmbedder", "PairEmbedder", "encoder_identity", "make_embedder", "pair_cosines"]
 
 
 def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path | None = None) -> Embedder:

@@ -127,17 +127,15 @@ class SentenceEmbedder:
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
 
-        Phrases are sorted by length, then by the alphabet: batches do not depend on the order of the input. A
-        row depends on the phrases that share its batch in the last bits only; cosines are rounded above them.
+        A row depends on the phrases that share its batch in the last bits only; cosines are rounded above them.
 
         Raises:
             ConfigurationError: the model cannot be loaded.
             MethodError: the model fails, or does not answer with unit vectors.
         """
-        order = sorted(range(len(phrases)), key=lambda number: (len(phrases[number]), phrases[number]))
         try:
             answer = self._model.encode(
-                [phrases[number] for number in order],
+                list(phrases),
                 batch_size=self._batch_size,
                 show_progress_bar=False,
                 convert_to_numpy=True,
@@ -148,10 +146,7 @@ class SentenceEmbedder:
                 f"encoder {self.identity} failed ({type(error).__name__}), perhaps for want of memory. Lower "
                 "implicit.encoder_batch_size, or choose another implicit.encoder_device."
             ) from None
-        found = checked_vectors(self.identity, answer, len(phrases))
-        vectors = np.empty_like(found)
-        vectors[order] = found
-        return vectors
+        return checked_vectors(self.identity, answer, len(phrases))
 
     @cached_property
     def _model(self) -> Any:

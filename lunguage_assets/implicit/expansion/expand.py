@@ -76,11 +76,7 @@ class _StudyExpander:
     """Expands the rows of one study, with knowledge of its stated rows."""
 
     def __init__(
-        self,
-        study: Sequence[Row],
-        dictionary: PathwayDictionary,
-        vocabulary: Vocabulary,
-        listed: LabelList,
+        self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList
     ) -> None:
         self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
         self._study = study
@@ -108,14 +104,6 @@ class _StudyExpander:
                 for name in {row.name, worded}:
                     stated.setdefault((name, row.currency, row.positive), []).append(row)
         return stated
-
-    @cached_property
-    def _symptoms(self) -> dict[tuple[str, bool], list[Row]]:
-        """The study's rows by name and polarity, whatever the section: symptoms stand in the history."""
-        told: dict[tuple[str, bool], list[Row]] = {}
-        for row in self._study:
-            told.setdefault((row.name, row.positive), []).append(row)
-        return told
 
     @cached_property
     def _labelled(self) -> dict[tuple[int, str], list[Row]]:
@@ -197,7 +185,8 @@ class _StudyExpander:
             first = min(self._survivors(named), key=claim_preference, default=None)
             return ("already stated", first.finding_id) if first is not None else ("generated", None)
         if edge.is_symptom:
-            told = self._symptoms.get((child.name, child.positive), ())
+            # whatever the section: symptoms stand in the history
+            told = (row for row in self._study if (row.name, row.positive) == (child.name, child.positive))
             first = min(self._survivors(told), key=claim_preference, default=None)
             return ("already stated", first.finding_id) if first is not None else None
         stating = self._survivors(self._stating(child, edge, parent))

@@ -46,12 +46,7 @@ class ListedWords:
     """Listed words and the cells that name them; a negated word names nothing."""
 
     def __init__(
-        self,
-        words: Iterable[str],
-        reader: Reader,
-        *,
-        plurals: bool,
-        patterns: Sequence[re.Pattern[str]] = (),
+        self, words: Iterable[str], reader: Reader, *, plurals: bool, patterns: Sequence[re.Pattern[str]] = ()
     ) -> None:
         self.phrases = tuple(phrase for word in words for phrase in reader(word) if phrase)
         self._reader, self._plurals, self._patterns = reader, plurals, patterns

@@ -6,7 +6,7 @@ everything that refers to them is here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lunguage_assets.implicit.merging.distinctions import Apart, unite_attributes
@@ -160,15 +160,12 @@ class StudyResolver:
 
     def _numbered(self) -> list[Row]:
         stated = [row for row in self.living.values() if row.parent_id is None]  # in report order
-        generated: list[Row] = []
-        waiting = list(reversed(stated))
-        while waiting:
-            row = waiting.pop()
-            if row.parent_id is not None:
-                generated.append(row)
-            own = self._living_children(row)
-            waiting += sorted(own, key=lambda child: natural(child.finding_id), reverse=True)
-        resolved = [*stated, *generated]
+        resolved = [*stated, *(child for row in stated for child in self._below(row))]
         for number, row in enumerate(resolved, start=1):
             row.idx = number
         return resolved
+
+    def _below(self, row: Row) -> Iterator[Row]:
+        for child in sorted(self._living_children(row), key=lambda child: natural(child.finding_id)):
+            yield child
+            yield from self._below(child)

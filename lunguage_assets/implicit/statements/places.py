@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -17,14 +17,6 @@ from lunguage_assets.implicit.words import tokens, word_forms
 from lunguage_assets.implicit.yaml_file import YamlMapping
 
 _BOTH = frozenset({"left", "right"})
-
-
-class Sides(YamlMapping):
-    """Words for each side, and for both."""
-
-    left: list[str]
-    right: list[str]
-    both: list[str]
 
 
 class Region(YamlMapping):
@@ -58,7 +50,7 @@ class Qualifier(YamlMapping):
 class StatementsFile(YamlMapping):
     """The content of resources/statements.yaml."""
 
-    sides: Sides
+    sides: dict[Literal["left", "right", "both"], list[str]]
     regions: list[Region]
     fillers: list[str]
     qualifiers: list[Qualifier]
@@ -91,11 +83,10 @@ class Anatomy:
     """Reads places and knows what contains what."""
 
     def __init__(self, content: StatementsFile) -> None:
-        sides = content.sides
         self._sides = {
-            **dict.fromkeys(sides.left, frozenset({"left"})),
-            **dict.fromkeys(sides.right, frozenset({"right"})),
-            **dict.fromkeys(sides.both, _BOTH),
+            word: _BOTH if side == "both" else frozenset({side})
+            for side, words in content.sides.items()
+            for word in words
         }
         self._above = {region.name: region.within for region in content.regions}
         self._whole = frozenset(region.name for region in content.regions if region.whole)

@@ -18,15 +18,11 @@ import pytest
 import tiny_encoder
 from invented_reports import blacklist, frames, said, vocabulary
 
-from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.implicit.encoders import (
-    make_embedder,
-    sentence,
-)
+from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.implicit.encoders import make_embedder, sentence
 from lunguage_assets.implicit.encoders.sentence import (
     BIOLORD,
     BIOLORD_REVISION,
-    ModelFolder,
     SentenceEmbedder,
     find_model,
 )
@@ -150,28 +146,6 @@ def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> 
     with pytest.raises(ConfigurationError, match="without code of its own"):
         SentenceEmbedder(find_model(str(folder), ""), "cpu").encode(["opacity"])
     assert not ran.exists()
-
-
-def test_phrases_share_batches_whatever_their_order_and_a_failing_model_is_named() -> None:
-    read = []
-
-    class Scripted:
-        def encode(self, phrases: Sequence[str], batch_size: int, **_: object) -> np.ndarray:
-            read.append(list(phrases))
-            if batch_size == 1:
-                raise RuntimeError("CUDA out of memory. Tried to allocate")
-            return np.ones((len(phrases), 1), dtype=np.float32)
-
-    def embedder(batch_size: int) -> SentenceEmbedder:
-        made = SentenceEmbedder(ModelFolder(Path(), "scripted@1"), "cpu", batch_size)
-        made.__dict__["_model"] = Scripted()
-        return made
-
-    embedder(64).encode(["bb", "a", "c", "bbb"])
-    embedder(64).encode(["bbb", "c", "bb", "a"])
-    assert read == [["a", "c", "bb", "bbb"]] * 2
-    with pytest.raises(MethodError, match=r"scripted@1 failed.*encoder_batch_size"):
-        embedder(1).encode(["a"])
 
 
 # Vectors from a file

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, said
 
-from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.resolve import AGAINST, GENERATED, STATED
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES
-from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES, TERMS
+from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 
 def tree(outcome: Outcome) -> dict[str, list[str]]:
@@ -205,13 +202,3 @@ def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
     parents = (identity(0), identity(0) + "/0", identity(1), identity(1) + "/0", identity(1) + "/1")
     assert set(tree(outcome)) == set(parents)
-
-
-def test_the_same_child_of_the_same_parent_appears_once() -> None:
-    """In a vocabulary that calls lucency an opacity, a pathway may imply the same finding twice."""
-    renamed = {"category": "PF", "subcategory": "", "target_term": "destruction", "normed_term": "lucency"}
-    terms = TERMS.frame([renamed])
-    own = Vocabulary.from_terms(terms)
-    base = run([said("emphysema", severity="severe")])
-    expansion = expand(base.deduplicated, load_dictionary(None, own), own)
-    assert expansion.expansions["name"].tolist() == ["lucency", "pulmonary vascularity"]

@@ -63,13 +63,7 @@ def test_alternatives_that_are_hedged_alike_share_one() -> None:
         [alternative("nodule", "possible"), alternative("scar", "possible")],
         [alternative("nodule", p=None), alternative("scar", p=None)],
     ],
-    ids=[
-        "one finding twice",
-        "one hedged",
-        "hedged as a whole",
-        "not joined",
-        "not fitted",
-    ],
+    ids=["one finding twice", "one hedged", "hedged as a whole", "not joined", "not fitted"],
 )
 def test_fits_stay_where_they_are_coherent(rows: list[Said]) -> None:
     frame = deduplicated(rows, embedder=AlikeEmbedder())

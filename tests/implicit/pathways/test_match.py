@@ -97,31 +97,6 @@ def test_refinement_words_and_bones_choose_among_the_pathways(
 
 
 @pytest.mark.parametrize(
-    "location",
-    ["pacemaker lead", "T8 pedicle screws"],
-)
-def test_a_broken_device_implies_nothing(location: str) -> None:
-    outcome = run([said("fracture", location=location)])
-    assert outcome.match(identity(0))["reason"] == "device"
-    assert outcome.names() == ["fracture"]
-
-
-@pytest.mark.parametrize(
-    ("ent", "location"),
-    [
-        ("effusion", "pericardial"),
-        ("effusion", "right shoulder joint"),
-        ("malignancy", "left breast"),
-    ],
-)
-def test_the_same_word_at_another_place_is_not_the_diagnosis(ent: str, location: str) -> None:
-    outcome = run([said(ent, location=location)])
-    found = outcome.match(identity(0))
-    assert (found["diagnosis"], found["reason"], found["pathway_id"]) == ("", "not a diagnosis", "")
-    assert len(outcome.rows) == 1
-
-
-@pytest.mark.parametrize(
     ("options", "reason"),
     [
         ({"ent": "opacity"}, "not a diagnosis"),

@@ -153,16 +153,6 @@ def test_an_error_names_the_line_and_the_field(
     assert field in str(raised.value)
 
 
-def test_a_cycle_that_only_the_vocabulary_closes_is_found(tmp_path: Path) -> None:
-    terms = TERMS.frame(
-        [{"category": "PF", "subcategory": "", "target_term": "redness", "normed_term": "flu"}]
-    )
-    file = tmp_path / "own.yaml"
-    file.write_text(MINIMAL)
-    with pytest.raises(ConfigurationError, match="flu -> flu"):
-        load_dictionary(file, Vocabulary.from_terms(terms))
-
-
 def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="not found"):
         load_dictionary(tmp_path / "none.yaml", vocabulary())

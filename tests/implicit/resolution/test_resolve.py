@@ -111,20 +111,6 @@ def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> No
     assert lost_references(outcome) == {(identity(3), identity(2))}
 
 
-def test_the_subtree_of_a_merged_expansion_is_held_by_its_survivor() -> None:
-    """Lobar pneumonia and heart failure both imply consolidation: of the two, one stays, with one opacity and
-    one volume loss.
-    """
-    outcome = run([said("CHF", "tp", p=0.4), said("lobar pneumonia")])
-    consolidations = outcome.rows[outcome.rows["name"] == "consolidation"]
-    assert consolidations["finding_id"].tolist() == [identity(1) + "/0"]
-    assert consolidations["merged_ids"].tolist() == [[identity(0) + "/1/0"]]
-    losses = outcome.rows[outcome.rows["name"] == "volume loss"]
-    assert losses["parent_id"].tolist() == [identity(1) + "/0"]
-    assert ("volume loss", "certainty_neg", "expansion-expansion") in conflicts(outcome)
-    assert ("consolidation", "certainty_pos", "expansion-expansion") in conflicts(outcome)
-
-
 def test_a_cell_that_deduplication_kept_apart_is_in_the_log() -> None:
     rows = [said("scar", severity="mild"), said("old scar", "tp", p=0.4, severity="faint")]
     outcome = run(rows, embedder=AlikeEmbedder())
@@ -169,22 +155,6 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
     assert outcome.row(identity(1))["evidence"] == []
     assert lost_references(outcome) == {(identity(1), identity(0)), (identity(1), "s00000001:99")}
     assert logged(outcome, identity(0), "deduplicate")["rule"] == "history section"
-
-
-def test_a_group_can_show_several_types_of_conflict() -> None:
-    rows = [
-        said("opacity", measurement="5 mm"),
-        said("opacity", "tp", measurement="8 mm"),
-        said("opacity", "tp", measurement="9 mm"),
-        said("opacity", "dn"),
-    ]
-    frame = run(rows).resolution.conflicts
-    found = dict(zip(frame["conflict_type"], frame["finding_ids"], strict=True))
-    assert {kind: {int(one.split(":")[1]) for one in ids} for kind, ids in found.items()} == {
-        "polarity": {0, 1, 2, 3},
-        "certainty_pos": {0, 1, 2},
-        "duplicate_pos": {1, 2},
-    }
 
 
 def test_a_child_suppressed_by_a_row_of_other_certainty_counts_as_a_conflict() -> None:
