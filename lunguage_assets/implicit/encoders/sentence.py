@@ -127,7 +127,7 @@ class SentenceEmbedder:
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
 
-        A row depends on the phrases that share its batch in the last bits only, below the rounding of cosines.
+        A row depends on the phrases of its batch in the last bits only, below the rounding of cosines.
 
         Raises:
             ConfigurationError: the model cannot be loaded.
