@@ -15,10 +15,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
@@ -44,12 +43,8 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SampleSummary:
-    """Counts of a written sample.
-
-    `findings` counts rows of findings and impression, `tentative` those of them in doubt.
-    """
+class SampleSummary(NamedTuple):
+    """Counts of a sample: `findings` are rows of findings and impression, `tentative` those in doubt."""
 
     reports: int
     patients: int
@@ -127,14 +122,11 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "p
     """Write a synthetic corpus into the folder `out`.
 
     Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
-    seed, prose). A smaller sample of the same seed is the beginning of a larger one. Every file is written
-    beside its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less
-    than one report, and when the folder holds files of a corpus that is not declared synthetic.
+    seed, prose). A smaller sample of the same seed is the beginning of a larger one. Raises
+    `ConfigurationError` for less than one report, and where a corpus lies that is not declared synthetic.
     """
     if reports < 1:
-        raise ConfigurationError(
-            f"A sample of {reports} reports was asked for; a sample has at least one. Ask for 1 or more."
-        )
+        raise ConfigurationError(f"A sample of {reports} reports was asked for. Ask for 1 or more.")
     _refuse_to_replace(out, FILES)
     studies = sample_studies(reports, seed, prose)
     findings = sample_findings(studies, prose).drop(columns="place_open")
@@ -170,10 +162,7 @@ def write_raw_sample(
     for one folder named twice, and where a folder holds a delivery that is not declared synthetic.
     """
     if truth.resolve() == out.resolve():
-        raise ConfigurationError(
-            f"{out} is named for the raw reports and for the truth about them, which must not lie together. "
-            "Name two folders."
-        )
+        raise ConfigurationError(f"{out} is named for raw reports and for their truth. Name two folders.")
     _refuse_to_replace(out, (TABLE_FILE, TREE, METADATA_FILE, ABOUT_FILE))
     summary = write_sample(truth, reports, seed, prose)
     studies = sample_studies(reports, seed, prose)
@@ -219,7 +208,5 @@ def _refuse_to_replace(out: Path, names: Sequence[str]) -> None:
     about = out / ABOUT_FILE
     declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
     if not declared and any((out / name).exists() for name in names):
-        raise ConfigurationError(
-            f"{out} holds a delivery that is not declared synthetic; "
-            "a sample would replace it. Name another folder."
-        )
+        found = "a delivery that is not declared synthetic; a sample would replace it"
+        raise ConfigurationError(f"{out} holds {found}. Name another folder.")

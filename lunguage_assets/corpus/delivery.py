@@ -92,6 +92,8 @@ def find_delivery(place: Path) -> Delivery:
         is_named = _folded(place) in (FINDINGS.lower(), FINDINGS_PARQUET.lower())
         findings = place if is_named or table_holds(place) == "findings" else None
     sources = text_sources(place, paths, loose=findings is None)
+    if place.is_dir() and findings is None and not sources:  # under another name, as they were registered
+        findings = next((path for path in paths if table_holds(path) == "findings"), None)
     if findings is not None:  # a table of texts may lie beside findings
         sources = [source for source in sources if source.layout != "table"]
     kinds = [FINDINGS] if findings is not None else []

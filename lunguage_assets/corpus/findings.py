@@ -126,20 +126,17 @@ class FindingsBuilder:
         """Tokens of `evidence` and `associate` of every row."""
         resolver: StudyReferences | None = None
         if any(row.evidence or row.associate for row in rows):
-            targets = [
-                Target(row.finding_id, row.section, row.ent_idx, self._wordings(row), name)
-                for row, name in zip(rows, names, strict=True)
-            ]
-            resolver = StudyReferences([*targets, *study.refused], self._vocabulary.finding)
+            targets = [*study.refused]
+            for row, name in zip(rows, names, strict=True):
+                wordings = frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)})
+                targets.append(Target(row.finding_id, row.section, row.ent_idx, wordings, name))
+            resolver = StudyReferences(targets, self._vocabulary.finding)
         found = []
         for row in rows:
             evidence = self._tokens(study, row, "evidence", row.evidence, resolver)
             associate = self._tokens(study, row, "associate", row.associate, resolver)
             found.append(row.references or (evidence, associate))
         return found
-
-    def _wordings(self, row: DeliveredRow) -> frozenset[str]:
-        return frozenset({self._plain(row.ent), self._plain(row.normed_ent or row.ent)})
 
     def _tokens(
         self,

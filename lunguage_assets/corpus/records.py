@@ -31,23 +31,17 @@ MOST_UNPACKED = 1 << 30
 All reports of MIMIC-CXR are a fifth of it.
 """
 _CELL_LIMIT = 16 << 20
-_LINE_LIMIT = 2 * _CELL_LIMIT
-"""Characters of a physical line; a longer one is cut there, and its record is broken."""
-_MOST_LINES = 50_000
-"""Physical lines that are looked through for the end of a record; a long report has a few hundred."""
+_LINE_LIMIT = 2 * _CELL_LIMIT  # characters of a physical line; a longer one is cut there
+_MOST_LINES = 50_000  # are looked through for the end of a record; a long report has a few hundred
 _SHOWN_OF_LARGE = 20_000
-_ROWS_AT_ONCE = 1_000
-"""Rows of a Parquet file that are unpacked together: a long text that repeats takes next to no room there."""
-_DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
-"""Bytes that are not UTF-8, a NUL, or a replacement character."""
+_ROWS_AT_ONCE = 1_000  # of a Parquet file: a long text that repeats takes next to no room there
+_DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")  # no UTF-8, a NUL, or a replacement character
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
 _IDS = ("subject_id", "study_id")
 
-UNCLOSED = "unclosed-quote"
-TOO_LARGE = "cell-too-large"
-WIDTH = "wrong-number-of-values"
-ENCODING = "broken-encoding"
+UNCLOSED, TOO_LARGE = "unclosed-quote", "cell-too-large"
+WIDTH, ENCODING = "wrong-number-of-values", "broken-encoding"
 
 
 def require_size(file: str, unpacked: int) -> None:

@@ -216,9 +216,6 @@ REPORTS: tuple[RawReport, ...] = (
 )  # fmt: skip
 
 ODD: dict[str, str] = {
-    "empty": "",
-    "blank": " \n\t\n ",
-    "no findings section": "INDICATION: Cough.\n\nTECHNIQUE: Single frontal view.\n",
     "another language": (
         "BEFUND: Kein Pleuraerguss, kein Pneumothorax. Das Herz ist nicht vergrößert.\n\n"
         "BEURTEILUNG: Keine akuten Veränderungen der Lunge und des Mediastinums.\n"
@@ -227,7 +224,6 @@ ODD: dict[str, str] = {
         "<html><body><p><b>FINDINGS:</b> There is a small left&nbsp;pleural effusion &amp; no "
         "pneumothorax.<br>Heart size is normal.</p></body></html>"
     ),
-    "a megabyte": "FINDINGS: " + "There is no pneumothorax. " * 42_000,
     "two reports": (
         "FINAL REPORT\nFINDINGS: The lungs are clear.\nIMPRESSION: No pneumonia.\n\n"
         "FINAL REPORT\nFINDINGS: There is a large left pleural effusion.\nIMPRESSION: Left effusion.\n"
@@ -236,9 +232,6 @@ ODD: dict[str, str] = {
         "FINDINGS: No pneumothorax.\n\nIMPRESSION: No acute process.\n\n"
         "ADDENDUM: On further review there is a tiny right apical pneumothorax.\n"
     ),
-    "wet read": "WET READ: ___ 11:42 PM\n No pneumothorax. ETT 3 cm above carina.\n\nFINAL REPORT\n "
-    "FINDINGS: As above.\n",
-    "not a report": "Please send the parcel to the second floor. Opening hours are 9 to 5.",
     "control characters": "FINDINGS: There is no\x00 pneumothorax.\x0c Small\x1b[31m left "
     "effusion.\r\nIMPRESSION: Effusion.",
 }

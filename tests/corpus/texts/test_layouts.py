@@ -23,6 +23,7 @@ from raw_deliveries import (
 from lunguage_assets.corpus.delivery import content_hash, find_delivery
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
+from lunguage_assets.home.home import Home
 from lunguage_assets.settings import CorpusSettings
 
 STUDIES = [f"s{report.study}" for report in REPORTS]
@@ -245,6 +246,8 @@ def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "structured.csv"
     path.write_text(as_csv([row(0)]), encoding="utf-8")
     assert find_delivery(path).kind == "findings"
+    Home(tmp_path / "home").register(path, "a")
+    assert Home(tmp_path / "home").delivery("a").kind == "findings"
     single = tmp_path / "one.csv.gz"
     single.write_bytes(gzip.compress(b"study_id,report\n50000001,No effusion.\n"))
     assert find_delivery(single).kind == "text"
