@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from lunguage_assets.corpus.records import require_whole
 from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts.reading import SourceParts, survey
@@ -27,13 +29,17 @@ DECLARATION = "corpus.toml"
 _LARGEST_DECLARATION = 1 << 16
 
 
-@dataclass(frozen=True)
-class CorpusDeclaration:
+class CorpusDeclaration(BaseModel):
     """The name and data class of a corpus; undeclared text counts as patient data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = ""
     data_class: Literal["synthetic", "credentialed"] = "credentialed"
-    is_declared: bool = False
+
+    @property
+    def is_declared(self) -> bool:
+        return "data_class" in self.model_fields_set
 
 
 DeliveryKind = Literal["findings", "text"]
@@ -184,21 +190,14 @@ def read_declaration(path: Path) -> CorpusDeclaration:
     """
     if not path.is_file():
         return CorpusDeclaration()
-    wrong = found = None
     try:
         with path.open("rb") as stream:
             written = stream.read(_LARGEST_DECLARATION + 1)
         if len(written) > _LARGEST_DECLARATION:
             raise ValueError
-        values = tomllib.loads(written.decode())
-        name, data_class = values.pop("name", ""), values.pop("data_class", None)
-        wrong = next(iter(sorted(values)), None) or ("name" if not isinstance(name, str) else None)
-        if data_class not in (None, "synthetic", "credentialed"):
-            wrong = wrong or "data_class"
-    except ValueError:  # of TOML and of UTF-8 too
-        found = "no such text"
-    if wrong or found:
-        expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
-        found = found or f"an unknown key or value: {wrong}"
-        raise InputError(str(path), found, expected, "Correct or remove the file.", column=wrong)
-    return CorpusDeclaration(name, data_class or "credentialed", is_declared=data_class is not None)
+        return CorpusDeclaration.model_validate(tomllib.loads(written.decode()))
+    except ValueError as error:  # of pydantic, TOML and UTF-8
+        wrong = str(error.errors()[0]["loc"][0]) if isinstance(error, ValidationError) else None
+    found = "an unknown key or value" if wrong else "no such text"
+    expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
+    raise InputError(str(path), found, expected, "Correct or remove the file.", column=wrong)

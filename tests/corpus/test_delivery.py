@@ -11,7 +11,6 @@ import pytest
 from delivered_rows import COLUMNS, as_csv, row
 
 from lunguage_assets.corpus.delivery import (
-    CorpusDeclaration,
     content_hash,
     find_delivery,
     read_declaration,
@@ -53,18 +52,19 @@ def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "declared"),
     [
-        (None, CorpusDeclaration("", "credentialed", False)),
-        ('name = "invented"\n', CorpusDeclaration("invented", "credentialed", False)),
-        ('name = "invented"\ndata_class = "synthetic"\n', CorpusDeclaration("invented", "synthetic", True)),
+        (None, ("", "credentialed", False)),
+        ('name = "invented"\n', ("invented", "credentialed", False)),
+        ('name = "invented"\ndata_class = "synthetic"\n', ("invented", "synthetic", True)),
     ],
 )
 def test_undeclared_text_counts_as_patient_data(
-    tmp_path: Path, text: str | None, declared: CorpusDeclaration
+    tmp_path: Path, text: str | None, declared: tuple[str, str, bool]
 ) -> None:
     (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
     if text is not None:
         (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
-    assert find_delivery(tmp_path).declared == declared
+    found = find_delivery(tmp_path).declared
+    assert (found.name, found.data_class, found.is_declared) == declared
 
 
 @pytest.mark.parametrize(
