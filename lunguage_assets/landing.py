@@ -176,9 +176,8 @@ def land(
     """
     with only_one(home):
         if folder.resolve() == home.root.resolve():
-            raise LunguageError(
-                f"landing folder {folder}: it is the home itself. Name another folder: url in [landing]."
-            )
+            remedy = "Name another folder: url in [landing]."
+            raise LunguageError(f"landing folder {folder}: it is the home itself. {remedy}")
         return _Pass(home, folder).make(clock(), stable_s, seconds)
 
 
@@ -186,12 +185,9 @@ def land(
 class _Entry:
     """A delivery at one look: a file, or a folder with its files at any depth.
 
-    Args:
-        files: those to take; links whatever they point to.
-        signature: a hash that changes with every change of its files, hidden ones among them.
-        written: time of the youngest file.
-        changed: the same, but of a copy that keeps the time of a file the time of the copying.
-        is_marked: whether a marker that is no older says that it is complete.
+    `files` are those to take, links whatever they point to. `signature` changes with every change of its
+    files, hidden ones among them. `written` is the time of the youngest, `changed` of a copy that keeps its
+    time that of the copying. A marker that is no older says that it is complete.
     """
 
     path: Path
@@ -235,15 +231,14 @@ def _look(path: Path) -> _Entry:
         del statuses[path]
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
-    signed = (
-        f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
-        for one, status in statuses.items()
-    )
+    signed = ""
+    for one, status in statuses.items():
+        signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
     return _Entry(
         path,
         is_folder,
         [one for one in statuses if one in linked or one == path or _is_taken(one.name)],
-        hashlib.sha256(os.fsencode("".join(signed))).hexdigest()[:32],
+        hashlib.sha256(os.fsencode(signed)).hexdigest()[:32],
         written,
         max([written, *(status.st_ctime for status in statuses.values())]),
         any(at >= written for at in marked),
@@ -328,14 +323,13 @@ class _Pass:
         begun = time.monotonic()
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
             abandoned.unlink()
-        entries = self._entries()
-        before, self.record.seen = self.record.seen, {}
+        entries = {entry.name: entry for entry in self._entries()}
+        self.record.seen = {name: one for name, one in self.record.seen.items() if name in entries}
         shared = max((_look(path).changed for path in self._shared()), default=-math.inf)
-        for entry in sorted(entries, key=lambda entry: (entry.written, entry.name)):
-            signature, keys = before.get(entry.name, ("", []))
+        for entry in sorted(entries.values(), key=lambda entry: (entry.written, entry.name)):
+            signature, keys = self.record.seen.get(entry.name, ("", []))
             if signature == entry.signature and self.registered.keys() >= set(keys):
                 self.report.known += 1
-                self.record.seen[entry.name] = (signature, keys)
                 continue
             if entry.is_begun_only:
                 why = "there is no Lunguage.csv and no raw report in it"
@@ -365,10 +359,9 @@ class _Pass:
                 else:
                     self.report.others.append(entry.name)
         except OSError as error:
-            raise LunguageError(
-                f"landing folder {self.folder}: it is not there or cannot be read ({type(error).__name__}). "
-                "Make or mount it, look at its rights, or correct url in [landing]."
-            ) from None
+            found = f"it is not there or cannot be read ({type(error).__name__})"
+            remedy = "Make or mount it, look at its rights, or correct url in [landing]."
+            raise LunguageError(f"landing folder {self.folder}: {found}. {remedy}") from None
         return entries
 
     def _shared(self) -> list[Path]:
