@@ -315,6 +315,7 @@ class _Pass:
         self.registered = {batch.key: batch.sha256 for batch in home.registered()}
         self.most = load_settings(home.settings_file).corpus.batch_reports
         self.record = load_record(home)
+        self.shared: dict[Path, float] = {}
         self.record.batches = {
             key: one for key, one in self.record.batches.items() if self.registered.get(key) == one.sha256
         }
@@ -325,7 +326,6 @@ class _Pass:
             abandoned.unlink()
         entries = {entry.name: entry for entry in self._entries()}
         self.record.seen = {name: one for name, one in self.record.seen.items() if name in entries}
-        shared = max((_look(path).changed for path in self._shared()), default=-math.inf)
         for entry in sorted(entries.values(), key=lambda entry: (entry.written, entry.name)):
             signature, keys = self.record.seen.get(entry.name, ("", []))
             if signature == entry.signature and self.registered.keys() >= set(keys):
@@ -335,7 +335,7 @@ class _Pass:
                 why = "there is no Lunguage.csv and no raw report in it"
             elif stable_s is not None and not entry.is_marked and now - entry.changed < stable_s:
                 why = "it may still be written to"
-            elif stable_s is not None and now - shared < stable_s:
+            elif stable_s is not None and now - max(self.shared.values(), default=0.0) < stable_s:
                 why = "a file for all deliveries may still be written to"
             elif time.monotonic() - begun >= seconds:
                 why = "it is for the next pass"
@@ -351,21 +351,21 @@ class _Pass:
         entries = list[_Entry]()
         try:
             for path in sorted(self.folder.iterdir()):
-                if path.name in _SHARED or _PASSED_OVER.search(_readable(path.name)):
+                if _PASSED_OVER.search(_readable(path.name)):
                     continue
-                entry = _look(path)
-                if entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
-                    entries.append(entry)
-                else:
-                    self.report.others.append(entry.name)
+                with contextlib.suppress(FileNotFoundError):
+                    entry = _look(path)
+                    if path.name in _SHARED:
+                        self.shared[path] = entry.changed
+                    elif entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
+                        entries.append(entry)
+                    else:
+                        self.report.others.append(entry.name)
         except OSError as error:
             found = f"it is not there or cannot be read ({type(error).__name__})"
             remedy = "Make or mount it, look at its rights, or correct url in [landing]."
             raise LunguageError(f"landing folder {self.folder}: {found}. {remedy}") from None
         return entries
-
-    def _shared(self) -> list[Path]:
-        return [path for name in _SHARED if os.path.lexists(path := self.folder / name)]
 
     def _save(self) -> None:
         replace_text(record_folder(self.home) / "record.json", self.record.model_dump_json())
@@ -377,7 +377,7 @@ class _Pass:
         try:
             try:
                 _fetch(entry, self.staged)
-                for path in self._shared():
+                for path in self.shared:
                     if not (self.staged / path.name).exists():
                         lent.append(path.name)
                         _copy(path, self.staged / path.name)

@@ -105,16 +105,6 @@ def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: P
     assert "Secret" not in str(caught.value)
 
 
-def test_too_few_and_too_many_values_are_told_with_the_whole_record(tmp_path: Path) -> None:
-    records = read(tmp_path, HEADER + "1,p1,s1\n" + line(2, "a,b") + line(3))
-    assert [(record.broken, record.found) for record in records[:2]] == [
-        ("wrong-number-of-values", "3 values"),
-        ("wrong-number-of-values", "5 values"),
-    ]
-    assert records[1].raw == line(2, "a,b").strip()
-    assert not records[2].broken
-
-
 def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path) -> None:
     content = (
         (HEADER + line(1)).encode()
@@ -127,13 +117,6 @@ def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path)
     assert "caf\\xe9" in records[1].raw
     assert records[2].values[3] == "caf\u00e9"
     assert "a\\x00b" in records[3].raw
-
-
-def test_an_unclosed_quote_in_every_record_stays_linear(tmp_path: Path) -> None:
-    text = HEADER + "".join(line(1, "good") + line(2, '"bad') for _ in range(900))
-    records = read(tmp_path, text)
-    assert sum(not record.broken for record in records) == 900
-    assert sum(record.broken == "unclosed-quote" for record in records) == 900
 
 
 TEXT = st.text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from landing_drops import score_output
@@ -12,6 +13,7 @@ from landing_drops import score_output
 from lunguage_assets.corpus.columns import numbered_sentences
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 
 
@@ -32,6 +34,8 @@ def test_its_rows_are_read_sentence_by_sentence(tmp_path: Path) -> None:
     assert found["status"].tolist() == ["tp", "dp", "tp", "dp"]
     assert found["masked_sentence"].dropna().tolist() == ["A possible <finding>.", "<finding> may be there."]
     assert found["evidence"].tolist()[0] == ["s50000001:1"]
+    with pytest.raises(InputError, match="column 'sent_idx'"):
+        findings(tmp_path, score_output(passages).drop(columns="sent_idx"))
 
 
 def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from landing_drops import DECLARED, Landing, csv, packed, parquet, score_output
+from landing_drops import DECLARED, Landing, csv, packed, parquet
 from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_table
 
 from lunguage_assets import landing as module
@@ -138,30 +138,6 @@ def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(landing
     batch = landing.home.batches / "night-1"
     assert (batch / "Lunguage.csv").read_bytes() == csv(1)
     assert json.loads((batch / "batch.json").read_text())["files"] == ["Lunguage.csv"]
-
-
-def test_a_folder_of_the_published_files_is_taken_as_a_whole(landing: Landing) -> None:
-    metadata = b"dicom_id,subject_id,study_id,ViewPosition\nd,10000001,50000001,PA\n"
-    landing.drop("first/Lunguage.csv.gz", packed(csv(50000001)))
-    landing.drop("first/lunguage_vocab.csv", VOCABULARY)
-    landing.drop("first/mimic-cxr-2.0.0-metadata.csv.gz", packed(metadata))
-    landing.drop("first/corpus.toml", DECLARED)
-    landing.drop("first/notes.txt", "for people")
-    landing.settle()
-    taken = take_in(landing.home.delivery("first"), CorpusSettings())
-    assert taken.reports["view_information"].tolist() == ["pa"]
-    assert taken.findings["name"].tolist() == ["opacification"]
-    assert landing.home.corpus() == Corpus("invented", "synthetic")
-
-
-def test_the_structured_output_of_lunguage_score_is_taken(landing: Landing) -> None:
-    output = score_output({"find": "(1) A possible opacity.(2) Edema."})
-    landing.drop("pred_SR_df.csv", output.to_csv(index=False).encode())
-    landing.drop("fewer.csv", output.drop(columns="sent_idx").to_csv(index=False).encode())
-    outcome = landing.settle()
-    (batch,) = outcome.registered.values()
-    assert (batch.studies, batch.rows, batch.rejected) == (1, 2, 0)
-    assert "column 'sent_idx'" in str(outcome.quarantined["fewer.csv"])
 
 
 def test_hidden_temporary_and_foreign_names_are_no_deliveries_and_lie_on(landing: Landing) -> None:
