@@ -28,11 +28,7 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     judges = sorted({*rows["first"], *rows["second"]})
     square = _square([*rows["first"]], [*rows["second"]], rows["value"].to_numpy(np.float64), judges)
     size = 2.5 + 0.8 * max(len(judges), 2)
-    figure = bare_figure(size + 1.0, size)
-    axes = figure.subplots()
-    if judges:
-        _numbered(figure, axes, pd.DataFrame(square, judges, judges), "{:.3f}")
-    return png(figure)
+    return _numbered(pd.DataFrame(square, judges, judges), "{:.3f}", size + 1.0, size)
 
 
 def expert_heat_map(shares: pd.DataFrame) -> bytes:
@@ -40,12 +36,7 @@ def expert_heat_map(shares: pd.DataFrame) -> bytes:
     compared with (`by_group`); what was not compared stays blank.
     """
     lines, columns = shares.shape
-    figure = bare_figure(4.0 + 0.8 * max(columns, 2), 1.8 + 0.45 * max(lines, 2))
-    axes = figure.subplots()
-    if lines and columns:
-        _numbered(figure, axes, shares, "{:.2f}")
-        axes.set_aspect("auto")
-    return png(figure)
+    return _numbered(shares, "{:.2f}", 4.0 + 0.8 * max(columns, 2), 1.8 + 0.45 * max(lines, 2))
 
 
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
@@ -60,7 +51,8 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     figure = bare_figure(7.5, 6.5)
     axes = figure.subplots()
     if rankings:
-        _shown(figure, axes, square, "Spearman correlation of mu")
+        limits = float(np.nanmin(square)), float(np.nanmax(square))
+        _shown(figure, axes, square, "Spearman correlation of mu", limits)
         groups = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]
         starts = [i for i, group in enumerate(groups) if i == 0 or group != groups[i - 1]]
         middles = [(start + end - 1) / 2 for start, end in pairwise([*starts, len(groups)])]
@@ -83,24 +75,27 @@ def _square(first: Sequence[Any], second: Sequence[Any], values: Floats, labels:
     return square
 
 
-def _shown(
-    figure: Any, axes: Any, square: Floats, label: str, limits: tuple[float, float] | None = None
-) -> Any:
-    """Draw the matrix; without `limits` the colours span the values that there are."""
-    finite = square[np.isfinite(square)]
-    low, high = limits or ((float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0))
+def _shown(figure: Any, axes: Any, square: Floats, label: str, limits: tuple[float, float]) -> Any:
+    """Draw the matrix with colours between the limits."""
+    low, high = limits
     image = axes.imshow(square, cmap=_COLOURS, vmin=low, vmax=high if high > low else low + 1e-6)
     figure.colorbar(image, ax=axes, label=label, shrink=0.8)
     return image
 
 
-def _numbered(figure: Any, axes: Any, shares: pd.DataFrame, form: str) -> None:
-    """Draw shares with their numbers in the cells."""
+def _numbered(shares: pd.DataFrame, form: str, width: float, height: float) -> bytes:
+    """Shares with their numbers in the cells; without any, empty axes."""
+    figure = bare_figure(width, height)
+    axes = figure.subplots()
+    if shares.empty:
+        return png(figure)
     values = shares.to_numpy(dtype=np.float64)
     shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
+    axes.set_aspect("auto")
     axes.set_xticks(range(values.shape[1]), shares.columns.astype(str), rotation=30, ha="right")
     axes.set_yticks(range(values.shape[0]), shares.index.astype(str))
     for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
         colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
         style = {"ha": "center", "va": "center", "color": colour, "fontsize": 8}
         axes.text(column, row, form.format(values[row, column]), **style)
+    return png(figure)

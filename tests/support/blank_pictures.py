@@ -8,13 +8,13 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from lunguage_assets.pictures import heat_maps, plots
-from lunguage_assets.release.report import figures
+from lunguage_assets.release.report import report
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
 _DRAWING = (heat_maps, plots)
-_USING = (*_DRAWING, figures)
+_USING = (*_DRAWING, report)
 _NAMES = {
     name
     for module in _DRAWING

@@ -21,19 +21,18 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
+from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.quality.beliefs import refuse_broken
 from lunguage_assets.release.bundle.context import ANALYSES, Release, ReportContext, context_of
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import PLAIN, bundle_dictionary, notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text
-from lunguage_assets.release.bundle.released import published_frame, released_rows, studies_frame
 from lunguage_assets.release.bundle.versions import Written, publish
 from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
 from lunguage_assets.release.labels.labels import label_frame, what_is_said
-from lunguage_assets.release.report.figures import report_figures
-from lunguage_assets.release.report.report import report_page
-from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
+from lunguage_assets.release.report.report import report_figures, report_page
+from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS, REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.labels import LABELS
 from lunguage_assets.tables.released import STUDIES
 from lunguage_assets.tables.schema import Table
@@ -90,7 +89,6 @@ def write_bundle(
 def _write_restricted(release: Release, folder: Path) -> None:
     """Rows of single studies; what is written has passed its rules and guarantees."""
     studies = release.studies
-    studies.require_unique()
     with ExitStack() as stack:
         plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in PLAIN}
         for tables in studies.parts("batch", PLAIN):
@@ -136,6 +134,63 @@ def _write_labels(studies: NewestStudies, folder: Path) -> None:
             csv(labels)
             chexpert(chexpert_labels(said, reports, listed))
             probability(chexpert_probabilities(labels))
+
+
+def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
+    """LUNGUAGE_PLUS_PLUS rows in the published columns, references by number (implicit.md section 6); `prob`
+    is rounded to six decimals. `reports` are of the same studies; their text fills `report`.
+    """
+    report_of = dict(zip(reports["study_id"], reports["report"], strict=True))
+    names = dict(zip(rows["finding_id"], rows["ent"], strict=True))
+    numbers = dict(zip(rows["finding_id"], rows["idx"], strict=True))
+
+    def written(tokens: list[str]) -> str:
+        pairs = [f"{names[own]}, idx{numbers[own]}" for own in tokens if not own.startswith(BARE)]
+        bare = [token.removeprefix(BARE) for token in tokens if token.startswith(BARE)]
+        return ", ".join([*pairs, *bare])  # before a pair a bare name would read as the beginning of its name
+
+    published = {
+        "cat": rows["cat"].str.upper(),
+        "prob": rows["prob"].round(6),
+        "evidence": [written(tokens) for tokens in rows["evidence"]],
+        "associate": [written(tokens) for tokens in rows["associate"]],
+        "report": [report_of[study] for study in rows["study_id"]],
+        "DxTP": rows["currency"],
+        **{public: rows[internal] for internal, public in ATTRIBUTES.items()},
+    }
+    columns = {name: published[name] if name in published else rows[name] for name in PUBLISHED_COLUMNS}
+    return pd.DataFrame(columns, index=rows.index)
+
+
+def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.DataFrame:
+    """LUNGUAGE_PLUS_PLUS rows with their batch, in the order and with the columns of RELEASE."""
+    ordered = rows.sort_values(
+        ["subject_id", "sequence", "study_id", "idx"], kind="stable", ignore_index=True
+    )
+    judges = list(ranking["judges"].iloc[0])
+    return ordered.assign(
+        ranker=pd.Series(ranker, index=ordered.index, dtype="str"),
+        judges=pd.Series([judges] * len(ordered), index=ordered.index, dtype=object),
+        ruler=pd.Series(str(ranking["ruler"].iloc[0]), index=ordered.index, dtype="str"),
+    ).astype({"report_batch": "str"})
+
+
+def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame) -> pd.DataFrame:
+    """ACCOUNTING (with `report_batch`), REPORTS without those that are set aside, and SET_ASIDE of some
+    studies to STUDIES, sorted by patient and study.
+    """
+    columns = ["study_id", "subject_id", "view_information", "set_aside"]
+    listed = [
+        *((*one, "") for one in reports[columns[:3]].itertuples(index=False, name=None)),
+        *((*own, "", "; ".join(rows["rule"].unique())) for own, rows in aside.groupby(columns[:2])),
+    ]
+    joined = accounts[["study_id", "report_batch", "rows_out"]].merge(
+        pd.DataFrame(listed, columns=columns), on="study_id", validate="1:1"
+    )
+    joined["study_number"] = joined["study_id"].str[1:].astype("int64")
+    joined["subject_number"] = joined["subject_id"].str[1:].astype("int64")
+    ordered = joined.sort_values(["subject_number", "study_number"])
+    return STUDIES.frame({name: ordered[name].tolist() for name in STUDIES.names})
 
 
 def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:

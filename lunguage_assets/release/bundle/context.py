@@ -67,9 +67,8 @@ class Release:
 class ReportContext:
     """Everything that the report and the tables of counts are made from.
 
-    `examples` is how often each phrase was extracted; `analyses` those of `ANALYSES` that belong to this
-    ranking; `tables` the paper's; `points` the fitted findings that are drawn one by one; `p_heights` bars of
-    p between `P_EDGES`; `conflicts` by type and source; `summary` the numbers, ready for JSON.
+    `examples` is how often each phrase was extracted; `tables` the paper's; `points` the fitted findings that
+    are drawn one by one; `p_heights` bars of p between `P_EDGES`; `summary` the numbers, ready for JSON.
     """
 
     ranker: str
@@ -135,7 +134,6 @@ def context_of(
         "mode": ", ".join(counts("mode", "lunguage_plus_plus")),
         "batches": list(release.batches),
         "batches_not_included": list(release.missing_batches),
-        "studies_superseded": studies.superseded,
         "reports": reports,
         "findings": rows["rows_in"],
         "tentative_pairs": p_sources.total(),

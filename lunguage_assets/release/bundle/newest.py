@@ -107,12 +107,6 @@ class NewestStudies:
         """`query`, as a frame of numbers."""
         return self._connection.execute(sql.format_map(self)).df()
 
-    @property
-    def superseded(self) -> int:
-        """Deliveries of studies that came again."""
-        again = "SELECT count(*) - count(DISTINCT study_id) FROM deliveries WHERE study_id <> ''"
-        return int(self.query(again)[0][0])
-
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
         """Tables of some studies after those of others, with the column `report_batch`; at least one part.
 
@@ -127,13 +121,10 @@ class NewestStudies:
             f"CREATE OR REPLACE TEMP TABLE in_{order} AS SELECT study_id, batch_number, "
             f"(row_number() OVER (ORDER BY {_ORDERS[order]}) - 1) // {STUDIES_AT_ONCE} AS part FROM newest"
         )
-        for part in range(self._parts()):
+        ((studies,),) = self.query("SELECT count(*) FROM newest")
+        for part in range(max(1, -(-int(studies) // STUDIES_AT_ONCE))):
             chosen = f"(SELECT * FROM in_{order} WHERE part = {part})"
             yield {name: self._part(TABLES_PER_BATCH[name], chosen) for name in names}
-
-    def _parts(self) -> int:
-        (studies,) = self.query("SELECT count(*) FROM newest")[0]
-        return max(1, -(-int(studies) // STUDIES_AT_ONCE))
 
     def _part(self, table: Table, chosen: str) -> pd.DataFrame:
         columns = ", ".join(f'"{column}"' for column in table.names)
@@ -149,25 +140,6 @@ class NewestStudies:
             wrong = next(file_of[str(one)] for one, rows in groups if table.violations(rows))
             raise InvalidTable(f"table {table.name}, file {wrong}: {'; '.join(problems)}. {_AGAIN}")
         return frame
-
-    def require_unique(self) -> None:
-        """Refuse keys that occur twice in a batch, in different parts; within a part its rules see them.
-
-        Raises:
-            InvalidTable: names the file.
-        """
-        for name, table in TABLES_PER_BATCH.items() if self._parts() > 1 else ():
-            for group in (table.key, *table.unique):
-                columns = ", ".join(f'"{column}"' for column in group)
-                twice = self.query(
-                    f"SELECT batch_number FROM {{{name}}} "
-                    f"GROUP BY batch_number, {columns} HAVING count(*) > 1 LIMIT 1"
-                )
-                if twice:
-                    raise InvalidTable(
-                        f"table {name}, file {self._files[name][twice[0][0]]}: rows break "
-                        f"'({', '.join(group)}) is unique'. {_AGAIN}"
-                    )
 
 
 def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:

@@ -89,17 +89,11 @@ class StudyStory:
 
 
 def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
-    """Read a study from the store.
-
-    Args:
-        root: folder of the tables.
-        ranker: whose probabilities.
-        batches: keys of the registered batches, oldest first.
-        study_id: with its `s`, or the bare number.
+    """Read a study from the tables below `root`; `batches` are the registered ones, oldest first, `study_id`
+    is with its `s` or the bare number.
 
     Raises:
-        ConfigurationError: the ranker has no results, or no batch delivered the study; the message names what
-            there is.
+        ConfigurationError: the ranker has no results, or no batch delivered the study.
         InvalidTable: a partition was written under another schema.
     """
     study = f"s{study_id}" if re.fullmatch(r"\d+", study_id) else study_id
@@ -137,12 +131,7 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
 
 
 def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory:
-    """The story of a study, or of one row of it.
-
-    Args:
-        record: what is stored about the study.
-        finding: number of a row in the result (`idx`), or a finding id, which rows outside the result have
-            too.
+    """The story of a study, or of one row of it: by its number in the result (`idx`), or its finding id.
 
     Raises:
         ConfigurationError: the study has no such row; the message says which there are.

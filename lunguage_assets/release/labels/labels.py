@@ -1,21 +1,8 @@
-"""Labels of a study: stated, implied, denied, or nothing (implicit.md section 6).
+"""Labels of a study: stated, implied, denied, or nothing, by the rules of implicit.md section 6.
 
 A label asks whether something is present anywhere in the study, so the rules of conflict resolution (section
-5) are applied without the place, as far as they can be:
-
-- A row at one place and a denial of another do not contradict each other. A denial contradicts a claim when
-  its place contains that of the claim; no place contains every place (`implicit/statements`).
-- Where the report itself says both, the label is contradictory, without any target: also where resolution
-  removed one of the two, or both.
-- Of a label that is a family of findings (lung lesion), the denial of one is no denial of another.
-- Of a claim and a denial of other sources, the report outranks what was generated (rule 1), else the higher
-  support decides (rule 3), and a tie goes to the status that rule 3 prefers.
-- What the report calls resolved is absent now, and denied.
-- Present at one place is present: of the claims that are left the one with the highest support speaks for the
-  label. Only when none is left is the label denied.
-- Whatever is found speaks against "no finding" (`_weigh_others`); what is calcified or healed is a label of
-  its own and does not.
-- Nothing said is nothing known: p is null, never 0. A past finding says nothing of the present.
+5) are applied without the place, as far as they can be. Which claim decides is in `claims.py`; here the rows
+are read, and what speaks against "no finding" is weighed.
 """
 
 from __future__ import annotations
@@ -61,9 +48,7 @@ def study_labels(
 def what_is_said(
     rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame
 ) -> SaidOfLabels:
-    """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and RESOLUTION_LOG of whole studies to what they say, by study and
-    label.
-    """
+    """What LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and RESOLUTION_LOG of whole studies say of each label."""
     of_device = matches["reason"] == "device"  # a device has no diagnosis
     diagnosis = dict(zip(matches["finding_id"], matches["diagnosis"].where(~of_device, ""), strict=True))
     said = _said(rows, diagnosis, listed)
@@ -78,8 +63,8 @@ def what_is_said(
 def _note_both(
     said: SaidOfLabels, rows: pd.DataFrame, log: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
 ) -> None:
-    """Mark the labels of which the report says both, so that rows were removed, and the claims that won; what
-    is generated never outranks what is stated (rule 1), so a stated row loses to a stated one.
+    """Mark the labels of which the report says both, so that rows were removed, and the claims that won: a
+    stated row loses to a stated one only (rule 1).
     """
     gone = log[(log["event"] == "removed") & (log["source"] == "original")]
     names = ("study_id", "finding_id", "name", "location_parts")

@@ -40,12 +40,9 @@ _SAME_P = 1e-9
 
 @dataclass(frozen=True)
 class LabelOutcomes:
-    """Labels with an outcome.
-
-    `cells`: LABELS columns of mentioned labels with `outcome`, `direct` (the p of the row that decided is the
-    label's, and not turned round) and `phrase` (of that row, where it is the only one; else empty). The
-    counts are cells of the outcomes that are in no group: `unmentioned` has no p, `unknown` no study in the
-    release; `unknown_studies` are the latter's.
+    """Labels with an outcome: LABELS columns with `outcome`, `direct` (the label's p is that of the row that
+    decided) and `phrase` (of that row, where it is the only one; else empty). The counts are cells of the
+    outcomes that are in no group: without p, without a study in the release, and how many such studies.
     """
 
     cells: pd.DataFrame
@@ -79,13 +76,8 @@ def rated_by_readers(anchors: AnchorSet) -> dict[str, Floats]:
 
 def calibration(found: LabelOutcomes, deviation: float, rated: Mapping[str, Floats]) -> pd.DataFrame:
     """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
-    one of its finding.
-
-    Args:
-        found: labels with an outcome.
-        deviation: between readers, in logits. As arXiv 2410.04315 has it, a hedge is a distribution over
-            readers besides being a number: spread around p,
-        rated: or the p of those readers who rated the phrase (`rated_by_readers`).
+    one of its finding. A hedge is a distribution over readers besides being a number (explicit.md section 6):
+    those who `rated` its phrase (`rated_by_readers`), else with a `deviation` in logits around p.
     """
     return CALIBRATION.frame(
         {"by": by, "group": group, **_measured(cells, deviation, rated)}
@@ -140,9 +132,8 @@ def _interval(name: str, value: float, error: float) -> dict[str, float]:
 def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
     """The anchors as the outcomes have them, or none and why.
 
-    logit p is linear in the place on the ranking, so the logistic regression of the outcomes on logit p, over
-    hedged cells whose p is fitted, moves the line of the anchors to where it fits the outcomes best. The
-    anchors are that line at the same phrases, with its 95% interval there.
+    logit p is linear in mu, so the logistic regression of the outcomes on logit p, over hedged cells whose p
+    is fitted, moves the line of the anchors. They are that line at the same phrases, with its 95% interval.
     """
     cells = found.cells[found.cells["direct"] & (found.cells["p_source"] == "fitted")]
     if len(cells) < LEAST_FOR_ANCHORS:

@@ -34,15 +34,13 @@ _OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
 
 
 def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
-    """Outcomes: study_id ("s" and digits), label (this package's name), outcome (0 or 1), sorted.
+    """Outcomes of a CSV with the columns study_id, label (by its name or its CheXpert name) and outcome.
 
-    Args:
-        path: CSV with the columns study_id, label and outcome; a label by its name or its CheXpert name.
-        listed: the labels.
+    Returns:
+        study_id ("s" and digits), label (this package's name), outcome (0 or 1), sorted.
 
     Raises:
-        InputError: an unreadable file, a missing column, an unusable study, label or outcome, a repeated
-            cell.
+        InputError: an unreadable file, an unusable cell, or a repeated one.
     """
     frame = _read(path, ("study_id", "label", "outcome"))
     ours = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
@@ -64,7 +62,7 @@ def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
         (`ANSWERS`). Columns that are no label are left out.
 
     Raises:
-        InputError: an unreadable file, no column of a label, an unusable study or value, a repeated study.
+        InputError: an unreadable file, no column of a label, an unusable cell, or a repeated study.
     """
     frame = _read(path, ("study_id",))
     _refuse(path, frame["study_id"], frame["study_id"].duplicated(), "one row per study")

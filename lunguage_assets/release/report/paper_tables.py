@@ -52,11 +52,7 @@ def published_values() -> dict[str, Any]:
 
 
 def is_the_published_corpus(rows: int, studies: int, patients: int) -> bool:
-    """True of a corpus with as many delivered rows, studies and patients as the paper's.
-
-    Neither a corpus' name nor a file's hash would do: a person names the one, and a column more or another
-    line end changes the other.
-    """
+    """True of a corpus with as many delivered rows, studies and patients as the paper's."""
     corpus = published_values()["corpus"]
     return (rows, studies, patients) == (corpus["rows"], corpus["studies"], corpus["patients"])
 

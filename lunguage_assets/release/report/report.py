@@ -1,5 +1,5 @@
 """The report of a release: the paper's tables and figures in one page that opens without a network. What
-stands in it, and its words, are in `resources/release/report.html.j2`; here are its tables.
+stands in it, and its words, are in `resources/release/report.html.j2`; here are its tables and pictures.
 
 Nothing is computed again, and what was not run is named.
 """
@@ -8,18 +8,33 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import cell_text, is_numeric
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.analysis.experts import by_group
+from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
+from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
+from lunguage_assets.pictures.plots import (
+    calibration_plot,
+    conflict_bars,
+    probability_bars,
+    ranking_plot,
+    robustness_plot,
+    scale_plot,
+    validation_curves,
+    validation_spread,
+    vocabulary_histogram,
+)
 from lunguage_assets.release.bundle.context import ReportContext
-from lunguage_assets.release.report.figures import published_places
 from lunguage_assets.release.report.paper_tables import published_values
-from lunguage_assets.release.report.scales import published_scales
+from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.paper import PAPER_TABLES
 
@@ -30,6 +45,41 @@ _DECIMALS = {
     **dict.fromkeys(("reader_low", "reader_high"), 2),
     **dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max", "win_rate"), 3),
 }
+
+
+def report_figures(context: ReportContext) -> dict[str, bytes]:
+    """PNG by name. What this release cannot show is not among them, and the page says why."""
+    ranking, settings = context.ranking, context.origin.settings.explicit
+    drawn = {
+        "ranking": ranking_plot(ranking, _published_mu() if context.has_own_ruler else None),
+        "probabilities": probability_bars(context.p_heights),
+        "conflicts": conflict_bars(context.conflicts),
+    }
+    counts = context.examples[context.examples > 0]
+    if len(counts):
+        names = {"phrase": counts.index, "n_examples": counts.to_numpy()}
+        retained = counts.index.isin(ranking["phrase"])
+        drawn["vocabulary"] = vocabulary_histogram(pd.DataFrame(names).assign(retained=retained))
+    try:
+        anchors = context.origin.anchors.of(set(ranking["phrase"]))
+        drawn["calibration"] = calibration_plot(context.points, calibrate(ranking, anchors), anchors)
+        drawn["scale"] = scale_plot(context.scale, scale_marks())
+    except MethodError:
+        pass  # the anchors give no line
+    limits = settings.opponent_limit, settings.panel_steps
+    of_analyses: tuple[tuple[str, str, Callable[[pd.DataFrame], bytes]], ...] = (
+        ("agreement", "judge_agreement", agreement_heat_map),
+        ("correlations", "ranking_correlations", correlation_heat_map),
+        ("robustness", "ranking_robustness", robustness_plot),
+        ("validation_curves", "fit_validation", lambda frame: validation_curves(frame, *limits)),
+        ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
+        ("experts", "expert_agreement", lambda frame: expert_heat_map(by_group(frame))),
+    )
+    for name, analysis, draw in of_analyses:
+        frame = context.analyses.get(analysis)
+        if frame is not None and len(frame):
+            drawn[name] = draw(frame)
+    return drawn
 
 
 def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
@@ -66,7 +116,7 @@ def _cell(column: str, value: Any) -> str:
 def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     """The tables that this release has, by name."""
     ranking = context.ranking.sort_values("rank", kind="stable")
-    published_mu = ranking["phrase"].map(published_places()).astype("float64")
+    published_mu = ranking["phrase"].map(_published_mu()).astype("float64")
     ranking = ranking.assign(place=ranking["rank"] + 1, published_mu=published_mu)
     measured = ["mu_low", "mu_high", "n_matches", "win_rate", "published_mu"]
     shown = {
@@ -91,3 +141,8 @@ def _printed(frame: pd.DataFrame, of: str) -> pd.Series:
     published = {(*key,): value for *key, value in published_values()["agreement"][of]}
     keys = frame[["measure", "coding", "first", "second"]].itertuples(index=False, name=None)
     return pd.Series(map(published.get, keys), index=frame.index, dtype="float64")
+
+
+def _published_mu() -> dict[str, float]:
+    """mu of every phrase of the published ranking."""
+    return {entry.phrase: entry.mu for entry in published_ranking()}
