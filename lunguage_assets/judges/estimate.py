@@ -98,7 +98,7 @@ def line(
     """
     output = answer_tokens + expected_reasoning(slot)
     size = _mean([expected_input_tokens(prompt) for prompt in prompts])
-    known = record or Experience(0, 1.0, 1.0, size, output, FIRST_TOKEN_S + output / TOKENS_PER_S)
+    known = record or Experience(1.0, 1.0, size, output, FIRST_TOKEN_S + output / TOKENS_PER_S)
     fewest, expected, most = lacking
     calls, replies, price, limits = (
         expected * known.calls,

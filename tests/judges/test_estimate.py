@@ -228,9 +228,7 @@ def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed() -> None:
-    known = Experience(
-        replies=50, calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0
-    )
+    known = Experience(calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0)
     guess, found = estimated(), estimated(known)
     assert (guess.basis, guess.calls, guess.output_tokens) == ("assumed", 100, 500)
     assert (found.basis, found.calls, found.input_tokens, found.output_tokens) == (

@@ -49,16 +49,7 @@ _NUMBERS = itertools.count(1)
 
 
 class JudgeIncomplete(LunguageError):
-    """A judge left questions without an answer; all others are in the ledger. `missing` of `total` distinct
-    questions.
-    """
-
-    def __init__(self, judge: str, missing: int, total: int, reason: str) -> None:
-        self.judge, self.missing, self.total = judge, missing, total
-        super().__init__(
-            f"judge {judge!r}: {missing} of {total} questions have no answer ({reason}). The other "
-            f"{total - missing} are in the ledger; run again, and only the missing ones are asked."
-        )
+    """A judge left questions without an answer; all others are in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +343,11 @@ class Round(Generic[T]):
                 reasons.append("its service kept failing")
             if self.limiter.clock() >= self.deadline:
                 reasons.append(f"deadline of {self.limiter.limits.deadline_s:g} s")
-            raise JudgeIncomplete(self.judge, missing, total, ", ".join(reasons) or "stopped")
+            raise JudgeIncomplete(
+                f"judge {self.judge!r}: {missing} of {total} questions have no answer "
+                f"({', '.join(reasons) or 'stopped'}). The other {total - missing} are in the ledger; run "
+                "again, and only the missing ones are asked."
+            )
 
     def _read(self, entry: Settlement) -> Settled[T]:
         value = self.parse(entry.answer) if entry.valid and entry.answer is not None else None

@@ -110,12 +110,10 @@ those that have ended at a cost that nobody knows, which counts at its worst.
 class Experience:
     """How one judge has answered one task so far.
 
-    `replies` counts replies whose tokens are known; tokens and seconds are means per reply (output with
-    reasoning). `calls` and `paid_calls` are per question: attempts of any kind, and those that brought a
-    reply.
+    `calls` (attempts of any kind) and `paid_calls` (those that brought a reply) are per question; tokens
+    (output with reasoning) and seconds are means per reply.
     """
 
-    replies: int
     calls: float
     paid_calls: float
     input_tokens: float
@@ -136,8 +134,8 @@ class Ledger:
 
     @classmethod
     def open(cls, where: str | Path) -> Ledger:
-        """The ledger in an SQLite file (a path) or in PostgreSQL (`postgresql://...`),
-        made when it is not there.
+        """The ledger in an SQLite file (a path) or in PostgreSQL (`postgresql://...`), made when it is not
+        there.
 
         Raises:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead
@@ -177,22 +175,22 @@ class Ledger:
         """
         c = ATTEMPTS.c
         replied = c.valid | c.failure.in_(REPLIED)
-        metered = replied & (c.input_tokens > 0)
+        known = replied & (c.input_tokens > 0)
         measures = (
-            sa.func.count().filter(metered),
+            sa.func.count().filter(known),
             sa.func.count(c.key.distinct()),
             sa.func.count(),
             sa.func.count().filter(replied),
-            sa.func.avg(c.input_tokens).filter(metered),
-            sa.func.avg(c.output_tokens).filter(metered),
-            sa.func.avg(c.latency_s).filter(metered),
+            sa.func.avg(c.input_tokens).filter(known),
+            sa.func.avg(c.output_tokens).filter(known),
+            sa.func.avg(c.latency_s).filter(known),
         )
         query = sa.select(*measures).where(c.judge == judge, c.stage == task, c.model == model)
         with self._reading() as connection:
-            replies, questions, attempts, paid, *means = connection.execute(query).one()
-        if not replies:
+            metered, questions, attempts, paid, *means = connection.execute(query).one()
+        if not metered:
             return None
-        return Experience(replies, attempts / questions, paid / questions, *map(float, means))
+        return Experience(attempts / questions, paid / questions, *map(float, means))
 
     def recent_usage(self, judge: str, model: str) -> list[tuple[str, float, int]]:
         """Receipt, seconds ago and tokens of the calls of the last minute of a judge with a model."""

@@ -316,9 +316,7 @@ def test_experience_is_of_one_judge_task_and_model_and_counts_what_was_repeated(
     ):  # fmt: skip
         ledger.record(one)
     found = ledger.experience("one", "compare", "fake-1")
-    assert found == Experience(
-        2, calls=4 / 3, paid_calls=1.0, input_tokens=10, output_tokens=6, latency_s=3.0
-    )
+    assert found == Experience(calls=4 / 3, paid_calls=1.0, input_tokens=10, output_tokens=6, latency_s=3.0)
     assert ledger.experience("two", "compare", "fake-1") is None
 
 
