@@ -7,7 +7,6 @@ answers would make the intervals too narrow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,21 +27,11 @@ _AT_ONCE = 25
 _LEVELS = (0.025, 0.975)
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """Bootstrap summaries per phrase, shape (phrases,)."""
-
-    mu_sd: Floats
-    mu_low: Floats
-    mu_high: Floats
-    rank_low: Floats
-    rank_high: Floats
-
-
 def bootstrap_intervals(
     winner: Integers, loser: Integers, cluster: Integers, mu: Floats, settings: ExplicitSettings
-) -> Intervals:
-    """Standard deviation and 95% percentile intervals of mu and rank.
+) -> dict[str, Floats]:
+    """Standard deviation and 95% percentile intervals of mu and rank, each of shape (phrases,), by the name
+    of their column.
 
     Args:
         winner, loser, cluster: phrase numbers and sentence-pair number of every answer, shape (answers,).
@@ -56,20 +45,17 @@ def bootstrap_intervals(
     """
     rank = ranks(mu[None, :])[0]
     if settings.bootstrap < 2:
-        return Intervals(np.zeros(len(mu)), mu, mu, rank, rank)
+        ends = {"mu_low": mu, "mu_high": mu, "rank_low": rank, "rank_high": rank}
+        return {"mu_sd": np.zeros(len(mu)), **ends}
     drawn = _resampled_orders(cluster, resamples(len(winner), settings.bootstrap), settings.seed)
     played = [trueskill.play(winner, loser, len(mu), orders)[0] for orders in drawn]
     resampled = np.concatenate(played).reshape(-1, ORDERS_PER_RESAMPLE, len(mu))
     deviations, sd = _without_excess_order_noise(resampled, settings.orders)
-    low, high = np.quantile(deviations, _LEVELS, axis=0)
-    rank_low, rank_high = np.quantile(ranks(deviations), _LEVELS, axis=0)
-    return Intervals(
-        sd,
-        np.minimum(low, mu),
-        np.maximum(high, mu),
-        np.minimum(rank_low, rank),
-        np.maximum(rank_high, rank),
-    )
+    found = {"mu_sd": sd}
+    for name, value, drawn_values in (("mu", mu, deviations), ("rank", rank, ranks(deviations))):
+        low, high = np.quantile(drawn_values, _LEVELS, axis=0)
+        found |= {f"{name}_low": np.minimum(low, value), f"{name}_high": np.maximum(high, value)}
+    return found
 
 
 def resamples(answers: int, wanted: int) -> int:

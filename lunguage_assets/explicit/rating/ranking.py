@@ -95,7 +95,7 @@ def reference_ranking(
             "phrase": phrases,
             "mu": mu,
             "sigma": sigmas.mean(axis=0),
-            **vars(intervals),
+            **intervals,
             "n_matches": played,
             "win_rate": np.divide(won, played, out=np.full(len(phrases), np.nan), where=played > 0),
             "reading_sd": reading_deviation(phrases, mu, matches),
