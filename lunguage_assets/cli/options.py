@@ -117,10 +117,8 @@ class GivenDelivery:
         from lunguage_assets.home.home import batch_key
         from lunguage_assets.settings import load_settings
 
-        key, most = (
-            self.batch or batch_key(self.data),
-            load_settings(place.settings_file).corpus.batch_reports,
-        )
+        key = self.batch or batch_key(self.data)
+        most = load_settings(place.settings_file).corpus.batch_reports
         return key, do(self.data, key, self.corpus, self.data_class, batch_reports=most)
 
 

@@ -31,7 +31,9 @@ class Server:
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def ask(self, method: str = "GET", query: str = "", **given: object) -> requests.Response:
-        return requests.request(method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **given)
+        with requests.Session() as session:
+            session.trust_env = False  # no proxy
+            return session.request(method, f"http://127.0.0.1:{self.port}/{query}", timeout=60, **given)
 
     def post(self, report: str, views: str = "", **headers: str) -> requests.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
