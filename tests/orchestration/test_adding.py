@@ -1,4 +1,4 @@
-"""The asset on the page about adding: it reads, checks and stores."""
+"""What assets and notebooks of other people read and store; the asset on the page about adding."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pandas as pd
 import pytest
 from finished_homes import Finished
 from quick_instance import quick_instance
+from small_homes import SmallHome
 
 from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.tables import FINDINGS
+from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding.md"
 
@@ -38,3 +41,17 @@ def test_the_asset_on_the_page_reads_our_table_checks_and_stores_its_own(
     assert again["findings"].sum() == len(findings)
     stored = pd.read_parquet(finished.home / "tables" / "findings_per_study" / "first.parquet")
     pd.testing.assert_frame_equal(again, stored)
+
+
+def test_a_notebook_reads_a_partition_and_is_told_what_to_launch_for_one_that_is_not_there(
+    finished: Finished,
+) -> None:
+    place = partition_path(finished.home / "tables", "hedge_phrases", "lexicon", "second")
+    with SmallHome.opened(finished.home) as small:
+        ours = build_defs(small.resource)
+        keys = dg.MultiPartitionKey({"judge": "lexicon", "report_batch": "second"})
+        read = ours.load_asset_value("hedge_phrases", partition_key=keys, instance=small.instance)
+        pd.testing.assert_frame_equal(read, read_table(HEDGE_PHRASES, place))
+        small.instance.add_dynamic_partitions(REPORT_BATCH.name, ["third"])
+        with pytest.raises(dg.Failure, match="`ingest`"):
+            ours.load_asset_value("findings", partition_key="third", instance=small.instance)
