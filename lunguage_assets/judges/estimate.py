@@ -100,12 +100,8 @@ def line(
     size = _mean([expected_input_tokens(prompt) for prompt in prompts])
     known = record or Experience(1.0, 1.0, size, output, FIRST_TOKEN_S + output / TOKENS_PER_S)
     fewest, expected, most = lacking
-    calls, replies, price, limits = (
-        expected * known.calls,
-        expected * known.paid_calls,
-        slot.price,
-        slot.limits,
-    )
+    calls, replies = expected * known.calls, expected * known.paid_calls
+    price, limits = slot.price, slot.limits
     tokens = replies * known.input_tokens, replies * known.output_tokens
     least = fewest * known.input_tokens, fewest * known.output_tokens
     in_a_row = max(rounds, math.ceil(calls / limits.in_flight)) if expected else 0.0

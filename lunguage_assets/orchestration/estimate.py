@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import cycle
 
 import pandas as pd
 
@@ -207,7 +208,7 @@ class _Counting:
         prompts = load_structuring_prompts(self.resource.prompts)
         judge.look_up([structuring_request(prompts.question(one), slot.mode) for one in sent])
         sentences = sum(map(len, sent)) / len(sent)
-        self.ask("structured_findings", judge, FINDINGS_TOKENS_PER_SENTENCE * sentences)
+        self.note("structured_findings", judge, FINDINGS_TOKENS_PER_SENTENCE * sentences)
 
     def extracted(self) -> bool:
         """Count the pairs; whether phrases that the ledger lacks are the lexicon's."""
@@ -218,7 +219,7 @@ class _Counting:
                 self.pairs[batch] = hedge_phrases(frame, judge, corrections)
             else:
                 self.pairs[batch] = self.stored("hedge_phrases", extractor, batch)
-        self.ask("hedge_phrases", judge, PHRASES_TOKENS)
+        self.note("hedge_phrases", judge, PHRASES_TOKENS)
         return isinstance(judge, RecordedJudge) and judge.hits < len(judge.keys)
 
     def collected(self, guessed: bool) -> pd.DataFrame:
@@ -247,7 +248,7 @@ class _Counting:
                     matches[key] = self.stored("comparison_matches", key)
                 else:
                     matches[key] = comparison_matches(vocabulary, judge, options)
-            self.ask("comparison_matches", judge, LABEL_TOKENS)
+            self.note("comparison_matches", judge, LABEL_TOKENS)
         try:
             if self.planned("compare"):
                 self.resource.require_anchors(set(vocabulary["phrase"][vocabulary["retained"]]))
@@ -289,19 +290,15 @@ class _Counting:
             for steps in (fewest, self.steps, most)
         ]
         examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
-        step = max(1, len(lacking) // _PROMPTS_MEASURED)
         shown = [
-            self.prompts.comparison(ComparisonQuestion(one, examples[number % len(examples)]))
-            for number, one in enumerate(lacking[::step])
+            self.prompts.comparison(ComparisonQuestion(one, other))
+            for one, other in zip(lacking[:_PROMPTS_MEASURED], cycle(examples), strict=False)
         ]
         for judge in models:
             partly = judge.hits - done[judge.key]
             least, expected, largest = (max(0.0, count - partly) for count in answers)
-            judge.prompts = shown
-            self.note(
-                "fitted_probabilities", judge, (least, expected, largest), LABEL_TOKENS,
-                self.steps * len(batches),
-            )  # fmt: skip
+            judge.prompts, rounds = shown, self.steps * len(batches)
+            self.note("fitted_probabilities", judge, LABEL_TOKENS, (least, expected, largest), rounds)
 
     def sentences(self, batches: Sequence[str]) -> set[str]:
         """Different masked sentences of these batches."""
@@ -319,27 +316,25 @@ class _Counting:
         published = PUBLISHED_STEPS * self.settings.explicit.patience / _PUBLISHED_PATIENCE
         return float(steps.mean()) if len(steps) else published
 
-    # --- what all stages share
-
-    def ask(self, stage: RunStage, judge: Judge, answer_tokens: float) -> None:
-        """Note what a stage asks a judge, if it is a language model: every question is known."""
-        if isinstance(judge, RecordedJudge) and judge.keys:
-            lacking = len(judge.keys) - judge.hits
-            self.note(stage, judge, (lacking, lacking, lacking), answer_tokens)
-
     def note(
         self,
         stage: RunStage,
-        judge: RecordedJudge,
-        lacking: tuple[float, float, float],
+        judge: Judge,
         answer_tokens: float,
+        lacking: tuple[float, float, float] | None = None,
         rounds: float = 1.0,
     ) -> None:
-        """Note what a stage asks a language model; see `judges.estimate.line`."""
+        """Note what a stage asks a judge, if it is a language model; `lacking`: see `judges.estimate.line`,
+        None: every question is known.
+        """
+        if not isinstance(judge, RecordedJudge) or not (judge.keys or lacking):
+            return
+        unanswered = float(len(judge.keys) - judge.hits)
+        counts = lacking or (unanswered, unanswered, unanswered)
         slot, task = self.models[judge.key], _ASKS.get(stage, "compare")
         record = self.ledger.experience(judge.key, task, slot.model) if self.ledger is not None else None
         self.lines.append(
-            line(stage, judge.key, slot, judge.hits, lacking, judge.prompts, answer_tokens, record, rounds)
+            line(stage, judge.key, slot, judge.hits, counts, judge.prompts, answer_tokens, record, rounds)
         )
 
     def examined(self) -> list[str]:
