@@ -132,14 +132,3 @@ def test_no_two_texts_of_an_axis_overlap(name: str) -> None:
     for i, (label, box) in enumerate(boxes):
         for other, another in boxes[i + 1 :]:
             assert not box.overlaps(another), f"{label!r} overlaps {other!r}"
-
-
-def test_the_ranking_shows_every_phrase_with_its_interval() -> None:
-    axes = drawn("ranking").figure.axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == RANKING["phrase"].tolist()[::-1]
-    (bars,) = [
-        container for container in axes.containers if hasattr(container, "has_xerr") and container.has_xerr
-    ]
-    ends = np.array([segment[:, 0] for segment in bars.lines[2][0].get_segments()])
-    expected = RANKING[["mu_low", "mu_high"]].to_numpy()[::-1]
-    np.testing.assert_allclose(ends, expected)

@@ -27,6 +27,10 @@ def test_it_names_software_packages_judges_ranking_files_and_batches(invented: M
     assert values["members"] == ["lexicon", "cues"]
     assert values["prompts"] is None, "rule-based judges read none"
     assert values["structurer"] is None, "findings were delivered"
+    raw = [replace(batch, kind="text") for batch in invented.origin().batches]
+    identity = structurer_identity("rules", invented.origin().configuration)
+    read = told(invented, replace(invented.origin(), batches=raw))["structurer"]
+    assert read == {"key": "rules", "identity": identity, "model": None}
     assert values["ranking"]["ranking_version"] == invented.ranking["ranking_version"].iloc[0]
     assert set(values["files"]) >= {"pathways", "blacklist", "anchors"}
     batches = {batch.key: batch.sha256 for batch in invented.home.registered()}
@@ -76,10 +80,3 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     assert set(values["judges"]) == {*members, configuration.extractor}
     assert re.fullmatch(r"[0-9a-f]{12}", values["prompts"])
     assert "http" not in json_text(values), "addresses of servers are nobody's business"
-
-
-def test_who_read_raw_reports_is_told_where_there_are_any(invented: Made) -> None:
-    origin = invented.origin()
-    origin = replace(origin, batches=[replace(batch, kind="text") for batch in origin.batches])
-    identity = structurer_identity("rules", origin.configuration)
-    assert told(invented, origin)["structurer"] == {"key": "rules", "identity": identity, "model": None}

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
-from small_release import Made, opened, stored, write_release
+from small_release import Made, audits, opened, stored, write_release
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.implicit.resolution.accounting import explained_studies
@@ -40,7 +40,7 @@ from lunguage_assets.implicit.statements.places import place_parts
 from lunguage_assets.quality.beliefs import belief_rules, place_rules
 from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import write_bundle
-from lunguage_assets.release.bundle.context import ANALYSES, Release
+from lunguage_assets.release.bundle.context import Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH
 from lunguage_assets.tables import REFERENCE_RANKING
 from lunguage_assets.tables.schema import Table
@@ -210,32 +210,17 @@ def test_a_file_with_room_for_empty_cells_where_none_may_be_is_refused_by_its_sc
         opened(invented.ranking, {"first": {**files, "reports": tmp_path / "gaps.parquet"}})
 
 
-FORMS = {"subject_id": "p10000001", "finding_id": "s10000001:1", "study_id": "s10000001", "group": "all"}
-
-
-def honest(table: Table, number: int) -> Row:
-    """A row of an analysis that breaks no rule."""
-    plain: Row = {"string": f"x{number}", "int": 3 + number, "float": 0.5, "bool": False, "strings": []}
-    row = {
-        c.name: None if c.nullable else c.choices[-1] if c.choices else plain[c.type] for c in table.columns
-    }
-    return row | {name: form for name, form in FORMS.items() if name in row}
-
-
-@pytest.mark.parametrize("table", [REFERENCE_RANKING, *ANALYSES.values()], ids=lambda table: table.name)
 def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_and_every_rule_is_named(
-    table: Table, invented: Made, older: Path
+    invented: Made, older: Path
 ) -> None:
-    release, analyses, rules = invented.release("first"), {}, storable_rules(table)
-    if table is REFERENCE_RANKING:
-        rows = pa.Table.from_pandas(invented.ranking).to_pylist()
-        release = replace(release, ranking=table.frame(poisoned(table, rows, rules)))
-    else:
-        rows = [honest(table, 0), honest(table, 1)]
-        assert table.violations(table.frame(rows)) == []
-        analyses = {table.name: table.frame(poisoned(table, rows, rules))}
-    why = refused(release, invented, older, **analyses)
+    release, rules = invented.release("first"), storable_rules(REFERENCE_RANKING)
+    rows = poisoned(REFERENCE_RANKING, pa.Table.from_pandas(invented.ranking).to_pylist(), rules)
+    why = refused(replace(release, ranking=REFERENCE_RANKING.frame(rows)), invented, older)
     assert [rule for rule in rules if f"'{rule}'" not in why] == []
+    wrong = audits()["pathway_audit"].assign(studies=1)
+    why = refused(release, invented, older, pathway_audit=wrong)
+    assert "pathway_audit" in why
+    assert "'mentioned <= studies'" in why
 
 
 @pytest.mark.parametrize("function", ["released_rows", "label_frame"])
