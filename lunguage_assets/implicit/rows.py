@@ -29,7 +29,6 @@ CLINICAL_ATTRIBUTES = (
 )  # fmt: skip
 """The clinical attributes of implicit.md section 2, in the order in which they are linearised."""
 
-_STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _SECTION_ORDER = {section: number for number, section in enumerate(SECTIONS)}
 _SECTION_PREFERENCE = {"impr": 0, "find": 1, "hist": 2}
 
@@ -182,11 +181,6 @@ def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, 
     """
     uninformed = row.p_source == "none" and row.mode != PAPER
     return uninformed, -row.claim, status, _SECTION_PREFERENCE[row.section], report_position(row)
-
-
-def resolution_preference(row: Row) -> tuple[bool, float, int, int, Any]:
-    """The same with dp > tp > tn > dn behind the claim (implicit.md section 5)."""
-    return claim_preference(row, _STATUS_ORDER[row.status])
 
 
 def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:

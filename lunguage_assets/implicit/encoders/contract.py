@@ -80,7 +80,7 @@ def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> ND
     """The encoder's answer as `rows` finite unit vectors; raises `MethodError` when it is not."""
     vectors = np.asarray(answer)
     right = vectors.ndim == 2 and len(vectors) == rows
-    if not right or not (np.abs(np.linalg.norm(vectors, axis=1) - 1.0) <= _UNIT_TOLERANCE).all():
+    if not right or not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=0.0, atol=_UNIT_TOLERANCE):
         raise _wrong(identity, vectors.shape, f"{rows} finite vectors of length 1")
     return vectors
 

@@ -169,38 +169,35 @@ class _StudyExpander:
         child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
     def _outcome(self, child: Row, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
-        """Whether a child is generated, and the stated row that it is linked to or that speaks against it.
-
-        None when the pathway does not imply it here: a symptom that nobody states, a sign that a word of the
-        diagnosis excludes.
+        """Whether a child is generated, and the stated row that it is linked to or that speaks against it;
+        None when the pathway does not imply it here.
         """
+        stating: Iterable[Row]
         if child.mode == PAPER:
             place = frozenset(child.location_parts)
-            named = (
+            stating = (
                 row
                 for row in self._stated.get((child.name, child.currency, child.positive), ())
                 if not self._dictionary.contradictory(row.measurement, child.measurement)
                 and compatible_places(frozenset(row.location_parts), place)
             )
-            first = min(self._survivors(named), key=claim_preference, default=None)
-            return ("already stated", first.finding_id) if first is not None else ("generated", None)
-        if edge.is_symptom:
-            # whatever the section: symptoms stand in the history
-            told = (row for row in self._study if (row.name, row.positive) == (child.name, child.positive))
-            first = min(self._survivors(told), key=claim_preference, default=None)
-            return ("already stated", first.finding_id) if first is not None else None
-        stating = self._survivors(self._stating(child, edge, parent))
-        if stating:
-            return "already stated", min(stating, key=claim_preference).finding_id
-        if edge.unless is not None and edge.unless.said.in_any(self._cells(parent)):
+        elif edge.is_symptom:  # whatever the section: symptoms stand in the history
+            said = child.name, child.positive
+            stating = (row for row in self._study if (row.name, row.positive) == said)
+        else:
+            stating = self._stating(child, edge, parent)
+        first = min(self._survivors(stating), key=claim_preference, default=None)
+        if first is not None:
+            return "already stated", first.finding_id
+        if child.mode == PAPER:
+            return "generated", None
+        if edge.is_symptom or (edge.unless is not None and edge.unless.said.in_any(self._cells(parent))):
             return None
         against = self._statements.against(child) or self._excluding(child, edge)
         return ("generated", None) if against is None else ("spoken against", against.finding_id)
 
     def _cells(self, parent: Row) -> Iterator[str]:
-        """The words of a diagnosis' row, and of the stated signs that show it: those that the report gives
-        for it, and those in its sentence.
-        """
+        """The words of a diagnosis' row, of the signs that the report gives for it, and of its sentence's."""
         sentence = parent.section, parent.sent_idx
         for row in self._study:
             beside = (row.section, row.sent_idx) == sentence and is_present(row) and parent.sent
@@ -282,9 +279,8 @@ class _StudyExpander:
 
 
 def _near(row: Row, child: Row) -> bool:
-    """Whether the place of a row, as its location and its name tell it ("peribronchial opacity"), is
-    compatible with a child's, or contains it, or lies in it. The whole lung is no narrower than a row without
-    a place.
+    """Whether the place of a row, by location and name ("peribronchial opacity"), is compatible with a
+    child's, contains it, or lies in it. The whole lung is no narrower than a row without a place.
     """
     place_of, covers = anatomy().place, anatomy().covers
     existing, place = place_of(row.location_parts), place_of(child.location_parts)

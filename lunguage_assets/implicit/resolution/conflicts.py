@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
-from lunguage_assets.implicit.rows import PAPER, Row, resolution_preference
+from lunguage_assets.implicit.rows import PAPER, Row, claim_preference
 from lunguage_assets.implicit.statements.against import Key, Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
@@ -18,6 +18,7 @@ Conflict = dict[str, Any]
 
 Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
 
+_STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
 
 
@@ -108,7 +109,7 @@ def strongest_claim(rows: Sequence[Row]) -> list[Row]:
 
     Ties: dp > tp > tn > dn, then impression before findings, then report order.
     """
-    return [min(rows, key=resolution_preference)] if rows else []
+    return sorted(rows, key=lambda row: claim_preference(row, _STATUS_ORDER[row.status]))[:1]
 
 
 RULES: tuple[Rule, ...] = (

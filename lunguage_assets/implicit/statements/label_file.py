@@ -62,9 +62,7 @@ class _LabelsFile(YamlMapping):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A finding read as a label: the number of the label, and how; `placeless` when the place belongs to the
-    finding itself.
-    """
+    """A finding read as a label: the number of the label, and how."""
 
     label: int
     reads: Reading
@@ -76,6 +74,7 @@ class Meaning:
 
     @property
     def placeless(self) -> bool:
+        """Whether the place belongs to the finding itself."""
         return bool(self.at) or self.reads in ("size", "whole", "denial")
 
     def describes(self, cells: Sequence[str]) -> bool:
@@ -138,9 +137,7 @@ class LabelList:
         return [label.name for label in self.labels]
 
     def _meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
-        """Labels that a finding may be, from its canonical name, its wording and its diagnosis, in the order
-        of preference.
-        """
+        """Labels that a finding may be, by its diagnosis or its names, in the order of preference."""
         by_name = (*self._of_name.get(name, ()), *self._of_name.get(self._vocabulary.finding(ent), ()))
         kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
         general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
@@ -162,8 +159,8 @@ class LabelList:
     def of_wording(self, wording: str, place: str) -> frozenset[int]:
         """Labels that a finding in these words is at a place."""
         name = self._vocabulary.finding(wording)
-        found = (one for one in self.meanings(name, wording, "") if one.holds_at(place))
-        return frozenset(one.label for one in found if self._is_family(one))
+        meanings = self.meanings(name, wording, "")
+        return frozenset(one.label for one in meanings if one.holds_at(place) and self._is_family(one))
 
     def held(
         self,
@@ -186,11 +183,8 @@ class LabelList:
         return meaning.reads not in ("denial", "against") and not self.labels[meaning.label].instead_of
 
     def is_diagnosis(self, label: int) -> bool:
-        """Whether a label is one of the diagnoses, so that all its wordings mean one thing; else it is a
-        family of findings.
-        """
-        listed = self.labels[label]
-        return listed.name in listed.diagnoses
+        """Whether all wordings of a label mean one thing, a diagnosis; else it is a family of findings."""
+        return self.labels[label].name in self.labels[label].diagnoses
 
     def present(self, row: Row) -> Mapping[int, bool]:
         """Labels that a row says are present, each with whether its place belongs to the finding itself."""

@@ -12,7 +12,7 @@ import pytest
 
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.implicit.encoders import vectors as kept
-from lunguage_assets.implicit.encoders.vectors import CachedEmbedder, PrecomputedEmbedder
+from lunguage_assets.implicit.encoders.vectors import CachedEmbedder
 
 PHRASES = ("opacity", "nodule left", "pleural effusion small", "scar", "mass 5 mm")
 
@@ -54,15 +54,6 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(
     inner = Encoder()
     CachedEmbedder(inner, tmp_path).encode(PHRASES)
     assert len(inner.asked) == 1
-
-
-def test_what_is_kept_may_be_brought_along(tmp_path: Path) -> None:
-    embedder = CachedEmbedder(Encoder(), tmp_path / "encodings")
-    vectors = embedder.encode(PHRASES)
-    brought = PrecomputedEmbedder(embedder.path)
-    assert brought.identity.startswith("precomputed invented@1, sha256:")
-    np.testing.assert_allclose(brought.encode(PHRASES), vectors, rtol=0, atol=1e-6)
-    assert stat.S_IMODE(embedder.path.parent.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("flip", [False, True])

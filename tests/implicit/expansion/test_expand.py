@@ -177,12 +177,6 @@ def test_a_sub_finding_is_generated_unless_the_report_states_it_or_speaks_agains
         assert outcome in set(log.loc[log["finding_id"] == child["finding_id"], "event"])
 
 
-def test_the_best_claimed_of_several_statements_is_linked() -> None:
-    claims = ((0.4, "RUL"), (0.8, "airspace"), (0.7, "RUL"))
-    outcome = run([RUL, *(said("opacity", "tp", p=p, location=place) for p, place in claims)])
-    assert outcome.child(identity(0) + "/0")["linked_to"] == identity(2)
-
-
 def test_a_merged_row_states_a_child_through_its_survivor() -> None:
     """Row 1 says opacity in the right upper lobe; its survivor says it in other words, and is the one to be
     linked.

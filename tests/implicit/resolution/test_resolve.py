@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from invented_reports import (
     STUDY,
-    AlikeEmbedder,
     Outcome,
     dictionary,
     identity,
@@ -109,15 +108,6 @@ def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> No
     nodule = outcome.row(identity(3))
     assert (nodule["evidence"], nodule["associate"]) == ([identity(0)], [identity(0)])
     assert lost_references(outcome) == {(identity(3), identity(2))}
-
-
-def test_a_cell_that_deduplication_kept_apart_is_in_the_log() -> None:
-    rows = [said("scar", severity="mild"), said("old scar", "tp", p=0.4, severity="faint")]
-    outcome = run(rows, embedder=AlikeEmbedder())
-    log = outcome.resolution.log
-    apart = log[log["event"] == "cell kept apart"].iloc[0]
-    told = [apart[name] for name in ("stage", "finding_id", "survivor_id", "reference")]
-    assert told == ["deduplicate", identity(1), identity(0), "severity: faint"]
 
 
 def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_listed() -> None:
