@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table as RichTable
+import pandas as pd
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.estimate import Estimate
 
-_COUNTS = {"questions": "questions", "hits": "ledger", "calls": "calls"}
-_TOKENS = {"input_tokens": "tokens in", "output_tokens": "out"}
+_COUNTS = {"questions": "questions", "hits": "ledger", "calls": "calls", "input_tokens": "tokens in",
+           "output_tokens": "out"}  # fmt: skip
 _USD = {"usd": "USD", "usd_at_least": "at least", "usd_at_most": "at most"}
-_WIDE = 120
-"""Columns of the estimate's table: a narrow terminal wraps it, so that no number is cut off."""
 
 
 def print_estimate(estimate: Estimate, judges_file: Path) -> None:
@@ -28,43 +25,21 @@ def print_estimate(estimate: Estimate, judges_file: Path) -> None:
             f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in {estimate.sentences:,} "
             "different masked sentences" + (steps if estimate.steps is not None else "")
         )
-        console = Console(highlight=False)
-        console.width = max(console.width, _WIDE)
-        console.print(_table(estimate))
+        click.echo(_table(estimate))
         _print_basis(estimate, judges_file)
     for text in estimate.remarks:
         click.echo(text)
 
 
-def _table(estimate: Estimate) -> RichTable:
-    table = RichTable(box=None, pad_edge=False, header_style="dim", show_footer=True)
-    total = estimate.total
-    unknown = " + ?" if total["judges_without_price"] else ""
-    table.add_column("stage, judge", footer="total")
-    for name, footer in zip((*_COUNTS, *_TOKENS, *_USD, "minutes"), _cells(total, unknown), strict=True):
-        head = {**_COUNTS, **_TOKENS, **_USD}.get(name, name)
-        table.add_column(head, justify="right", footer=footer)
-    stage = ""
-    for line in estimate.values()["lines"]:
-        if line["stage"] != stage:
-            table.add_row(stage := line["stage"])
-        table.add_row(f"  {line['judge']}", *_cells(line))
-    return table
-
-
-def _cells(numbers: dict[str, Any], unknown: str = "") -> list[str]:
-    usd = ["?" if numbers[name] is None else f"{numbers[name]:,.2f}" for name in _USD]
-    return [
-        *(f"{numbers[name]:,}" for name in _COUNTS),
-        *(_short(numbers[name]) for name in _TOKENS),
-        usd[0] + unknown,
-        *usd[1:],
-        f"{numbers['minutes']:,.1f}",
-    ]
-
-
-def _short(tokens: int) -> str:
-    return f"{tokens / 1e6:,.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:,.0f} k"
+def _table(estimate: Estimate) -> str:
+    """A line per stage and judge, and their sum; dollars that are not known as a question mark."""
+    rows = [*estimate.values()["lines"], {**estimate.total, "stage": "total", "judge": ""}]
+    names = {"stage": "stage", "judge": "judge", **_COUNTS, **_USD, "minutes": "minutes"}
+    frame = pd.DataFrame(rows, columns=list(names)).astype(dict.fromkeys(_USD, "float64"))
+    counts = dict.fromkeys(_COUNTS.values(), "{:,}".format)
+    dollars = dict.fromkeys(_USD.values(), "{:,.2f}".format)
+    formats = {**counts, **dollars, "minutes": "{:,.1f}".format}
+    return frame.rename(columns=names).to_string(index=False, na_rep="?", formatters=formats)
 
 
 def _print_basis(estimate: Estimate, judges_file: Path) -> None:
