@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from another_process import printed_here_and_elsewhere
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
@@ -123,20 +122,6 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
 def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
     assert judge.compare([ComparisonQuestion(one, two)])[0].answer in {"sentence_1", "sentence_2", "invalid"}
     assert judge.extract([ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)])[0].valid
-
-
-def test_answers_do_not_depend_on_the_hash_seed() -> None:
-    program = (
-        "from lunguage_assets.judges.configuration import load_judges\n"
-        "from lunguage_assets.judges.opening import make_judge\n"
-        "from lunguage_assets.judges.protocol import ComparisonQuestion as Q\n"
-        "for key in ('lexicon', 'cues'):\n"
-        "    judge = make_judge(key, load_judges())\n"
-        "    questions = [Q(f'Possible <finding> {i}.', f'Possible <finding> {i + 1}.') for i in range(40)]\n"
-        "    print(judge.identity, [answer.answer for answer in judge.compare(questions)])\n"
-    )
-    here, elsewhere = printed_here_and_elsewhere(program)
-    assert here == elsewhere
 
 
 CERTAIN = ["Most likely <finding>.", "Likely <finding> rather than pneumonia.", "Probable <finding>."]
