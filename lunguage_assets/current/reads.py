@@ -15,8 +15,7 @@ from typing import Literal
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import fingerprint
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.home.store import fingerprint, partition_path, read_table
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules

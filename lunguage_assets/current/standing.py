@@ -18,8 +18,7 @@ from lunguage_assets.current.reads import Reads
 from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, Input, dimensions_of
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import MadeOf, TableRecord
-from lunguage_assets.home.store import partition_path, stored_record
+from lunguage_assets.home.store import MadeOf, TableRecord, partition_path, stored_record
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.tables import TABLES
 

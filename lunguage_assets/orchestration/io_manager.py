@@ -19,9 +19,9 @@ from upath import UPath
 
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.errors import MethodError
-from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     PARTITIONED_BY,
+    Encoded,
     create_catalog,
     partition_path,
     publish_table,

@@ -24,8 +24,7 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.home.record import TableRecord
-from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
+from lunguage_assets.home.store import TableRecord, partition_path, read_table, stored_record, write_table
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")

@@ -11,8 +11,7 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import MadeOf
-from lunguage_assets.home.store import partition_path, stored_partitions, write_table
+from lunguage_assets.home.store import MadeOf, partition_path, stored_partitions, write_table
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
 

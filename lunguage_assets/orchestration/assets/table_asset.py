@@ -20,8 +20,7 @@ import pandas as pd
 from lunguage_assets.current.recipes import BATCH, RECIPES, Input, Recipe, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home.record import Encoded, encode, fingerprint
-from lunguage_assets.home.store import SET_ASIDE, VERSION, partition_path
+from lunguage_assets.home.store import SET_ASIDE, VERSION, Encoded, encode, fingerprint, partition_path
 from lunguage_assets.orchestration.checks import CheckContext, check_results, check_specs, refused
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import SHOWN, Spending, asset_options, counted, markdown
