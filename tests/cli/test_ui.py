@@ -12,9 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -22,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from commands import lunguage
 from headless_chromium import CHROMIUM, Page, chromium
 from platform_support import environment
-from served_home import LAUNCH
+from served_home import LAUNCH, wait_for
 
 from lunguage_assets.data_files import resource
 
@@ -43,16 +41,11 @@ class UI:
         return found[0] if found else self.server
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        body = json.dumps({"query": query, "variables": variables}).encode()
-        request = urllib.request.Request(
-            f"{self.url}/graphql",
-            data=body,
-            headers={"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=60) as response:
-            answer = json.load(response)
-        assert "errors" not in answer, answer["errors"]
-        return answer["data"]
+        asked = {"query": query, "variables": variables}
+        response = requests.post(f"{self.url}/graphql", json=asked, timeout=60)
+        response.raise_for_status()
+        assert "errors" not in response.json(), response.json()["errors"]
+        return dict(response.json()["data"])
 
 
 pytestmark = pytest.mark.lengthy
@@ -70,21 +63,12 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = (home.parent / "ui.log").open("w")
-    command = [
-        *IN_THE_BACKGROUND,
-        sys.executable,
-        "-m",
-        "lunguage_assets.cli.main",
-        "ui",
-        "--home",
-        str(home),
-        "--port",
-        str(port),
-    ]
+    program = [sys.executable, "-m", "lunguage_assets.cli.main"]
+    command = [*IN_THE_BACKGROUND, *program, "ui", "--home", str(home), "--port", str(port)]
     process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
     served = UI(home, port, home.parent / "ui.log")
     try:
-        _wait(lambda: bool(served.ask("{ version }")), 300, "the webserver does not answer")
+        wait_for(lambda: bool(served.ask("{ version }")), 300, "the webserver does not answer")
         yield served
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -92,31 +76,11 @@ def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
         log.close()
 
 
-def _wait(ready: Any, seconds: float, problem: str) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if ready():
-                return
-        except OSError:
-            pass
-        time.sleep(1)
-    pytest.fail(problem)
-
-
 def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
-    assets = ui.ask(
-        "{ assetNodes { assetKey { path } groupName assetMaterializations(limit: 1) { partition } } }"
-    )["assetNodes"]
+    assets = ui.ask("{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { partition } } }")[
+        "assetNodes"
+    ]
     shown = {node["assetKey"]["path"][-1]: node for node in assets}
-    assert {node["groupName"] for node in assets} == {
-        "corpus",
-        "explicit",
-        "analysis",
-        "implicit",
-        "release",
-        "text",
-    }
     assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
     assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
     runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"][
@@ -196,14 +160,12 @@ def test_a_run_of_the_command_line_is_in_the_timeline_and_can_be_executed_again(
 
 def _ends_well(ui: UI, run_id: str) -> None:
     status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
-    found: list[str] = []
 
-    def finished() -> bool:
-        found[:] = [ui.ask(status, id=run_id)["runOrError"]["status"]]
-        return found[0] in {"SUCCESS", "FAILURE", "CANCELED"}
+    def ended() -> str | None:
+        found = str(ui.ask(status, id=run_id)["runOrError"]["status"])
+        return found if found in {"SUCCESS", "FAILURE", "CANCELED"} else None
 
-    _wait(finished, 180, f"the run does not end: {found}")
-    assert found == ["SUCCESS"]
+    assert wait_for(ended, 180, "the run does not end") == "SUCCESS"
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +277,7 @@ def test_a_server_on_another_port_is_sent_nothing_that_opens_the_ui(ui: UI, brow
         threading.Thread(target=server.serve_forever, daemon=True).start()
         link = f"http://127.0.0.1:{server.server_port}/"
         browser.evaluate(f"setTimeout(() => {{ location.href = {json.dumps(link)} }})")
-        _wait(lambda: bool(sent), 60, "the link is not followed")
+        wait_for(lambda: bool(sent), 60, "the link is not followed")
         server.shutdown()
     browser.open(f"{ui.url}/runs", "Runs")
     token = ui.url.removeprefix(ui.server).strip("/")
@@ -330,7 +292,4 @@ def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> Non
         (f"{ui.url.removeprefix(ui.server)}/graphql?query=mutation%7BsetNuxSeen%7D", {}, 405),
         ("/", {"Host": "evil.example"}, 421),
     ):
-        request = urllib.request.Request(ui.server + path, headers=headers)
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, timeout=30)
-        assert refused.value.code == status, path
+        assert requests.get(ui.server + path, headers=headers, timeout=30).status_code == status, path
