@@ -12,9 +12,7 @@ import hashlib
 import lzma
 import random
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -131,12 +129,12 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "p
     studies = sample_studies(reports, seed, prose)
     findings = sample_findings(studies, prose).drop(columns="place_open")
     images = _images(studies, seed, prose)
-    with _made_beside(out) as folder:
-        _write(findings, folder / FINDINGS_FILE)
-        _write(images, folder / METADATA_FILE)
-        vocabulary = resource("sample", f"{prose}_vocabulary.csv.xz").read_bytes()
-        (folder / VOCABULARY_FILE).write_bytes(lzma.decompress(vocabulary))
-        (folder / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    _write(findings, out / FINDINGS_FILE)
+    _write(images, out / METADATA_FILE)
+    vocabulary = resource("sample", f"{prose}_vocabulary.csv.xz").read_bytes()
+    (out / VOCABULARY_FILE).write_bytes(lzma.decompress(vocabulary))
     current = findings["section"] != "hist"
     tentative = findings["dx_certainty"].str.lower().str.startswith("tentative")
     return SampleSummary(
@@ -166,15 +164,15 @@ def write_raw_sample(
     _refuse_to_replace(out, (TABLE_FILE, TREE, METADATA_FILE, ABOUT_FILE))
     summary = write_sample(truth, reports, seed, prose)
     studies = sample_studies(reports, seed, prose)
-    with _made_beside(out) as made:
-        (made / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
-        if form == "table":
-            columns = ["study_id", "subject_id", "view", "study_date", "report"]
-            _write(studies[columns], made / TABLE_FILE)
-        else:
-            _write_texts(studies, made, form)
-        if form == "mimic":
-            shutil.copyfile(truth / METADATA_FILE, made / METADATA_FILE)
+    shutil.rmtree(out / TREE, ignore_errors=True)  # of a sample: a tree that is none was refused
+    out.mkdir(parents=True, exist_ok=True)
+    (out / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    if form == "table":
+        _write(studies[["study_id", "subject_id", "view", "study_date", "report"]], out / TABLE_FILE)
+    else:
+        _write_texts(studies, out, form)
+    if form == "mimic":
+        shutil.copyfile(truth / METADATA_FILE, out / METADATA_FILE)
     return summary
 
 
@@ -190,21 +188,8 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
     frame.to_csv(path, index=False, lineterminator="\n")
 
 
-@contextmanager
-def _made_beside(out: Path) -> Iterator[Path]:
-    """A folder whose content takes its place in `out` once all is written, and replaces what is there."""
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
-        yield Path(folder)
-        for path in sorted(Path(folder).iterdir()):
-            target = out / path.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            path.replace(target)
-
-
 def _refuse_to_replace(out: Path, names: Sequence[str]) -> None:
-    """Refuse a folder with a delivery that is not declared synthetic."""
+    """Refuse a folder with one of these files of a delivery that is not declared synthetic."""
     about = out / ABOUT_FILE
     declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
     if not declared and any((out / name).exists() for name in names):

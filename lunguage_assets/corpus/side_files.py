@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -76,8 +77,8 @@ def read_metadata(path: Path | None, wanted: Collection[str], log: IntakeLog) ->
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return {}
     studies: dict[str, StudyMetadata] = {}
-    seen: dict[tuple[str, ...], tuple[set[str], set[str], list[tuple[str, str]]]] = {}
     unknown: Counter[tuple[str, str]] = Counter()
+    views_of, names_of = cache(coded_views), cache(named_views)  # images repeat a handful of words
     optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME, _PATIENT)
     for line, row in _rows(path, ("study_id",), optional, log, "metadata-row-ignored"):
         study = study_id(row["study_id"])
@@ -86,15 +87,12 @@ def read_metadata(path: Path | None, wanted: Collection[str], log: IntakeLog) ->
             continue
         if study not in wanted:
             continue
-        image = tuple(row[name] for name in (_POSITION, _ORIENTATION, *_PROCEDURES))
-        if image not in seen:
-            named = set() if row[_POSITION] else named_views(" ; ".join(image[2:]))
-            coded, words = coded_views(*image[:2])
-            seen[image] = (coded, named, words)
+        coded, without_view = views_of(row[_POSITION], row[_ORIENTATION])
         known = studies.setdefault(study, StudyMetadata())
-        known.coded |= seen[image][0]
-        known.from_procedure |= seen[image][1]
-        unknown.update(seen[image][2])
+        known.coded |= coded
+        if not row[_POSITION]:
+            known.from_procedure |= names_of(" ; ".join(row[name] for name in _PROCEDURES))
+        unknown.update(without_view)
         if row[_DATE]:
             taken = f"{row[_DATE].split('.')[0]:0>8}{row[_TIME].split('.')[0]:0>6}"
             known.taken_at = min(known.taken_at or taken, taken)
