@@ -1,7 +1,6 @@
 """Everything that this package takes from private modules of Dagster, each with the reason.
 
-No other module imports from `dagster._...`. A public name goes first, wherever there is one. A name that
-Dagster moves fails here, and the test of this module says what needs it.
+No other module imports from `dagster._...`. A public name goes first, wherever there is one.
 """
 
 from __future__ import annotations
