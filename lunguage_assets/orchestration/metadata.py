@@ -9,6 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -164,6 +165,11 @@ class Spending:
     def __init__(self, log: logging.Logger) -> None:
         self._log, self._meter = log, Meter()
         self._last: dict[str, float] = {}
+
+    def begin_with(self, prefetched: Iterable[Progress]) -> None:
+        """Count calls made ahead for this partition; their questions are asked again, of the ledger."""
+        for progress in prefetched:
+            self._meter.note(replace(progress, questions=0, hits=0, settled=0))
 
     def note(self, progress: Progress) -> None:
         """Take note of where a judge stands; a line in the log at first and then every half minute."""

@@ -6,6 +6,7 @@ so every judge is asked about the same sentence pairs. Ratings are in `ranking.p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -27,11 +28,7 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     """
     plan = schedule(vocabulary, settings)
     pairs = list(zip(plan["phrase_a"], plan["phrase_b"], plan["swapped"], strict=True))
-    shown = zip(plan["sentence_a"], plan["sentence_b"], plan["repetition"], plan["swapped"], strict=True)
-    questions = [
-        ComparisonQuestion(*((b, a) if swapped else (a, b)), number) for a, b, number, swapped in shown
-    ]
-    said = [answer.answer for answer in ask_to_compare(judge, questions)]
+    said = [answer.answer for answer in ask_to_compare(judge, match_questions(plan))]
     winner = [
         None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)
         for answer, (a, b, swapped) in zip(said, pairs, strict=True)
@@ -41,6 +38,12 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     return COMPARISON_MATCHES.frame(
         {**plan, "answer": said, "winner": winner, "vocabulary_version": versions}
     )
+
+
+def match_questions(plan: Mapping[str, list[Any]]) -> list[ComparisonQuestion]:
+    """What every judge is asked in the matches of a `schedule`."""
+    shown = zip(plan["sentence_a"], plan["sentence_b"], plan["repetition"], plan["swapped"], strict=True)
+    return [ComparisonQuestion(*((b, a) if swapped else (a, b)), number) for a, b, number, swapped in shown]
 
 
 def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> dict[str, list[Any]]:

@@ -21,6 +21,7 @@ from lunguage_assets.orchestration.assets.table_asset import Frames, Result, tab
 from lunguage_assets.orchestration.checks import verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.prefetch import prefetched
 from lunguage_assets.tables import HEDGE_PHRASES
 
 
@@ -76,6 +77,7 @@ def comparison_matches(
 ) -> Result:
     """Have one judge play all comparisons of the vocabulary."""
     home.require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]))
+    spending.begin_with(prefetched(home.root, *keys))
     judge = home.judge(*keys, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Literal
 
 import dagster as dg
@@ -25,7 +26,9 @@ from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, command_at_work, executed_here
+from lunguage_assets.orchestration.runs.prefetch import prefetch_comparisons
 
+COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 CheckResult = Literal["passed", "warned", "failed"]
@@ -87,11 +90,22 @@ class Runner:
         with command_at_work(self._home.home.root):
             self._prepare()
             stages, summary = plan(self._home.standings(), wanted) if stages is None else stages, RunSummary()
+            prefetched = False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
-                if not (done and self._is_current_by_now(stage, wanted)):
-                    self._make(stage, summary, wanted)
+                if done and self._is_current_by_now(stage, wanted):
+                    continue
+                if stage.job == COMPARE and not prefetched:
+                    prefetched = True
+                    self._prefetch(stages[done:], wanted)
+                self._make(stage, summary, wanted)
         return summary
+
+    def _prefetch(self, stages: Sequence[Stage], wanted: Wanted) -> None:
+        """Ask the judges of the comparisons that come next, and are not current, at the same time."""
+        comparing = takewhile(lambda stage: stage.job == COMPARE, stages)
+        keys = [stage.keys[0] for stage in comparing if not self._is_current_by_now(stage, wanted)]
+        prefetch_comparisons(self._home, keys)
 
     def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> RunSummary:
         """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.

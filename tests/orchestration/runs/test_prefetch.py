@@ -1,0 +1,105 @@
+"""Several language models of one run are asked at the same time, and store what each would store alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pandas as pd
+import pytest
+from finished_homes import Finished
+from loopback import LoopbackServer
+from small_homes import SmallHome
+
+from lunguage_assets.current.plan import Stage, Wanted
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.runner import RunFailed
+from lunguage_assets.tables import TABLES
+
+pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
+
+MODELS = ("one", "two", "three")
+STAGES = [Stage("compare", (key,)) for key in MODELS]
+JUDGE = """
+[judges.{key}]
+provider = "openai-compatible"
+model = "{key}-model"
+base_url = "{url}"
+params = {{ max_tokens = 100 }}
+limits = {{ in_flight = 4, failures_per_request = 1 }}
+price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
+"""
+PRESET = """
+preset = "asked"
+[judges.lexicon]
+provider = "lexicon"
+[panels.three]
+members = ["one", "two", "three"]
+[presets.asked]
+panel = "three"
+extractor = "lexicon"
+"""
+
+
+def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
+    """A finished home with three models, and a vocabulary of which a test can compare all pairs."""
+    shutil.copytree(finished.home, folder)
+    judges = "".join(JUDGE.format(key=key, url=urls[key]) for key in MODELS)
+    (folder / "judges.toml").write_text(PRESET + judges)
+    home, table = HomeResource(root=str(folder)), TABLES["hedge_vocabulary"]
+    path = partition_path(home.home.tables, "hedge_vocabulary", "lexicon")
+    frame, record = read_table(table, path), stored_record(table, path)
+    assert record is not None
+    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {a.phrase for a in home.anchor_set().anchors}
+    frame["retained"] &= frame["phrase"].isin(few)
+    write_table(table, frame, path, record.keys, record.made_of)
+    return folder
+
+
+def calls_shown(small: SmallHome, judge: str) -> int:
+    """Calls that the UI shows with a judge's comparisons."""
+    event = small.instance.fetch_materializations(
+        dg.AssetRecordsFilter(dg.AssetKey("comparison_matches"), asset_partitions=[judge]), limit=1
+    ).records[0]
+    assert event.asset_materialization is not None
+    return int(event.asset_materialization.metadata["llm_calls"].value)  # type: ignore[arg-type]
+
+
+def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone(
+    finished: Finished, tmp_path: Path
+) -> None:
+    with LoopbackServer(latency=0.05) as server:
+        home = home_of(tmp_path / "home", finished, dict.fromkeys(MODELS, server.openai_url))
+        with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
+            small.runner().run(Wanted("panel"), stages=STAGES)
+            shown = [calls_shown(small, key) for key in MODELS]
+            settings = small.resource.settings.explicit
+        firsts = {call.model: call.number for call in reversed(server.calls)}
+        lasts = {call.model: call.number for call in server.calls}
+    tables = home / "tables"
+    vocabulary = read_table(TABLES["hedge_vocabulary"], partition_path(tables, "hedge_vocabulary", "lexicon"))
+    alone = comparison_matches(vocabulary, CuesJudge.bundled("loopback"), settings)
+    assert len(firsts) == 3
+    assert max(firsts.values()) < min(lasts.values()), "each was asked while the others were"
+    assert sum(shown) == len(server.calls), "what was paid is shown with the partition that it was paid for"
+    for key in MODELS:
+        path = partition_path(tables, "comparison_matches", key)
+        pd.testing.assert_frame_equal(read_table(TABLES["comparison_matches"], path), alone)
+
+
+def test_a_model_that_cannot_be_reached_says_so_in_its_own_run_and_the_others_answers_are_kept(
+    finished: Finished, tmp_path: Path
+) -> None:
+    with LoopbackServer() as server:
+        urls = {"one": server.openai_url, "two": "http://127.0.0.1:9", "three": server.openai_url}
+        home = home_of(tmp_path / "home", finished, urls)
+        with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
+            with pytest.raises(RunFailed, match=r"compare \(two\)"):
+                small.runner().run(Wanted("panel"), stages=STAGES)
+            asked = len(server.calls)
+            small.runner().run(Wanted("panel"), stages=STAGES[2:])
+    assert len(server.calls) == asked > 0
