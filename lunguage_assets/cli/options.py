@@ -57,7 +57,7 @@ RANKER_OPTION = click.option(
 REBUILD_OPTION = click.option(
     "--rebuild-ranking",
     is_flag=True,
-    help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
+    help="Make the reference scale (vocabulary, comparisons, ranking) again.",
 )
 _OF_CHOSEN = {
     "preset": click.option(

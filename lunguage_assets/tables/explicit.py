@@ -36,7 +36,7 @@ HEDGE_VOCABULARY = Table(
     (
         text("phrase", "Hedging phrase, lower case"),
         integer("n_examples", "Times the phrase was extracted"),
-        flag("retained", "The phrase is part of the measuring stick"),
+        flag("retained", "The phrase is part of the reference scale"),
         text("reason", "Why a phrase is not retained, else empty"),
         listed("example_ids", "Finding ids of the usable examples, sorted"),
         listed("example_sentences", "Masked sentences of the usable examples, in the order of example_ids",
@@ -73,7 +73,7 @@ COMPARISON_MATCHES = Table(
 
 REFERENCE_RANKING = Table(
     "reference_ranking",
-    "The measuring stick: hedging phrases ranked from most to least certain by TrueSkill.",
+    "The reference scale: hedging phrases ranked from most to least certain by TrueSkill.",
     (
         text("phrase", "Hedging phrase"),
         integer("rank", "0 = most certain"),

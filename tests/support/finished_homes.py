@@ -33,7 +33,7 @@ ruler_minimum = 5
 orders = 3
 bootstrap = 10
 """
-"""Settings with which forty reports have a measuring stick of their own, in seconds."""
+"""Settings with which forty reports have a reference scale of their own, in seconds."""
 
 SIZES = {"first": 40, "second": 5, "third": 5}
 """Reports of each delivery; the third is not registered."""
@@ -67,7 +67,7 @@ def brief_analyses() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Two batches with a measuring stick of their own."""
+    """Two batches with a reference scale of their own."""
 
     def make(folder: Path) -> None:
         deliveries = write_deliveries(

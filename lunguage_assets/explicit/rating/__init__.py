@@ -1,1 +1,1 @@
-"""The measuring stick: comparisons of phrases and their ranking (explicit.md sections 2 and 3)."""
+"""The reference scale: comparisons of phrases and their ranking (explicit.md sections 2 and 3)."""

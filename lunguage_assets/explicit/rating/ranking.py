@@ -54,7 +54,7 @@ def reference_ranking(
     settings: ExplicitSettings,
     identities: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """The measuring stick, a `REFERENCE_RANKING` frame sorted by rank.
+    """The reference scale, a `REFERENCE_RANKING` frame sorted by rank.
 
     Args:
         vocabulary: `HEDGE_VOCABULARY` frame.
