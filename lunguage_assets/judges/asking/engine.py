@@ -15,13 +15,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import BudgetExceeded, estimated_input_tokens, output_limit
+from lunguage_assets.judges.asking.commits import Commits
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, request_key, storable
-from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_place import Release, lock_name
 from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
 from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
@@ -148,7 +148,7 @@ class Round(Generic[T]):
             recent = await asyncio.to_thread(self.ledger.recent_usage, self.judge, self.binding.model)
             self.limiter.note_recent(recent)
         open_ = deque(self._open())
-        self.writer = _Writer(self.ledger, self.lock, self.budget.of_day_usd if self.budget else None)
+        self.writer = Commits(self.ledger, self.lock, self.budget.of_day_usd if self.budget else None)
         # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
         count = min(len(open_), 2 * self.limiter.limits.in_flight)
         workers = [asyncio.create_task(self._work(open_)) for _ in range(count)]
@@ -358,51 +358,3 @@ class Round(Generic[T]):
                 "version together with the parser."
             )
         return Settled(entry.key, value, entry.tries)
-
-
-class _Writer:
-    """The writes of whoever holds a model's lock, in one event loop: a call before it is sent, its attempt
-    before the answer is used. What waits while one lot is committed is the next lot: a disk does few commits
-    a second.
-    """
-
-    def __init__(self, ledger: Ledger, lock: str, daily_usd: float | None) -> None:
-        self._ledger, self._lock, self._daily_usd = ledger, lock, daily_usd
-        self._waiting: list[tuple[Attempt, float | None, asyncio.Future[Any]]] = []
-        self._committing: set[asyncio.Task[None]] = set()
-        self._turn = asyncio.Lock()
-
-    async def write(self, attempt: Attempt, worst_usd: float | None = None) -> Any:
-        """The permit of a call that costs at most `worst_usd`; without it, what settles the question now that
-        the attempt is recorded. Cancelling the waiting does not undo it.
-        """
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((attempt, worst_usd, future))
-        task = asyncio.create_task(self._commit())
-        self._committing.add(task)
-        task.add_done_callback(self._committing.discard)
-        return await asyncio.shield(future)
-
-    async def close(self) -> None:
-        """Everything submitted is recorded, or has failed, when this returns."""
-        while self._committing:
-            await asyncio.wait(self._committing)
-
-    async def _commit(self) -> None:
-        async with self._turn:
-            lot, self._waiting = self._waiting, []
-            if not lot:
-                return
-            begun = [(attempt, worst) for attempt, worst, _ in lot if worst is not None]
-            ended = [attempt for attempt, worst, _ in lot if worst is None]
-            write = self._ledger.write
-            try:
-                permits, entries = await asyncio.to_thread(write, self._lock, begun, ended, self._daily_usd)
-            except Exception as error:
-                for _, _, future in lot:
-                    future.set_exception(error)
-                    future.exception()  # seen, even where nobody waits any more
-                return
-            results = iter(permits), iter(entries)
-            for _, worst, future in lot:
-                future.set_result(next(results[worst is None]))
