@@ -23,6 +23,9 @@ DAGSTER_VARIABLE = "DAGSTER_HOME"
 HOST_TAG = ".dagster/lunguage_host"
 """Run tag: the machine on which a command executes the run. Dagster hides such tags."""
 
+PROCESS_TAG = ".dagster/lunguage_process"
+"""Run tag: the command's process. Dagster notes it only once the run has started."""
+
 _COMMAND_LOCK = ".command.lock"
 _AT_WORK = [
     dg.DagsterRunStatus.NOT_STARTED,
@@ -121,7 +124,11 @@ def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
 
 def executed_here() -> dict[str, str]:
     """Tags of a run that only the present process could execute again."""
-    return {HOST_TAG: socket.gethostname(), "dagster/max_retries": "0"}
+    return {
+        HOST_TAG: socket.gethostname(),
+        PROCESS_TAG: str(os.getpid()),
+        "dagster/max_retries": "0",
+    }
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
@@ -140,17 +147,22 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
 
 
 def _is_abandoned(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Whether the process that a run's log names has ended; False where it is elsewhere or not known. One
-    that began after the entry has only the same number.
-    """
+    """Whether the process of a run has ended; False where it is elsewhere or not known."""
     here = run.tags.get(HOST_TAG, socket.gethostname()) == socket.gethostname()
     if not here or "localhost" not in run.tags.get(".dagster/grpc_info", "localhost"):
         return False
+    if PROCESS_TAG in run.tags:
+        (record,) = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
+        return _has_ended(int(run.tags[PROCESS_TAG]), record.create_timestamp.timestamp())
     for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
         if noted := entry.get_dagster_event().engine_event_data.metadata.get("pid"):
-            with suppress(psutil.Error):
-                found = psutil.Process(int(noted.value))
-                ended = found.status() == psutil.STATUS_ZOMBIE
-                return ended or found.create_time() > entry.timestamp + _CLOCK_S
-            return True
+            return _has_ended(int(noted.value), entry.timestamp)
     return False
+
+
+def _has_ended(process: int, noted: float) -> bool:
+    """Whether a process has ended that was noted at a time; one that began later has only the same number."""
+    with suppress(psutil.Error):
+        found = psutil.Process(process)
+        return found.status() == psutil.STATUS_ZOMBIE or found.create_time() > noted + _CLOCK_S
+    return True

@@ -17,6 +17,7 @@ from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
+    PROCESS_TAG,
     close_abandoned_runs,
     dagster_instance,
     environment_of_children,
@@ -82,7 +83,7 @@ def status_after_a_look(instance: dg.DagsterInstance, run_id: str) -> dg.Dagster
 
 
 def test_a_run_whose_process_has_ended_is_closed_and_no_other(home: Home, another: psutil.Popen) -> None:
-    """Of a command, or of a code server that was killed: its log names the process."""
+    """The log names the process of a code server; of a command also a tag does, from the first."""
     with dagster_instance(home) as instance:
         done = idle.execute_in_process(instance=instance).run_id
         (entry, *_) = instance.all_logs(done, of_type=dg.DagsterEventType.ENGINE_EVENT)
@@ -93,12 +94,17 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(home: Home, anothe
             instance.report_engine_event("Started process for run.", run, data)
             return str(run.run_id)
 
-        here, elsewhere = begun(**executed_here()), begun(**{HOST_TAG: "elsewhere"})
+        here, elsewhere = begun(), begun(**{HOST_TAG: "elsewhere"})
+        tags = {**executed_here(), PROCESS_TAG: str(another.pid)}
+        waiting = dg.DagsterRunStatus.NOT_STARTED
+        hardly_begun = instance.create_run_for_job(idle, status=waiting, tags=tags).run_id
         unknown = instance.create_run_for_job(idle, status=dg.DagsterRunStatus.STARTED).run_id
         assert status_after_a_look(instance, here) is dg.DagsterRunStatus.STARTED
+        assert status_after_a_look(instance, hardly_begun) is waiting
         another.send_signal(signal.SIGKILL)  # a zombie, until it is waited for
         while another.status() != psutil.STATUS_ZOMBIE:
             pass
-        assert status_after_a_look(instance, here) is dg.DagsterRunStatus.FAILURE
+        for ended in (here, hardly_begun):
+            assert status_after_a_look(instance, ended) is dg.DagsterRunStatus.FAILURE
         for left in (elsewhere, unknown):
             assert status_after_a_look(instance, left) is dg.DagsterRunStatus.STARTED
