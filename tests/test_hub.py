@@ -10,7 +10,7 @@ import pytest
 import tiny_encoder
 import tiny_model
 
-from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
 from lunguage_assets.judges.providers import local_model
 
 if (reason := tiny_model.missing() or tiny_encoder.missing()) is not None:
@@ -60,6 +60,6 @@ def test_an_encoder_leaves_the_environment_as_it_is(cache: Path, tmp_path: Path)
 
     shutil.copytree(tiny_encoder.save(tmp_path / "tiny"), kept(cache, "encoder"))
     before = dict(os.environ)
-    SentenceEmbedder(find_model("invented/encoder", "main"), "cpu").encode(["opacity"])
+    SentenceEmbedder("invented/encoder", "main", "cpu").encode(["opacity"])
     assert dict(os.environ) == before
     assert constants.HF_HUB_DISABLE_TELEMETRY

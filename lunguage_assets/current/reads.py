@@ -107,7 +107,7 @@ class Reads:
         return of(key, self._judges, self._prompts)
 
     def _read_of_home(self, name: str) -> str:
-        from lunguage_assets.implicit.encoders import encoder_identity
+        from lunguage_assets.implicit.encoders.encoder import encoder_identity
 
         if name in OPTIONS:
             group, options = OPTIONS[name]

@@ -1,10 +1,14 @@
-"""Findings as plain objects for the work between two frames: reading, writing, order and preference."""
+"""Findings as plain objects for the work between two frames: reading, writing, order and preference; and the
+words of their cells, whose clinical meaning is data in `resources/`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
-from itertools import repeat
+from functools import lru_cache
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
@@ -31,9 +35,7 @@ CLINICAL_ATTRIBUTES = (
 
 _SECTION_ORDER = {section: number for number, section in enumerate(SECTIONS)}
 _SECTION_PREFERENCE = {"impr": 0, "find": 1, "hist": 2}
-
-
-Position = tuple[int, int, int, int, str]
+_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?")
 
 
 def rounded(p: float) -> float:
@@ -104,7 +106,6 @@ class Row:
     parent_pathway_id: str = ""
     edge: int = 0
     depth: int = 1
-    position: Position | None = None
 
     @property
     def positive(self) -> bool:
@@ -167,12 +168,9 @@ def natural(finding_id: str) -> tuple[int, str]:
     return len(finding_id), finding_id
 
 
-def report_position(row: Row) -> Position:
+def report_position(row: Row) -> tuple[int, int, int, int, str]:
     """The position of a row in the report: section, sentence, finding, id."""
-    if row.position is None:
-        place = _SECTION_ORDER[row.section], row.sent_idx, row.ent_idx
-        row.position = (*place, *natural(row.finding_id))
-    return row.position
+    return _SECTION_ORDER[row.section], row.sent_idx, row.ent_idx, *natural(row.finding_id)
 
 
 def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, Any]:
@@ -187,3 +185,54 @@ def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:
     """A getter of several attributes at once."""
     getter: Callable[[Row], tuple[str, ...]] = attrgetter(*names)
     return getter
+
+
+@lru_cache(maxsize=200_000)
+def tokens(text: str) -> tuple[str, ...]:
+    """Lower-case words in order; all punctuation splits, but a decimal number stays whole."""
+    return tuple(_TOKEN.findall(text.lower()))
+
+
+@lru_cache(maxsize=50_000)
+def word_forms(token: str) -> frozenset[str]:
+    """The token and the singulars that it may be the plural of: "opacities" -> opacity, "masses" -> mass,
+    "atelectases" -> atelectasis.
+    """
+    forms = {token}
+    if len(token) > 3:
+        if token.endswith(("s", "ae")):
+            forms.add(token[:-1])
+        if token.endswith("es"):
+            forms.update((token[:-2], token[:-2] + "is"))
+        if token.endswith("ies"):
+            forms.add(token[:-3] + "y")
+        if token.endswith("ces"):
+            forms.add(token[:-3] + "x")
+    return frozenset(forms)
+
+
+@lru_cache(maxsize=100_000)
+def collapsed(text: str) -> str:
+    """Lower case, runs of white space as one blank: the form in which two wordings are compared."""
+    return " ".join(text.lower().split())
+
+
+def cell_parts(cell: str) -> list[str]:
+    """Non-empty comma parts of an attribute or location cell, in order."""
+    return [part for part in (piece.strip() for piece in cell.split(",")) if part]
+
+
+def united_cells(cells: Iterable[str]) -> str:
+    """Comma-separated cells as one, in order and without repeats; the first wording of a part stays."""
+    present = list(dict.fromkeys(cell for cell in cells if cell))
+    if len(present) < 2:
+        return "".join(present)
+    kept: dict[str, str] = {}
+    for part in chain.from_iterable(map(cell_parts, present)):
+        kept.setdefault(collapsed(part), part)
+    return ", ".join(kept.values())
+
+
+def united_tokens(*lists: tuple[str, ...]) -> tuple[str, ...]:
+    """Reference lists as one, in order and without repeats."""
+    return tuple(dict.fromkeys(chain(*lists)))

@@ -20,8 +20,8 @@ from lunguage_assets.implicit.merging.distinctions import Values
 from lunguage_assets.implicit.pathways import match, refinements
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.pathways.refinements import RefinementRule
+from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.implicit.statements.against import Statements
-from lunguage_assets.implicit.words import tokens
 
 Seen = Callable[[Outcome], Any]
 

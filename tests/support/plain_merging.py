@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from lunguage_assets.implicit.encoders import Embedder, pair_cosines
+from lunguage_assets.implicit.encoders.encoder import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import linearised
@@ -18,8 +18,7 @@ from lunguage_assets.implicit.merging.distinctions import (
     stated_values,
     unite_attributes,
 )
-from lunguage_assets.implicit.rows import PAPER, Row, by_study, claim_preference, write_rows
-from lunguage_assets.implicit.words import united_tokens
+from lunguage_assets.implicit.rows import PAPER, Row, by_study, claim_preference, united_tokens, write_rows
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 

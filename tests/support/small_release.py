@@ -23,7 +23,7 @@ from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import write_table
-from lunguage_assets.implicit.encoders import make_embedder
+from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
@@ -124,8 +124,9 @@ def resolved(
     """What the release needs of a batch, from its findings and probabilities."""
     vocabulary = Vocabulary.from_terms(intake.terms)
     dictionary = load_dictionary(pathways, vocabulary)
-    embedder = make_embedder(settings.implicit, vocabulary)
-    merged = deduplicate(intake.findings, fitted, embedder, load_blacklist(), settings.implicit)
+    merged = deduplicate(
+        intake.findings, fitted, LexicalEmbedder(vocabulary), load_blacklist(), settings.implicit
+    )
     expanded = expand(merged, dictionary, vocabulary)
     result = resolve(merged, *expanded, dictionary, ranking_version=str(ranking["ranking_version"].iloc[0]))
     return {

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import PACKAGED, named_path, quiet_transformers, snapshot
-from lunguage_assets.implicit.encoders.contract import checked_vectors
 
 BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
@@ -26,127 +25,65 @@ BIOLORD = "FremyCompany/BioLORD-2023"
 BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
 """The default revision."""
 
-_READ = ("*.json", "*.txt", "*.model", "*.safetensors")
-_OTHER_FORMATS = ("onnx/*", "openvino/*")
-
-
-class ModelFolder(NamedTuple):
-    """Files of an encoder. `identity`: name and exact revision, the same on every machine."""
-
-    path: Path
-    identity: str
-
-
-def find_model(name: str, revision: str) -> ModelFolder:
-    """The encoder `name`: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`) or a name on the hub.
-
-    `revision`: for the hub a commit, tag or branch (empty: for BioLORD-2023 the one this package was written
-        for, else `main`), recorded as the commit that it stands for; for a folder the beginning of the
-        SHA-256 of its files, or empty for whatever they are.
-
-    Raises:
-        ConfigurationError: a library is missing, the model cannot be found or fetched, is no sentence
-            encoder, or has another revision.
-    """
-    for module in ("torch", "transformers", "sentence_transformers"):
-        if find_spec(module) is None:
-            remedy = "Run: pip install 'lunguage-assets[models]'"
-            raise ConfigurationError(f"encoder 'sentence' needs {module}, which is not installed. {remedy}")
-    folder = named_path(name)
-    if folder is None:
-        fetched = _of_the_hub(name, revision or (BIOLORD_REVISION if name == BIOLORD else "main"))
-        _require_encoder(fetched)
-        return ModelFolder(fetched, f"{name}@{fetched.name}")
-    _require_encoder(folder)
-    digest = _digest(folder)
-    if not digest.startswith(revision.lower()):
-        raise ConfigurationError(
-            f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected {revision}. "
-            "Name the beginning of it, leave encoder_revision empty, or restore the files."
-        )
-    known = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
-    return ModelFolder(folder, f"{known}@sha256:{digest[:16]}")
-
-
-def _of_the_hub(name: str, revision: str) -> Path:
-    try:
-        return snapshot(name, revision, _OTHER_FORMATS)
-    except Exception as error:  # the hub's libraries have many; their text may be a page long
-        raise ConfigurationError(
-            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
-            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
-            f"(hf download {name} --revision {revision} --local-dir FOLDER), and name the folder as "
-            "encoder_model."
-        ) from None
-
-
-def _require_encoder(folder: Path) -> None:
-    """Raise `ConfigurationError` for a folder that is no sentence encoder in safetensors."""
-    if not folder.is_dir():
-        problem = "found no folder; expected one with a sentence encoder, or a name on the hub"
-    elif not (folder / "modules.json").is_file():
-        problem = "is no sentence encoder; expected a model saved by sentence-transformers"
-    elif not any(path.suffix == ".safetensors" for path in _files(folder)):
-        problem = "has no safetensors; other formats can hold code. Save it with safe_serialization=True"
-    else:
-        return
-    raise ConfigurationError(f"encoder_model, folder {folder}: {problem}.")
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files that a loader may read, sorted; hidden folders and other formats left out."""
-    found = {path for pattern in _READ for path in folder.rglob(pattern) if path.is_file()}
-    inner = {path: path.relative_to(folder).parts for path in found}
-    return sorted(
-        path
-        for path, parts in inner.items()
-        if parts[0] not in ("onnx", "openvino") and not any(part.startswith(".") for part in parts)
-    )
-
-
-def _digest(folder: Path) -> str:
-    """SHA-256 over names and contents."""
-    whole = hashlib.sha256()
-    for path in _files(folder):
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()}\n{content}\n".encode())
-    return whole.hexdigest()
+_READ = frozenset({".json", ".txt", ".model", ".safetensors"})
+_OTHER_FORMATS = ("onnx", "openvino")
 
 
 class SentenceEmbedder:
     """A sentence encoder, loaded at the first phrase.
 
     It pools as the model's own files say (BioLORD-2023: the mean); vectors are L2-normalised, 32-bit floats.
+    Its identity is the name and the exact revision, the same on every machine.
     """
 
-    def __init__(self, folder: ModelFolder, device: str = "auto", batch_size: int = 64) -> None:
-        self._folder, self._device, self._batch_size = folder.path, device, batch_size
-        self.identity = folder.identity
+    def __init__(self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64) -> None:
+        """Find the model.
+
+        Args:
+            name: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`) or a name on the hub.
+            revision: on the hub a commit, tag or branch, recorded as the commit that it stands for; empty:
+                for BioLORD-2023 the one this package was written for, else `main`. A folder is known by the
+                SHA-256 of its files.
+            device: as torch names it; `auto` takes a GPU if there is one.
+            batch_size: phrases that go through the model together.
+
+        Raises:
+            ConfigurationError: a library is missing, or the model cannot be found, fetched or read.
+        """
+        if find_spec("sentence_transformers") is None:
+            raise ConfigurationError(
+                "encoder 'sentence' needs sentence_transformers, which is not installed. Run: pip install "
+                "'lunguage-assets[models]'"
+            )
+        self._device, self._batch_size = device, batch_size
+        folder = named_path(name)
+        self._folder = folder or _fetched(name, revision or (BIOLORD_REVISION if name == BIOLORD else "main"))
+        files = _files(self._folder)
+        if self._folder / "modules.json" not in files or all(one.suffix != ".safetensors" for one in files):
+            raise ConfigurationError(
+                f"encoder_model, folder {self._folder}: found no sentence encoder in safetensors (other "
+                "formats can hold code), expected one. Save it with sentence-transformers."
+            )
+        version = self._folder.name
+        if folder is not None:
+            name = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
+            version = f"sha256:{_digest(folder, files)[:16]}"
+        self.identity = f"{name}@{version}"
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
 
-        A row depends on the phrases of its batch in the last bits only, below the rounding of cosines.
-
-        Raises:
-            ConfigurationError: the model cannot be loaded.
-            MethodError: the model fails, or does not answer with unit vectors.
+        A row depends on the phrases of its batch in the last bits only, below the rounding of cosines. Raises
+        `ConfigurationError` when the model cannot be loaded.
         """
-        try:
-            answer = self._model.encode(
-                list(phrases),
-                batch_size=self._batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-                normalize_embeddings=True,
-            )
-        except (RuntimeError, MemoryError) as error:
-            raise MethodError(
-                f"encoder {self.identity} failed ({type(error).__name__}), perhaps for want of memory. Lower "
-                "implicit.encoder_batch_size, or choose another implicit.encoder_device."
-            ) from None
-        return checked_vectors(self.identity, answer, len(phrases))
+        found: NDArray[np.float32] = self._model.encode(
+            list(phrases),
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+            normalize_embeddings=True,
+        )
+        return found
 
     @cached_property
     def _model(self) -> Any:
@@ -169,3 +106,36 @@ class SentenceEmbedder:
                 "Expected the files of a sentence encoder without code of its own, and a device that torch "
                 "knows: implicit.encoder_model, implicit.encoder_device."
             ) from None
+
+
+def _fetched(name: str, revision: str) -> Path:
+    try:
+        return snapshot(name, revision, tuple(f"{other}/*" for other in _OTHER_FORMATS))
+    except Exception as error:  # the hub's libraries have many; their text may be a page long
+        raise ConfigurationError(
+            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
+            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
+            f"(hf download {name} --revision {revision} --local-dir FOLDER), and name the folder as "
+            "encoder_model."
+        ) from None
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files that a loader may read, sorted; hidden folders and other formats left out."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in inside) or inside[0] in _OTHER_FORMATS
+        if path.suffix in _READ and path.is_file() and not hidden:
+            found.append(path)
+    return found
+
+
+def _digest(folder: Path, files: Sequence[Path]) -> str:
+    """SHA-256 over names and contents."""
+    whole = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").hexdigest()
+        whole.update(f"{path.relative_to(folder).as_posix()}\n{content}\n".encode())
+    return whole.hexdigest()

@@ -1,9 +1,8 @@
-"""Vectors in Parquet files: made elsewhere, by any encoder (`PrecomputedEmbedder`), or kept for a home so
+"""Vectors in a Parquet file: made elsewhere, by any encoder (`PrecomputedEmbedder`), or kept for a home so
 that every phrase is encoded once (`CachedEmbedder`).
 
-A file has two columns, `phrase` (text) and `vector` (a list of numbers, of one length); a folder of such
-files counts as one. The encoder's name is in the metadata of files from `write_vectors`. Phrases are words of
-the reports: only their owner can read the files.
+A file has two columns, `phrase` (text) and `vector` (a list of numbers, of one length), and the encoder's
+name in its metadata. Phrases are words of the reports: only their owner can read the file.
 """
 
 from __future__ import annotations
@@ -14,51 +13,64 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.files import replace_file
-from lunguage_assets.implicit.encoders.contract import VectorEmbedder, checked_vectors
 
 KEPT_EVERY = 20_000
 """Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
 
 _ENCODER_KEY = b"lunguage encoder"
-_SHORTEST = 1e-12
+_SHORTEST, _UNIT_TOLERANCE = 1e-12, 1e-3
 
 Floats = NDArray[np.float32]
+
+
+class VectorEmbedder(Protocol):
+    """A sentence encoder that gives vectors."""
+
+    @property
+    def identity(self) -> str:
+        """Name and revision, recorded with every result."""
+
+    def encode(self, phrases: Sequence[str]) -> Floats:
+        """One L2-normalised row per phrase, n x d; a phrase's row does not depend on the other phrases."""
+
+
+def checked_vectors(identity: str, answer: Floats, rows: int) -> Floats:
+    """The encoder's answer as `rows` finite unit vectors; raises `MethodError` when it is not."""
+    vectors = np.asarray(answer)
+    right = vectors.ndim == 2 and len(vectors) == rows
+    if not right or not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=0.0, atol=_UNIT_TOLERANCE):
+        raise MethodError(
+            f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} finite vectors of "
+            "length 1."
+        )
+    return vectors
 
 
 class PrecomputedEmbedder:
     """Vectors from a file, normalised to length 1.
 
-    Its identity names the encoder that the file names, and the file's content. Raises `InputError` when there
-    is no such file.
+    Its identity names the encoder that the file names, and the file's content. Raises `InputError` when the
+    file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._files = path, _vector_files(path)
-
-    @cached_property
-    def identity(self) -> str:
-        content = hashlib.sha256()
-        for file in self._files:
-            with file.open("rb") as stream:
-                content.update(hashlib.file_digest(stream, "sha256").digest())
+        self._path = path
         try:
-            encoders = {(pq.read_schema(file).metadata or {}).get(_ENCODER_KEY, b"") for file in self._files}
+            name = (pq.read_schema(path).metadata or {}).get(_ENCODER_KEY, path.stem.encode())
+            with path.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, pa.ArrowException) as error:
-            raise _unusable(self._path, f"no Parquet ({type(error).__name__})") from None
-        if len(encoders) > 1:
-            raise _unusable(self._path, "vectors of several encoders")
-        name = encoders.pop().decode("utf-8", "replace") or self._path.stem
-        return f"precomputed {name}, sha256:{content.hexdigest()[:16]}"
+            raise _unusable(path, f"no Parquet file ({type(error).__name__})") from None
+        self.identity = f"precomputed {name.decode('utf-8', 'replace')}, sha256:{content[:16]}"
 
     def encode(self, phrases: Sequence[str]) -> Floats:
         """n x d.
@@ -66,30 +78,20 @@ class PrecomputedEmbedder:
         Raises:
             InputError: phrases without a vector (how many, and what to do), or vectors that cannot be used.
         """
-        number, vectors = self._known
-        missing = len(set(phrases) - number.keys())
+        missing = len(set(phrases) - self._known.keys())
         if missing:
-            raise InputError(
-                str(self._path),
-                f"no vector for {missing} of {len(phrases)} phrases",
-                "one for every phrase that is compared",
-                "Encode the phrases that have none (docs/models.md shows how), and put both files of vectors "
-                "into one folder, named as implicit.encoder_vectors.",
-                column="phrase",
-            )
-        return vectors[[number[phrase] for phrase in phrases]]
+            found = f"no vector for {missing} of {len(phrases)} phrases"
+            remedy = "Make the file again from all phrases that are compared; docs/models.md shows how."
+            raise InputError(str(self._path), found, "one for every phrase", remedy, column="phrase")
+        return np.stack([self._known[phrase] for phrase in phrases])
 
     @cached_property
-    def _known(self) -> tuple[dict[str, int], Floats]:
-        """Number of every phrase, and the vectors of all files by number."""
+    def _known(self) -> dict[str, Floats]:
         names, vectors = _read_vectors(self._path)
-        number = {name: place for place, name in enumerate(names)}
-        if len(number) < len(names):
-            raise _unusable(self._path, "two vectors for one phrase")
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-        if not (np.isfinite(lengths) & (lengths > _SHORTEST)).all():
-            raise _unusable(self._path, "a vector of zeros, or with a number that is none")
-        return number, (vectors / lengths).astype(np.float32)
+        if len(set(names)) < len(names) or not (np.isfinite(lengths) & (lengths > _SHORTEST)).all():
+            raise _unusable(self._path, "two vectors for one phrase, one of zeros, or a number that is none")
+        return dict(zip(names, (vectors / lengths).astype(np.float32), strict=True))
 
 
 class CachedEmbedder:
@@ -105,46 +107,25 @@ class CachedEmbedder:
         """n x d, as the inner encoder says; its errors are raised, after what was encoded until then is
         kept.
         """
-        names, vectors = _read_vectors(self.path) if self.path.exists() else ([], None)
-        missing = sorted(set(phrases).difference(names), key=lambda phrase: (len(phrase), phrase))
+        known = dict(zip(*_read_vectors(self.path), strict=True)) if self.path.exists() else {}
+        missing = sorted(set(phrases) - known.keys(), key=lambda phrase: (len(phrase), phrase))
         for start in range(0, len(missing), KEPT_EVERY):
             said = missing[start : start + KEPT_EVERY]
             fresh = checked_vectors(self.identity, self._inner.encode(said), len(said)).astype(np.float32)
-            names, vectors = names + said, fresh if vectors is None else np.concatenate([vectors, fresh])
+            known.update(zip(said, fresh, strict=True))
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_vectors(self.path, names, vectors, self.identity)
-        number = {name: place for place, name in enumerate(names)}
-        found: Floats = np.asarray(vectors)[[number[phrase] for phrase in phrases]]
-        return found
-
-
-def _vector_files(path: Path) -> list[Path]:
-    """The file, or the Parquet files of the folder, sorted; raises `InputError` when there are none."""
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
-    if not files:
-        raise _unusable(path, "no file")
-    return files
+            write_vectors(self.path, list(known), np.stack(list(known.values())), self.identity)
+        return np.stack([known[phrase] for phrase in phrases])
 
 
 def _read_vectors(path: Path) -> tuple[list[str], Floats]:
-    """The phrases of a file, or of a folder of files, and their vectors, n x d, as they are; raises
-    `InputError` for another form, or vectors that are missing, incomplete or of several lengths.
-    """
-    names: list[str] = []
-    parts: list[Floats] = []
+    """The phrases of a file, and their vectors, n x d, as they are; raises `InputError` for another form."""
     try:
-        for file in _vector_files(path):
-            with pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True) as source:
-                table = source.read(["phrase", "vector"], use_threads=False)
-            column = table.column("vector").combine_chunks()
-            values, lengths = column.flatten(), pc.unique(pc.list_value_length(column)).to_pylist()
-            if len(lengths) != 1 or not lengths[0] or values.null_count:
-                raise _unusable(file, "empty, incomplete or unequally long vectors")
-            names += map(str, table.column("phrase").to_pylist())
-            numbers = np.asarray(values.cast(pa.float32(), safe=False))
-            parts.append(numbers.reshape(len(column), lengths[0]))
-        return names, np.concatenate(parts)
-    except (OSError, pa.ArrowException, KeyError, AttributeError, ValueError) as error:
+        with pq.ParquetFile(path, page_checksum_verification=True) as source:
+            table = source.read(["phrase", "vector"], use_threads=False)
+        vectors = np.stack(table.column("vector").to_numpy()).astype(np.float32)
+        return list(map(str, table.column("phrase").to_pylist())), vectors
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
         raise _unusable(path, f"a file that cannot be read ({type(error).__name__})") from None
 
 
@@ -163,6 +144,6 @@ def write_vectors(path: Path, phrases: Sequence[str], vectors: Floats, encoder: 
 
 
 def _unusable(path: Path, found: str) -> InputError:
-    expected = "Parquet with 'phrase' (text, each once) and 'vector' (finite, of one length and encoder)"
+    expected = "Parquet with 'phrase' (text, each once) and 'vector' (finite numbers, of one length)"
     remedy = "Make the file again, as docs/models.md shows; one below `encodings` only delete."
     return InputError(str(path), found, expected, remedy)

@@ -27,13 +27,15 @@ from lunguage_assets.implicit.rows import (
     by_study,
     claim_preference,
     read_rows,
+    tokens,
+    united_cells,
+    word_forms,
     write_rows,
 )
 from lunguage_assets.implicit.statements.against import Statements, is_present
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import anatomy
 from lunguage_assets.implicit.statements.qualifiers import qualifier_of
-from lunguage_assets.implicit.words import tokens, united_cells, word_forms
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
@@ -149,7 +151,7 @@ class _StudyExpander:
         """A sub-finding where its parent stands, with what it inherits and the belief that follows."""
         child = copy(parent)
         child.ent, child.name, child.cat, child.status = edge.ent, edge.name, edge.category, edge.status
-        child.sent, child.position, child.source = "", None, "expansion"
+        child.sent, child.source = "", "expansion"
         if not _inherits(edge, parent):
             child.location, child.location_parts = "", ()
         if edge.location:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.words import collapsed, tokens, word_forms
+from lunguage_assets.implicit.rows import collapsed, tokens, word_forms
 from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from lunguage_assets.implicit.encoders import Embedder, pair_cosines
+from lunguage_assets.implicit.encoders.encoder import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.blacklist import Blacklist, Marks
 from lunguage_assets.implicit.merging.distinctions import (
     NO_VALUES,
@@ -20,8 +20,7 @@ from lunguage_assets.implicit.merging.distinctions import (
     courses_differ,
     stated_values,
 )
-from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, PAPER, Row, attribute_values
-from lunguage_assets.implicit.words import collapsed
+from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES, PAPER, Row, attribute_values, collapsed
 
 Group = list[tuple[int, float]]
 """Positions in a block, each with the highest similarity to another member."""

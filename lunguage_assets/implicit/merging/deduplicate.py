@@ -13,17 +13,25 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.encoders import Embedder, make_embedder
+from lunguage_assets.implicit.encoders.encoder import Embedder, make_embedder
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.candidates import Candidates
 from lunguage_assets.implicit.merging.distinctions import unite_attributes
 from lunguage_assets.implicit.merging.restated import place_of, restated
-from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, claim_preference, read_rows, write_rows
+from lunguage_assets.implicit.rows import (
+    BARE,
+    PAPER,
+    Row,
+    by_study,
+    claim_preference,
+    read_rows,
+    united_tokens,
+    write_rows,
+)
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.implicit.statements.qualifiers import qualifier_of
-from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, collapsed, united_cells
 from lunguage_assets.implicit.statements.places import says_resolved
-from lunguage_assets.implicit.words import collapsed, united_cells
 
 _CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"

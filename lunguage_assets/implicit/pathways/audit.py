@@ -103,7 +103,6 @@ class EdgeAudit:
             location=", ".join(parts),
             location_parts=parts,
             source="expansion",
-            position=None,
             **attributes,
         )
 

@@ -12,7 +12,7 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from lunguage_assets.implicit.words import collapsed, united_cells
+from lunguage_assets.implicit.rows import collapsed, united_cells
 from lunguage_assets.implicit.yaml_file import Source, YamlMapping
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from lunguage_assets.implicit.pathways.pathway_file import Diagnosis, Negators
-from lunguage_assets.implicit.words import cell_parts, tokens, word_forms
+from lunguage_assets.implicit.rows import cell_parts, tokens, word_forms
 
 Phrase = tuple[str, ...]
 Reader = Callable[[str], tuple[Phrase, ...]]

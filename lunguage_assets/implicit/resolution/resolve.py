@@ -31,13 +31,14 @@ from lunguage_assets.implicit.rows import (
     PAPER,
     Row,
     by_study,
+    cell_parts,
+    collapsed,
     natural,
     read_rows,
     values_of,
     write_rows,
 )
 from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.implicit.words import cell_parts, collapsed
 from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
 
 GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"

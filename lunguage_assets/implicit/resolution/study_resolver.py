@@ -12,9 +12,8 @@ from typing import Any
 from lunguage_assets.implicit.merging.distinctions import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflicts import Rule, decide, type_of
-from lunguage_assets.implicit.rows import BARE, Row, natural, report_position
+from lunguage_assets.implicit.rows import BARE, Row, natural, report_position, united_tokens
 from lunguage_assets.implicit.statements.against import grouped
-from lunguage_assets.implicit.words import united_tokens
 
 LogEntry = dict[str, Any]
 """One event: a row of RESOLUTION_LOG."""

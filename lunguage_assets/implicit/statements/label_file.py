@@ -17,8 +17,7 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.pathways.refinements import ListedWords
-from lunguage_assets.implicit.rows import Row, attribute_values
-from lunguage_assets.implicit.words import tokens, word_forms
+from lunguage_assets.implicit.rows import Row, attribute_values, tokens, word_forms
 from lunguage_assets.implicit.yaml_file import Source, YamlMapping, read_yaml
 from lunguage_assets.tables import TERMS
 

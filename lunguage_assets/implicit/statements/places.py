@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.implicit.words import tokens, word_forms
+from lunguage_assets.implicit.rows import tokens, word_forms
 from lunguage_assets.implicit.yaml_file import YamlMapping
 
 _BOTH = frozenset({"left", "right"})

@@ -12,9 +12,8 @@ from functools import cache, lru_cache
 
 from scipy.special import betaincinv
 
-from lunguage_assets.implicit.rows import PAPER, Row, attribute_values, rounded
+from lunguage_assets.implicit.rows import PAPER, Row, attribute_values, rounded, tokens
 from lunguage_assets.implicit.statements.places import Qualifier, says_resolved, statements_file
-from lunguage_assets.implicit.words import tokens
 
 QUALIFIER = "qualifier"
 """`p_source` of a denial that is restricted."""

@@ -1,0 +1,328 @@
+"""Encoders: the built-in one, a model in this process, and vectors from a file. None is ever replaced by
+another in silence.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tiny_encoder
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_reports import AlikeEmbedder, blacklist, frames, said, vocabulary
+from profiles import examples
+
+from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.implicit.encoders import sentence, vectors
+from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.encoders.sentence import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
+from lunguage_assets.implicit.encoders.vectors import CachedEmbedder, PrecomputedEmbedder, write_vectors
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
+from lunguage_assets.settings import ImplicitSettings
+
+ROWS = [
+    said("opacity", location="right"),
+    said("opacity", location="right", section="impr"),
+    said("nodule"),
+    said("scar", "dn"),
+]
+PHRASES = ("pleural effusion", "small nodule 5 mm right upper lobe", "opacity", "unheard of", "mass left")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_MISSING = tiny_encoder.missing()
+needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
+
+
+# The built-in encoder, and what is asked of any
+
+
+def cosine(one: str, other: str) -> float:
+    return float(pair_cosines(LexicalEmbedder(vocabulary()), [one, other], [0], [1])[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("effusion RUL", "pleural effusion right upper lobe", 1.0),
+        ("effusions lungs", "pleural effusion lung", 1.0),
+        ("pna", "pneumonia", 1.0),
+        ("chf exacerbation", "congestive heart failure exacerbation", 1.0),
+        ("ptx, apices", "pneumothorax apex", 1.0),
+        ("blunting cp angle", "blunting of the costophrenic angle", 1.0),
+        ("opacity left-sided", "left sided opacity", 1.0),
+        ("pericardial effusion", "pleural effusion", 0.5),
+        ("opacity", "nodule", 0.0),
+        ("opacity right lower lobe", "opacity left lower lobe", 0.75),
+    ],
+)
+def test_spellings_of_one_thing_are_alike_and_things_are_told_apart_by_their_words(
+    one: str, other: str, alike: float
+) -> None:
+    assert cosine(one, other) == alike
+
+
+words = st.lists(
+    st.sampled_from(
+        ["opacity", "effusion", "rul", "left", "nodules", "5", "mm", "of", "lungs", "-", "zzz", "chf"]
+    ),
+    max_size=6,
+).map(" ".join)
+
+
+@examples(60)
+@given(st.lists(words, min_size=1, max_size=6))
+def test_a_phrase_is_like_itself_and_two_are_alike_the_same_beside_any_others(phrases: list[str]) -> None:
+    pairs = [(a, b) for a in range(len(phrases)) for b in range(len(phrases))]
+    first, second = zip(*pairs, strict=True)
+    exact = LexicalEmbedder(vocabulary()).cosines(phrases, first, second).reshape(len(phrases), -1)
+    np.testing.assert_allclose(np.diag(exact), 1.0)
+    np.testing.assert_array_equal(exact, exact.T)
+    assert ((exact >= 0.0) & (exact <= 1.0 + 1e-9)).all()
+    one, last = phrases[0], phrases[-1]
+    (alone,) = LexicalEmbedder(vocabulary()).cosines([one, last], [0], [1])
+    assert alone == exact[0, -1]
+
+
+class Wrong(AlikeEmbedder):
+    identity = "wrong"
+
+    def __init__(self, answer: np.ndarray) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.full((2, 3), 2.0), np.zeros((2, 3))]
+)
+def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
+    with pytest.raises(MethodError, match="wrong"):
+        pair_cosines(Wrong(answer), ["a", "b"], [0], [1])
+
+
+# A model in this process
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder.save(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def embedder(name: Path | str, revision: str = "") -> SentenceEmbedder:
+    return SentenceEmbedder(str(name), revision, "cpu", 2)
+
+
+@needs_model
+def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> None:
+    found = embedder(model).encode(PHRASES)
+    assert found.dtype == np.float32
+    plain = [tiny_encoder.plain_vector(model, phrase) for phrase in PHRASES]
+    np.testing.assert_allclose(found, plain, atol=2e-6)
+
+
+@needs_model
+def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere" / "tiny"
+    shutil.copytree(model, moved)
+    identity = embedder(model).identity
+    assert embedder(moved).identity == identity
+    pooling = moved / "1_Pooling" / "config.json"
+    pooling.write_text(pooling.read_text().replace('"mean"', '"cls"'))
+    assert embedder(moved).identity != identity
+
+
+@needs_model
+def test_a_model_of_the_hub_is_recorded_by_its_commit_and_never_replaced(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    place = tmp_path / "hub" / "models--invented--tiny"
+    shutil.copytree(model, place / "snapshots" / COMMIT)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(COMMIT)
+    found = embedder("invented/tiny")
+    assert found.identity == f"invented/tiny@{COMMIT}"
+    plain = tiny_encoder.plain_vector(model, "opacity")
+    np.testing.assert_allclose(found.encode(["opacity"])[0], plain, atol=2e-6)
+    with pytest.raises(ConfigurationError, match=r"invented/tiny.*v2.*cannot be fetched.*hf download"):
+        embedder("invented/tiny", "v2")
+    with pytest.raises(ConfigurationError, match=BIOLORD_REVISION):
+        embedder(BIOLORD)
+    assert ImplicitSettings().encoder_model == BIOLORD
+
+
+def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence, "find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[models\]'"):
+        make_embedder(ImplicitSettings(encoder="sentence"), vocabulary(), Path())
+
+
+@needs_model
+def test_only_sentence_encoders_in_safetensors_are_read(model: Path, tmp_path: Path) -> None:
+    whole, pickled = tmp_path / "whole", tmp_path / "pickled"
+    shutil.copytree(model, whole)
+    shutil.copytree(model, pickled)
+    (whole / "modules.json").unlink()
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    for folder in (whole, pickled, tmp_path / "none"):
+        with pytest.raises(ConfigurationError, match="found no sentence encoder in safetensors"):
+            embedder(folder)
+
+
+@needs_model
+def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> None:
+    folder, ran = tmp_path / "own", tmp_path / "ran"
+    shutil.copytree(model, folder)
+    modules = (folder / "modules.json").read_text()
+    (folder / "modules.json").write_text(
+        modules.replace("sentence_transformers.sentence_transformer.modules.pooling.Pooling", "own.Own")
+    )
+    (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: ...\n")
+    with pytest.raises(ConfigurationError, match="without code of its own"):
+        embedder(folder).encode(["opacity"])
+    assert not ran.exists()
+
+
+# Vectors from a file
+
+
+def directions(phrases: Sequence[str], width: int = 4) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(len(phrases), width)).astype(np.float32)
+
+
+def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) -> None:
+    given_ = directions(PHRASES) * 7
+    write_vectors(tmp_path / "v.parquet", PHRASES, given_, "invented@1")
+    found = PrecomputedEmbedder(tmp_path / "v.parquet").encode([PHRASES[3], PHRASES[0]])
+    units = given_ / np.linalg.norm(given_, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, units[[3, 0]], rtol=1e-6)
+    assert found.dtype == np.float32
+    assert stat.S_IMODE((tmp_path / "v.parquet").stat().st_mode) == 0o600
+
+
+def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.parquet", PHRASES[:2], directions(PHRASES[:2]), "invented@1")
+    with pytest.raises(InputError, match=r"no vector for 3 of 5 phrases.*docs/models\.md") as raised:
+        PrecomputedEmbedder(tmp_path / "v.parquet").encode(PHRASES)
+    assert not any(phrase in str(raised.value) for phrase in PHRASES)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"phrase": ["a"], "vectors": [[1.0]]},
+        {"phrase": ["a", "a"], "vector": [[1.0], [1.0]]},
+        {"phrase": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]},
+        {"phrase": ["a", "b"], "vector": [[1.0], None]},
+        {"phrase": ["a"], "vector": [[0.0, 0.0]]},
+        {"phrase": ["a"], "vector": [[float("inf"), 1.0]]},
+        {"phrase": ["a"], "vector": [[None, 1.0]]},
+        {},
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path: Path, columns: dict[str, Any]) -> None:
+    (tmp_path / "v.parquet").write_text("no Parquet")
+    if columns:
+        pq.write_table(pa.table(columns), tmp_path / "v.parquet")
+    with pytest.raises(InputError, match=r"v\.parquet.*expected Parquet with 'phrase'"):
+        PrecomputedEmbedder(tmp_path / "v.parquet").encode(["a"])
+    with pytest.raises(InputError, match="no Parquet file"):
+        PrecomputedEmbedder(tmp_path / "none.parquet")
+
+
+def test_the_file_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"implicit\.encoder_vectors"):
+        make_embedder(ImplicitSettings(encoder="precomputed"), vocabulary(), tmp_path)
+
+
+@needs_model
+def test_vectors_made_elsewhere_merge_as_the_model_itself_does(tmp_path: Path, model: Path) -> None:
+    """As docs/models.md makes them."""
+    findings, fitted, _ = frames(ROWS)
+    phrases = compared_phrases(findings, blacklist(), ImplicitSettings())
+    assert phrases == ["nodule", "opacity right"]
+    encoder = embedder(model)
+    write_vectors(tmp_path / "vectors.parquet", phrases, encoder.encode(phrases), encoder.identity)
+    found, direct = (
+        deduplicate(findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings)
+        for settings in (
+            ImplicitSettings(encoder="precomputed", encoder_vectors="vectors.parquet"),
+            ImplicitSettings(encoder="sentence", encoder_model=str(model), encoder_device="cpu"),
+        )
+    )
+    pd.testing.assert_frame_equal(found.drop(columns="encoder"), direct.drop(columns="encoder"))
+    assert found["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
+
+
+# Vectors that are kept
+
+
+class Encoder:
+    """Unit vectors that are a function of the phrase, but for `noise`; counts what it is asked."""
+
+    identity = "invented@1"
+
+    def __init__(self, *, noise: float = 0.0, fails_at: int = -1) -> None:
+        self._noise, self._fails_at = noise, fails_at
+        self.asked: list[str] = []
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        if 0 <= self._fails_at <= len(self.asked):
+            raise KeyboardInterrupt
+        self.asked += phrases
+        rows = [np.frombuffer(blake2b(p.encode(), digest_size=8).digest(), np.uint8) + 1.0 for p in phrases]
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return (np.array(rows) / lengths + self._noise).astype(np.float32)
+
+
+def test_only_what_is_new_is_encoded_and_each_vector_is_its_own(tmp_path: Path) -> None:
+    CachedEmbedder(Encoder(), tmp_path).encode(PHRASES[:2])
+    inner = Encoder()
+    cached = CachedEmbedder(inner, tmp_path)
+    np.testing.assert_array_equal(cached.encode(PHRASES), Encoder().encode(PHRASES))
+    assert set(inner.asked) == set(PHRASES[2:])
+    assert stat.S_IMODE(cached.path.stat().st_mode) == 0o600
+
+
+def test_a_run_that_was_killed_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "KEPT_EVERY", 2)
+    with pytest.raises(KeyboardInterrupt):
+        CachedEmbedder(Encoder(fails_at=4), tmp_path).encode(PHRASES)
+    inner = Encoder()
+    CachedEmbedder(inner, tmp_path).encode(PHRASES)
+    assert len(inner.asked) == 1
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_damaged_file_is_refused_without_a_phrase(tmp_path: Path, flip: bool) -> None:
+    first = CachedEmbedder(Encoder(), tmp_path)
+    first.encode(PHRASES)
+    content = first.path.read_bytes()
+    flipped = content[:60] + bytes(255 - byte for byte in content[60:64]) + content[64:]
+    first.path.write_bytes(flipped if flip else content[: len(content) // 2])
+    with pytest.raises(InputError, match="only delete") as raised:
+        CachedEmbedder(Encoder(), tmp_path).encode(PHRASES)
+    assert str(first.path) in str(raised.value)
+    assert not [phrase for phrase in PHRASES if phrase in str(raised.value)]
+
+
+def test_a_vector_that_is_none_is_an_error_and_is_not_kept(tmp_path: Path) -> None:
+    cached = CachedEmbedder(Encoder(noise=1.0), tmp_path)
+    with pytest.raises(MethodError, match="vectors of length 1"):
+        cached.encode(PHRASES)
+    assert not cached.path.exists()
