@@ -46,6 +46,10 @@ class InputError(LunguageError):
         )
         super().__init__(f"{place}: found {found}; expected {expected}. {remedy}")
 
+    def of_file(self, file: str) -> InputError:
+        """The same error of a file under another name."""
+        return InputError(file, self.found, self.expected, self.remedy, row=self.row, column=self.column)
+
 
 def damaged(
     file: str, found: str, error: Exception, expected: str, remedy: str = "Deliver it again."
@@ -66,8 +70,12 @@ class ConfigurationError(LunguageError):
     """A settings, judges, pathway, blacklist or anchors file is wrong."""
 
 
-class CorpusMismatch(LunguageError):
-    """Two corpora or two data classes in one home, or a batch key for different content."""
+class CorpusMismatch(InputError):
+    """Two corpora or two data classes in one home."""
+
+
+class KeyTaken(LunguageError):
+    """A batch key stands for other content."""
 
 
 class MethodError(LunguageError):

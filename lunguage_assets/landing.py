@@ -22,34 +22,25 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from lunguage_assets.corpus.delivery import (
-    DECLARATION,
-    METADATA,
-    VOCABULARY,
-    CorpusDeclaration,
-    Delivery,
-    find_delivery,
-    in_parts,
-)
+from lunguage_assets.corpus.delivery import DECLARATION, METADATA, VOCABULARY, Delivery, table_holds
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.corpus.texts.source import table_holds
-from lunguage_assets.errors import InputError, LunguageError, damaged
+from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged
 from lunguage_assets.files import replace_text, sheet_frame
-from lunguage_assets.home.home import Corpus, Home, batch_keys, usable_key
+from lunguage_assets.home.home import Home, Registration, usable_key
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
 
 QUARANTINE = "quarantine"
 _LISTED = ".rejected.csv"
 _SHARED = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
+_BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
 _TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip)$", re.IGNORECASE)
 _TAKEN = re.compile(r"\.(?:csv|parquet|zip|txt|xml|csv\.gz|txt\.gz|xml\.gz)$|^corpus\.toml$", re.IGNORECASE)
 _PASSED_OVER = re.compile(
@@ -134,11 +125,6 @@ class PassReport:
         return f"Landing folder: {told or 'nothing there'}."
 
 
-def renamed(error: InputError, file: str) -> InputError:
-    """The same error of a file under another name."""
-    return InputError(file, error.found, error.expected, error.remedy, row=error.row, column=error.column)
-
-
 def landing_folder(home: Home, settings: LandingSettings) -> Path | None:
     """`$LUNGUAGE_LANDING`, else the option `url`, relative to the home; None: there is no landing folder."""
     written = os.environ.get("LUNGUAGE_LANDING", "").strip() or settings.url.strip()
@@ -205,8 +191,7 @@ class _Entry:
     @property
     def is_begun_only(self) -> bool:
         """Whether neither findings nor reports lie in it, so that it is still to come."""
-        beside = {name.lower() for name in (*_SHARED, METADATA)}
-        return all(path.name.lower().removesuffix(".gz") in beside for path in self.files)
+        return all(path.name.lower().removesuffix(".gz") in _BESIDE for path in self.files)
 
 
 def _readable(name: str) -> str:
@@ -284,26 +269,20 @@ def _copy(path: Path, target: Path) -> None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             _refuse(path, "a link, a FIFO or the like")
-        with _opened(path) as source, target.open("wb") as copy:
-            if not path.name.lower().endswith(".gz"):
-                shutil.copyfileobj(source, copy)
-                return
-            stream = gzip.GzipFile(fileobj=source)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("it was exchanged")
+            is_packed = path.name.lower().endswith(".gz")
+            stream = gzip.GzipFile(fileobj=source) if is_packed else source
             while block := stream.read(1 << 20):
                 copy.write(block)
-                require_size(path.name, copy.tell())
+                if is_packed:
+                    require_size(path.name, copy.tell())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except OSError as error:
         raise _Later(f"it cannot be read at present ({type(error).__name__})") from None
-
-
-def _opened(path: Path) -> BinaryIO:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # it was exchanged
-        os.close(descriptor)
-        raise OSError
-    return os.fdopen(descriptor, "rb")
 
 
 class _Pass:
@@ -312,23 +291,25 @@ class _Pass:
     def __init__(self, home: Home, folder: Path) -> None:
         self.home, self.folder, self.report = home, folder, PassReport()
         self.staged = record_folder(home) / "staging" / "delivery"
-        self.registered = {batch.key: batch.sha256 for batch in home.registered()}
         self.most = load_settings(home.settings_file).corpus.batch_reports
-        self.record = load_record(home)
-        self.shared: dict[Path, float] = {}
+        self.record, self.shared = load_record(home), dict[Path, float]()
+        registered = self.registered()
         self.record.batches = {
-            key: one for key, one in self.record.batches.items() if self.registered.get(key) == one.sha256
+            key: one for key, one in self.record.batches.items() if registered.get(key) == one.sha256
         }
 
+    def registered(self) -> dict[str, str]:
+        return {batch.key: batch.sha256 for batch in self.home.registered()}
+
     def make(self, now: float, stable_s: float | None, seconds: float) -> PassReport:
-        begun = time.monotonic()
+        begun, registered = time.monotonic(), self.registered()
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
             abandoned.unlink()
         entries = {entry.name: entry for entry in self._entries()}
         self.record.seen = {name: one for name, one in self.record.seen.items() if name in entries}
         for entry in sorted(entries.values(), key=lambda entry: (entry.written, entry.name)):
             signature, keys = self.record.seen.get(entry.name, ("", []))
-            if signature == entry.signature and self.registered.keys() >= set(keys):
+            if signature == entry.signature and registered.keys() >= set(keys):
                 self.report.known += 1
                 continue
             if entry.is_begun_only:
@@ -387,10 +368,10 @@ class _Pass:
                 _require_unchanged(entry)
                 named = Path(error.file).name
                 if named in lent:
-                    told = renamed(error, f"{named} in the landing folder")
+                    told = error.of_file(f"{named} in the landing folder")
                     raise LunguageError(f"{told} No delivery is taken until then.") from None
                 is_own = entry.is_folder and named != self.staged.name
-                self._put_aside(entry, renamed(error, named if is_own else entry.name))
+                self._put_aside(entry, error.of_file(named if is_own else entry.name))
         except _Later as why:
             return str(why)
         finally:
@@ -399,37 +380,31 @@ class _Pass:
 
     def _register(self, entry: _Entry) -> None:
         """Register the batches of a delivery, unless they are known by their content."""
-        delivery = find_delivery(self.staged)
-        parts, _ = in_parts(delivery, self.most)
-        corpus = _corpus_of(delivery.declared, self.home.corpus())
-        hashes = [sha256 for _, sha256 in parts]
-        key_of = {sha256: key for key, sha256 in self.registered.items()}
+        key = usable_key(entry.name if entry.is_folder else _TABLE.sub("", entry.name))
+        try:
+            found = self.home.examine(self.staged, key, batch_reports=self.most)
+        except KeyTaken:
+            key = f"{key}-{entry.signature[:8]}"
+            found = self.home.examine(self.staged, key, batch_reports=self.most)
+        new = {one.batch.key for one in found if one.is_new}
+        contents = {one.batch.sha256 for one in found if one.is_new}
         for gone in self.home.removed():
-            if gone.sha256 in set(hashes) - key_of.keys():
+            if gone.sha256 in contents:
                 when = f"its content was removed as batch {gone.key} on {gone.when[:10]}"
                 raise _Later(f"{when}; `lunguage register` takes it in again")
-        if key_of.keys() >= set(hashes):
-            keys = [key_of[sha256] for sha256 in hashes]
-            self.report.skipped[entry.name] = keys[0]
-        else:
-            key = usable_key(entry.name if entry.is_folder else _TABLE.sub("", entry.name))
-            of_key = [self.registered.get(own) for own in batch_keys(key, len(parts))]
-            if any(own not in (None, sha256) for own, sha256 in zip(of_key, hashes, strict=True)):
-                key = f"{key}-{hashes[0][:8]}"  # other content has the name
-            keys = batch_keys(key, len(parts))
-            batches = self._counted(entry, keys, parts)
-            self.record.batches |= {batch.key: batch for batch in batches}
+        if new:
+            batches = self._counted(entry, found)
+            self.record.batches |= {batch.key: batch for batch in batches if batch.key in new}
             self._save()  # first, so that after a kill the sensor asks for them
-            self.home.register(self.staged, key, corpus.name, batch_reports=self.most)
-            self.registered |= zip(keys, hashes, strict=True)
+            self.home.register(self.staged, key, batch_reports=self.most)
             for part, batch in enumerate(batches, 1):
                 name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
                 self.report.registered[name] = batch
-        self.record.seen[entry.name] = (entry.signature, keys)
+        else:
+            self.report.skipped[entry.name] = found[0].batch.key
+        self.record.seen[entry.name] = (entry.signature, [one.batch.key for one in found])
 
-    def _counted(
-        self, entry: _Entry, keys: Sequence[str], parts: Sequence[tuple[Delivery, str]]
-    ) -> list[LandedBatch]:
+    def _counted(self, entry: _Entry, found: Sequence[Registration]) -> list[LandedBatch]:
         """The batches to come; the rows that were rejected are listed beside the delivery.
 
         Raises:
@@ -437,11 +412,10 @@ class _Pass:
         """
         number = max([time.time_ns(), *(batch.number for batch in self.record.batches.values())])
         batches, lists = list[LandedBatch](), list[pd.DataFrame]()
-        for key, (part, sha256) in zip(keys, parts, strict=True):
-            studies, rows, rejected = _read(part)
-            number += 1
-            counts = {"studies": studies, "rows": rows, "rejected": len(rejected)}
-            batches.append(LandedBatch(key=key, sha256=sha256, number=number, **counts))
+        for part, one in enumerate(found, 1):
+            studies, rows, rejected = _read(one.delivery)
+            counts = {"studies": studies, "rows": rows, "rejected": len(rejected), "number": number + part}
+            batches.append(LandedBatch(key=one.batch.key, sha256=one.batch.sha256, **counts))
             lists.append(rejected.rename(columns={"line": "row"})[_REPORTED])
         listed = pd.concat(lists, ignore_index=True)
         if not entry.is_folder:
@@ -452,9 +426,9 @@ class _Pass:
             if len(listed):
                 _put(beside, sheet_frame(listed).to_csv(index=False, lineterminator="\n"))
         if all(batch.rejected == batch.rows for batch in batches):
-            found = f"{len(listed)} records of which none can be used"
             remedy = f"The list NAME{_LISTED} says of each what is wrong. Correct them."
-            raise InputError(parts[0][0].files[0].name, found, "at least one usable record", remedy)
+            unused = f"{len(listed)} records of which none can be used"
+            raise InputError(found[0].delivery.main_file, unused, "at least one usable record", remedy)
         return batches
 
     def _put_aside(self, entry: _Entry, error: InputError) -> None:
@@ -507,20 +481,5 @@ def _read(delivery: Delivery) -> tuple[int, int, pd.DataFrame]:
     except (LunguageError, OSError, MemoryError):
         raise
     except Exception as error:  # of one delivery; the others must go on
-        file, found = delivery.files[0].name, "something that the readers do not expect"
-        raise damaged(file, found, error, "findings or raw reports", "Report this.") from None
-
-
-def _corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:
-    """The corpus of a delivery; one without a name is the home's own if the data class agrees."""
-    agrees = present is not None and present.data_class == declared.data_class
-    corpus = Corpus(declared.name or (present.name if present and agrees else "unnamed"), declared.data_class)
-    if present is None or corpus == present:
-        return corpus
-    raise InputError(
-        DECLARATION,
-        f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
-        f"corpus {present.name!r} ({present.data_class}), which the home holds",
-        f"Correct or add {DECLARATION} with the delivery or in the landing folder, or use another home.",
-        column="name" if agrees else "data_class",
-    )
+        found = "something that the readers do not expect"
+        raise damaged(delivery.main_file, found, error, "findings or raw reports", "Report this.") from None

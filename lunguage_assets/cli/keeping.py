@@ -74,10 +74,10 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
 
 
 def _foretell(place: Home, key: str) -> None:
-    found = place.following(key)
-    tables = sorted({table for table, _ in found.tables})
-    click.echo(f"goes     {len(found.tables)} stored tables of {key} ({', '.join(tables) or 'none'})")
-    click.echo(f"goes     its files, {len(found.review)} review queues, its partition in Dagster")
+    tables, review = place.following(key)
+    names = sorted({table for table, _ in tables})
+    click.echo(f"goes     {len(tables)} stored tables of {key} ({', '.join(names) or 'none'})")
+    click.echo(f"goes     its files, {len(review)} review queues, its partition in Dagster")
     click.echo("stays    what is made of several batches (a vocabulary, a ranking), until it is made again")
     for version in sorted(place.release.glob("*/v*")):
         click.echo(f"stays    release {version.parent.name}/{version.name}, sealed")

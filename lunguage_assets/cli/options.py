@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
 
     from lunguage_assets.current.standing import Standings
-    from lunguage_assets.home.batch import Batch
-    from lunguage_assets.home.home import Home, Registration
+    from lunguage_assets.home.home import Batch, Home, Registration
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.orchestration.resources import HomeResource

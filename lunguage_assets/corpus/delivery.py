@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lunguage_assets.corpus.records import require_whole
+from lunguage_assets.corpus import columns
+from lunguage_assets.corpus.records import read_header, require_whole
 from lunguage_assets.corpus.side_files import read_patients
-from lunguage_assets.corpus.texts.reading import SourceParts, survey
-from lunguage_assets.corpus.texts.source import ACCEPTED, TextSource, is_tree, table_holds, text_sources
+from lunguage_assets.corpus.texts import layouts
+from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
+from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -26,7 +29,17 @@ VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
 REPORTS = "reports.csv"
 DECLARATION = "corpus.toml"
+PACKED = "raw_reports.parquet"
+"""Raw reports of any layout, as a home stores them."""
+_ACCEPTED = (
+    f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: reports.csv or "
+    "reports.parquet (study_id, report), MIMIC-CXR's text files or mimic-cxr-reports.zip, the Open-i "
+    "collection (indiana_reports.csv or its XML files), or .txt files"
+)
+_TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 _LARGEST_DECLARATION = 1 << 16
+_MOST_TEXT = 4 << 30
+"""Bytes of all raw reports of a delivery, which are held while it is registered; MIMIC-CXR's are 0.2 GiB."""
 
 
 class CorpusDeclaration(BaseModel):
@@ -50,7 +63,7 @@ DeliveryKind = Literal["findings", "text"]
 class Delivery:
     """The files of a delivery: findings, or raw reports as `texts`, never both; the others are optional.
 
-    `reports` are texts beside findings.
+    `reports` are texts beside findings. `held` are the records of a part of the raw reports, already read.
     """
 
     folder: Path
@@ -60,6 +73,7 @@ class Delivery:
     reports: Path | None
     declared: CorpusDeclaration
     texts: TextSource | None = None
+    held: Sequence[RawReport] | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> DeliveryKind:
@@ -71,25 +85,30 @@ class Delivery:
         return [path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path]
 
     @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that exist, findings or texts first; a folder stands for its texts."""
-        return (*(self.texts.files if self.texts is not None else ()), *self.tables)
+    def main_file(self) -> str:
+        """Name of the file or folder with the findings or the raw reports."""
+        return (self.findings or (self.texts.place if self.texts is not None else self.folder)).name
+
+    def raw_reports(self) -> Iterable[RawReport]:
+        """The raw reports in the order of reading."""
+        if self.held is not None or self.texts is None:
+            return self.held or ()
+        return raw_reports(self.texts)
 
 
 def find_delivery(place: Path) -> Delivery:
     """The delivery in a folder, or the one that a file is.
 
     Findings are `Lunguage.csv` (also `Lunguage.parquet`), and if present the vocabulary, the image metadata
-    and raw reports beside them; raw reports alone are what `texts.source.ACCEPTED` says. All also `.gz`;
-    letter case does not matter. Of a file the content decides; the others are looked for beside it.
+    and raw reports beside them; raw reports alone are as `_ACCEPTED` says. All also `.gz`; letter case does
+    not matter. Of a file the content decides; the others are looked for beside it.
 
     Raises:
         InputError: there are no findings and no raw reports, or both, or more than one of a kind;
             `corpus.toml` is wrong.
     """
-    expected = f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: {ACCEPTED}"
     if not place.exists():
-        raise InputError(str(place), "no such folder", expected, "Name the folder that holds the files.")
+        raise InputError(str(place), "no such folder", _ACCEPTED, "Name the folder that holds the files.")
     folder = place if place.is_dir() else place.parent
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     if place.is_dir():
@@ -97,7 +116,7 @@ def find_delivery(place: Path) -> Delivery:
     else:
         is_named = _folded(place) in (FINDINGS.lower(), FINDINGS_PARQUET.lower())
         findings = place if is_named or table_holds(place) == "findings" else None
-    sources = text_sources(place, paths, loose=findings is None)
+    sources = _text_sources(place, paths, loose=findings is None)
     if place.is_dir() and findings is None and not sources:  # under another name, as they were registered
         findings = next((path for path in paths if table_holds(path) == "findings"), None)
     if findings is not None:  # a table of texts may lie beside findings
@@ -108,12 +127,12 @@ def find_delivery(place: Path) -> Delivery:
         names = "a file of another kind"
         if place.is_dir():
             names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
-        raise InputError(str(place), names, expected, "Put the files there or name another place.")
+        raise InputError(str(place), names, _ACCEPTED, "Put the files there or name another place.")
     if len(kinds) > 1:
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         raise InputError(str(place), " and ".join(kinds), "findings, or raw reports in one form", remedy)
     above, metadata = folder, _one(folder, METADATA)
-    while sources and metadata is None and is_tree(above):  # a part of MIMIC-CXR's tree
+    while sources and metadata is None and _is_tree(above):  # a part of MIMIC-CXR's tree
         above = above.parent
         metadata = _one(above, METADATA)
     return Delivery(
@@ -141,14 +160,85 @@ def _one(folder: Path, *names: str) -> Path | None:
     return found[0] if found else None
 
 
-def content_hash(delivery: Delivery, texts: str | None = None) -> str:
-    """sha256 over names and bytes of the delivered files, of raw reports over what is read from them.
+def _text_sources(place: Path, files: Sequence[Path], *, loose: bool) -> list[TextSource]:
+    """The raw reports of a folder with these files at its top, or of a file with these beside it; more than
+    one: it is not clear which count.
 
-    How raw reports are packed does not count. `texts` is their digest when it is known (`reading.survey`).
+    `loose` text files count only where nothing else does: a licence or a note may lie beside anything.
+    """
+    if place.is_file():
+        if layouts.TEXT_FORM.search(place.name):
+            return [TextSource("text files", place)]
+        views = [path for path in files if path != place and "projections" in path.name.lower()]
+        return [source for source in _of_files([place, *views]) if source.place == place]
+    if packed := [TextSource("packed", path) for path in files if path.name == PACKED]:
+        return packed
+    found = _of_files(files)
+    is_nested = any(_is_tree(path) for path in place.iterdir() if path.is_dir())
+    if is_nested or (loose and not found):
+        inside = _of_tree(place)
+        found += inside[:1] if is_nested else inside
+    return found
+
+
+def _is_tree(path: Path) -> bool:
+    """Whether a folder's name is one that the published collections have (`files`, `p10`, `p10000032`)."""
+    name = path.name.lower()
+    return name in _TREES or (name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal())
+
+
+def _of_tree(place: Path) -> list[TextSource]:
+    """Files of one report each in a folder or a package."""
+    forms = {"open-i XML": layouts.XML_FORM, "text files": layouts.TEXT_FORM}
+    return [
+        TextSource(layout, place)
+        for layout, form in forms.items()
+        if any(True for _ in layouts.names_in(place, form))
+    ]
+
+
+def _of_files(files: Sequence[Path]) -> list[TextSource]:
+    """Tables of reports, and packages of files of one report each."""
+    tables = [path for path in files if path.name.lower().endswith((".csv", ".csv.gz", ".parquet"))]
+    held = {path: table_holds(path) for path in tables}
+    projections = next((path for path, what in held.items() if what == "projections"), None)
+    found = [
+        TextSource("open-i table", path, projections) if what == "open-i" else TextSource("table", path)
+        for path, what in held.items()
+        if what in ("open-i", "reports")
+    ]
+    for path in files:
+        if path.name.lower().endswith(".zip"):
+            found += _of_tree(path)[-1:]  # text files before others
+    return found
+
+
+def table_holds(path: Path) -> Literal["findings", "open-i", "projections", "reports", ""]:
+    """What a table holds, by its columns; a file called reports that is none is said to be one, to complain.
+
+    Empty: something else, or nothing that can be read.
+    """
+    is_named = _folded(path) in ("reports.csv", "reports.parquet")
+    try:
+        names = {columns.folded_name(name) for name in read_header(path)}
+    except InputError:
+        return "reports" if is_named else ""
+    if names >= {*columns.REQUIRED}:
+        return "findings"
+    if names >= {*layouts.OPENI_REQUIRED}:
+        return "open-i"
+    if names >= {*layouts.PROJECTIONS}:
+        return "projections"
+    return "reports" if is_named or names >= {*layouts.REQUIRED} else ""
+
+
+def content_hash(delivery: Delivery) -> str:
+    """sha256 over names and bytes of the delivered files, of raw reports over what is read from them: how
+    they are packed does not count.
     """
     digest = hashlib.sha256()
-    if delivery.texts is not None:
-        digest.update((texts or survey(delivery.texts).digests[0]).encode())
+    if delivery.kind == "text":
+        digest.update(reports_digest(delivery.raw_reports()).encode())
     for path in delivery.tables:
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as stream:
@@ -164,22 +254,33 @@ def require_whole_files(delivery: Delivery) -> None:
             require_whole(path)
 
 
-def in_parts(
-    delivery: Delivery, most: int | None = None
-) -> tuple[list[tuple[Delivery, str]], SourceParts | None]:
-    """The delivery in parts of `most` raw reports, each with its content hash; and which report is in which.
+def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
+    """The delivery in parts of `most` raw reports, or a few more: all reports of a patient are in one.
 
-    Findings are one part, as are no more raw reports than that. All reports of a patient are in one.
+    Findings are one part, as are no more raw reports than that. The reports of a part are `held`.
+
+    Raises:
+        InputError: the reports cannot be read, or are too many to be held.
     """
     if delivery.texts is None:
-        return [(delivery, content_hash(delivery))], None
-    metadata, texts = delivery.metadata, delivery.texts
-    found = survey(texts, most, cache(lambda: {} if metadata is None else read_patients(metadata)))
-    parts = [
-        (replace(delivery, texts=replace(texts, chosen=found.chosen(part))), content_hash(delivery, digest))
-        for part, digest in enumerate(found.digests)
-    ]
-    return parts, found
+        return [delivery]
+    metadata, held = delivery.metadata, 0
+    patients = cache(lambda: {} if metadata is None else read_patients(metadata))
+    parts: list[list[RawReport]] = [[]]
+    part_of: dict[str, list[RawReport]] = {}
+    for report in raw_reports(delivery.texts):
+        held += len(report.content)
+        if held > _MOST_TEXT:
+            found, expected = "more than 4 GiB of raw reports", "at most 4 GiB in a delivery"
+            raise InputError(delivery.main_file, found, expected, "Deliver them in several deliveries.")
+        patient = report.patient
+        if not patient and most is not None:
+            patient = patients().get(study_of(report.study), "")
+        owner = patient_of(patient) if patient else f"s{report.study}"
+        if most is not None and len(parts[-1]) >= most and owner not in part_of:
+            parts.append([])
+        part_of.setdefault(owner, parts[-1]).append(report)
+    return [replace(delivery, held=part) for part in parts]
 
 
 def read_declaration(path: Path) -> CorpusDeclaration:

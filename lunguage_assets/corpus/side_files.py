@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -115,20 +114,12 @@ def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:
     """Write the rows of the studies of each place there, with the same header, as plain CSV."""
     header, records = read_records(path, may_be_empty=True)
     at = column_places(header).get("study_id", len(header))
-    owners: dict[str, list[Path]] = {}
+    whole = [record.values for record in records if not record.broken]
+    owners = [study_id(clean(values[at])) if at < len(values) else None for values in whole]
     for place, studies in places.items():
-        for study in studies:
-            owners.setdefault(study, []).append(place)
-    with ExitStack() as opened:
-        writers = {}
-        for place in places:
-            stream = opened.enter_context(place.open("w", encoding="utf-8", newline=""))
-            writers[place] = csv.writer(stream, lineterminator="\n")
-            writers[place].writerow(header)
-        for record in records:
-            study_of = study_id(clean(record.values[at])) if at < len(record.values) else None
-            for place in owners.get(study_of or "", ()) if not record.broken else ():
-                writers[place].writerow(record.values)
+        with place.open("w", encoding="utf-8", newline="") as stream:
+            rows = (values for values, study in zip(whole, owners, strict=True) if study in studies)
+            csv.writer(stream, lineterminator="\n").writerows([header, *rows])
 
 
 def read_reports(path: Path | None, wanted: Collection[str], log: IntakeLog) -> dict[str, str]:

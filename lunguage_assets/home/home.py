@@ -1,7 +1,7 @@
-"""The home: the folder with everything that a corpus produces, and the register of its batches.
+"""The home: the folder with everything that a corpus produces, and the register of its batches, whose files
+come in as a whole or not at all.
 
-A home holds one corpus of one data class; a batch, once registered, never changes. Nothing here knows what is
-inside the files.
+A home holds one corpus of one data class; a batch, once registered, never changes.
 """
 
 from __future__ import annotations
@@ -10,34 +10,31 @@ import fcntl
 import json
 import os
 import re
+import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from upath import UPath
 
 from lunguage_assets.corpus.delivery import (
     DECLARATION,
+    METADATA,
+    PACKED,
     Delivery,
+    DeliveryKind,
+    content_hash,
     find_delivery,
     in_parts,
     require_whole_files,
 )
-from lunguage_assets.corpus.texts.reading import SourceParts
-from lunguage_assets.errors import ConfigurationError, CorpusMismatch
+from lunguage_assets.corpus.side_files import split_metadata
+from lunguage_assets.corpus.texts.layouts import write_packed
+from lunguage_assets.corpus.texts.raw import study_of
+from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import replace_text
-from lunguage_assets.home.batch import (
-    Batch,
-    Following,
-    Removal,
-    as_json,
-    aside,
-    clear_abandoned,
-    read_batch,
-    store_batches,
-    stored_names,
-)
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, stored_partitions
 from lunguage_assets.home.table_place import claim_place, tables_place
 from lunguage_assets.rights import require_private
@@ -56,16 +53,40 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Registration:
-    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered; `parts`
-    says of raw reports which is in which batch of the delivery.
+class Batch:
+    """One delivered set of reports.
+
+    `number` counts registrations: of two versions of a study the one with the higher number is newer. `kind`
+    says whether findings or raw reports were delivered.
     """
+
+    key: str
+    number: int
+    sha256: str
+    files: tuple[str, ...]
+    kind: DeliveryKind = "findings"
+
+
+@dataclass(frozen=True)
+class Registration:
+    """Preview of a registration: files, corpus, and the batch, new or registered."""
 
     delivery: Delivery
     corpus: Corpus
     batch: Batch
     is_new: bool
-    parts: SourceParts | None
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A removed batch: what it was, who removed it, when (ISO, UTC), and how many tables went."""
+
+    key: str
+    sha256: str
+    number: int
+    who: str
+    when: str
+    tables: int
 
 
 class _Place:
@@ -141,7 +162,7 @@ class Home:
         self.require_private(corpus)
         claim_place(self.root)
         if self.corpus() is None:
-            replace_text(self.root / "corpus.json", as_json(asdict(corpus)))
+            self._record("corpus.json", asdict(corpus))
 
     def require_private(self, corpus: Corpus | None) -> None:
         """Refuse a home of patients' reports that other accounts can read.
@@ -156,14 +177,19 @@ class Home:
         present = self.corpus()
         if present is not None and present != corpus:
             raise CorpusMismatch(
-                f"{self.root} holds corpus {present.name!r} ({present.data_class}); found {corpus.name!r} "
-                f"({corpus.data_class}). One home holds one corpus and one data class: set LUNGUAGE_HOME (or "
-                "--home) to another folder, or name the same corpus with --corpus."
+                DECLARATION,
+                f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
+                f"corpus {present.name!r} ({present.data_class}), which the home holds",
+                f"Name that one in {DECLARATION} or with --corpus, or use another home (--home).",
+                column="name" if corpus.data_class == present.data_class else "data_class",
             )
+
+    def _record(self, name: str, values: object) -> None:
+        replace_text(self.root / name, json.dumps(values, indent=2, sort_keys=True) + "\n")
 
     def registered(self) -> list[Batch]:
         """All batches in the order of their registration."""
-        found = map(read_batch, self.batches.glob("[!.]*/batch.json"))  # others are being registered
+        found = map(_read_batch, self.batches.glob("[!.]*/batch.json"))  # others are being registered
         return sorted(found, key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
@@ -174,7 +200,7 @@ class Home:
         """
         manifest = self.batches / key / "batch.json"
         if _KEY.fullmatch(key) and manifest.exists():
-            return read_batch(manifest)
+            return _read_batch(manifest)
         raise ConfigurationError(
             f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage register "
             f"--data DIR --batch {key}. If the key was mistyped, `lunguage batches remove {key}` takes the "
@@ -206,32 +232,64 @@ class Home:
         with self._registering():
             found = self.examine(place, key, corpus_name, data_class, batch_reports=batch_reports)
             self.claim(found[0].corpus)
-            new = {part: one.batch for part, one in enumerate(found) if one.is_new}
-            if new:
-                store_batches(self.batches, new, found[0].delivery, found[0].parts)
+            self._store([one for one in found if one.is_new], in_parts=len(found) > 1)
         return [one.batch for one in found]
 
     @contextmanager
     def _registering(self) -> Iterator[None]:
-        """One registration at a time, so that no two batches have one number."""
+        """One registration or removal at a time; what a killed one left is removed first."""
         self.create()
         self.batches.mkdir(parents=True, exist_ok=True)
         with (self.batches / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            clear_abandoned(self.batches)
+            self._clear_abandoned()
             yield
 
-    def following(self, key: str) -> Following:
-        """What is stored of a registered batch alone; raises as `batch`."""
+    def _clear_abandoned(self) -> None:
+        for abandoned in self.batches.glob(".*.tmp"):
+            shutil.rmtree(abandoned)
+
+    def _aside(self, key: str) -> Path:
+        return self.batches / f".{key}.{uuid.uuid4().hex}.tmp"
+
+    def _store(self, new: list[Registration], *, in_parts: bool) -> None:
+        """Store batches: the files of findings as they are, raw reports packed; of a delivery in parts each
+        has the image metadata of its own studies.
+        """
+        metadata: dict[Path, set[str]] = {}
+        staged = [(self._aside(one.batch.key), one) for one in new]
+        for folder, one in staged:
+            folder.mkdir(parents=True)
+            delivery, copied = one.delivery, [*one.delivery.tables, one.delivery.folder / DECLARATION]
+            if delivery.held is not None:
+                write_packed(delivery.held, folder / PACKED)
+            if in_parts and delivery.metadata is not None:
+                copied.remove(delivery.metadata)
+                metadata[folder / METADATA] = {
+                    study_of(own.study) for own in delivery.held or () if own.study
+                }
+            for path in copied:
+                if path.is_file():
+                    shutil.copyfile(path, folder / path.name)
+        if metadata and new[0].delivery.metadata is not None:
+            split_metadata(new[0].delivery.metadata, metadata)
+        for folder, one in staged:
+            self._record(f"batches/{folder.name}/batch.json", asdict(one.batch))
+            folder.rename(self.batches / one.batch.key)
+
+    def following(self, key: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Path]]:
+        """What is stored of a registered batch alone: tables with their keys, review queues; raises as
+        `batch`.
+        """
         self.batch(key)
-        own = (
+        tables = [
             (table, keys)
             for table, dimensions in PARTITIONED_BY.items()
             if dimensions[-1] == "report_batch"
             for keys in stored_partitions(self.tables, table)
             if keys[-1] == key
-        )
-        return Following(tuple(own), tuple(sorted(self.root.glob(f"review/*/{key}.csv"))))
+        ]
+        return tables, sorted(self.root.glob(f"review/*/{key}.csv"))
 
     def remove(self, key: str, who: str, when: str) -> Removal:
         """Remove a registered batch with the tables of it alone, its files last: a removal that was killed is
@@ -239,23 +297,23 @@ class Home:
         UTC. Raises as `batch`.
         """
         with self._registering():
-            batch, found = self.batch(key), self.following(key)
-            for table, keys in found.tables:
+            batch, (tables, review) = self.batch(key), self.following(key)
+            for table, keys in tables:
                 partition_path(self.tables, table, *keys).unlink(missing_ok=True)
-            for file in found.review:
+            for file in review:
                 file.unlink(missing_ok=True)
-            removal = Removal(key, batch.sha256, batch.number, who, when, len(found.tables))
-            noted = [asdict(one) for one in (*self.removed(), removal)]
-            replace_text(self.root / "removals.json", as_json(noted))
-            (self.batches / key).rename(aside(self.batches, key))
-            clear_abandoned(self.batches)
+            removal = Removal(key, batch.sha256, batch.number, who, when, len(tables))
+            self._record("removals.json", [asdict(one) for one in (*self.removed(), removal)])
+            (self.batches / key).rename(self._aside(key))
+            self._clear_abandoned()
         return removal
 
     def removed(self) -> list[Removal]:
         """Batches that were removed, the oldest first."""
         file = self.root / "removals.json"
-        noted = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-        return [Removal(**{field.name: one[field.name] for field in fields(Removal)}) for one in noted]
+        return (
+            [Removal(**one) for one in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
+        )
 
     def examine(
         self,
@@ -269,7 +327,8 @@ class Home:
         """Preview what `register` would do.
 
         Raises:
-            CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
+            CorpusMismatch: the home holds another corpus or data class.
+            KeyTaken: the key is taken by other content.
             ConfigurationError: an unusable key.
             InputError: there are neither Lunguage files nor raw reports, or they cannot be read.
         """
@@ -280,37 +339,48 @@ class Home:
             )
         delivery = find_delivery(place)
         corpus = self._corpus_of(delivery, corpus_name, data_class)
-        parts, surveyed = in_parts(delivery, batch_reports)
-        batches = self.registered()
+        parts, batches = in_parts(delivery, batch_reports), self.registered()
         of_key = {batch.key: batch for batch in batches}
         of_content = {batch.sha256: batch for batch in reversed(batches)}
         number = 1 + max((batch.number for batch in batches), default=-1)
         registrations: list[Registration] = []
-        for own, (part, sha256) in zip(batch_keys(key, len(parts)), parts, strict=True):
+        for own, part in zip(batch_keys(key, len(parts)), parts, strict=True):
+            sha256 = content_hash(part)
             if own in of_key and of_key[own].sha256 != sha256:
-                raise CorpusMismatch(
+                raise KeyTaken(
                     f"batch {own!r} is registered with other content (sha256 {of_key[own].sha256[:12]}, "
                     f"found {sha256[:12]}). A batch never changes: give the new files another key with "
                     "--batch."
                 )
+            files = ([PACKED] if part.kind == "text" else []) + [path.name for path in part.tables]
             known = of_key.get(own) or of_content.get(sha256)
-            batch = known or Batch(own, number, sha256, stored_names(part), part.kind)
+            batch = known or Batch(own, number, sha256, tuple(files), part.kind)
             number += known is None
-            registrations.append(Registration(part, corpus, batch, known is None, surveyed))
+            registrations.append(Registration(part, corpus, batch, known is None))
         if any(one.is_new for one in registrations):
             require_whole_files(delivery)
         return registrations
 
-    def _corpus_of(self, delivery: Delivery, corpus_name: str | None, data_class: DataClass | None) -> Corpus:
-        declared = delivery.declared
+    def _corpus_of(self, delivery: Delivery, name: str | None, data_class: DataClass | None) -> Corpus:
+        """The corpus of a delivery; one without a name is the home's own if the data class agrees."""
+        declared, present = delivery.declared, self.corpus()
         if data_class is not None and declared.is_declared and data_class != declared.data_class:
             raise CorpusMismatch(
-                f"{delivery.folder / DECLARATION} declares data class {declared.data_class!r}, the command "
-                f"line says {data_class!r}. Make the two agree."
-            )
-        corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
+                str(delivery.folder / DECLARATION), repr(declared.data_class),
+                f"{data_class!r}, as the command line says", "Make the two agree.", column="data_class",
+            )  # fmt: skip
+        data_class = data_class or declared.data_class
+        if present is not None and present.data_class == data_class:
+            name = name or declared.name or present.name
+        corpus = Corpus(name or declared.name or "unnamed", data_class)
         self._require(corpus)
         return corpus
+
+
+def _read_batch(manifest: Path) -> Batch:
+    """The record of a batch, also one from before there were kinds."""
+    values = json.loads(manifest.read_text(encoding="utf-8"))
+    return Batch(**values | {"files": tuple(values["files"])})
 
 
 def batch_key(place: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.errors import ConfigurationError, CorpusMismatch
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_file, replace_text
 
 TABLES_VARIABLE = "LUNGUAGE_TABLES"
@@ -69,8 +69,7 @@ def claim_place(home: Path) -> None:
     """Make a place outside the home its own, recorded at both ends; the same again changes nothing.
 
     Raises:
-        CorpusMismatch: the place belongs to another home.
-        ConfigurationError: as in `tables_place`.
+        ConfigurationError: the place belongs to another home; else as in `tables_place`.
     """
     place = tables_place(home)
     if place == home / "tables":
@@ -78,7 +77,7 @@ def claim_place(home: Path) -> None:
     identity = _read(home / _RECORD).get("home") or uuid.uuid4().hex
     owner = _read(place / OWNER).get("home", identity)
     if owner != identity:
-        raise CorpusMismatch(f"{place} holds the tables of another home (id {owner}). Name another place.")
+        raise ConfigurationError(f"{place} holds the tables of another home (id {owner}). Name another.")
     kept = json.dumps({"home": identity, "tables": str(place)}, indent=2, sort_keys=True) + "\n"
     replace_text(home / _RECORD, kept)
     publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)

@@ -27,8 +27,7 @@ from lunguage_assets.explicit.hedges.hedging import hedge_phrases, load_correcti
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary, newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.home.batch import Batch
-from lunguage_assets.home.home import Home, Registration
+from lunguage_assets.home.home import Batch, Home, Registration
 from lunguage_assets.home.store import partition_path, read_table, stored_partitions
 from lunguage_assets.judges.estimate import (
     FINDINGS_TOKENS_PER_SENTENCE,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.errors import ConfigurationError, CorpusMismatch
+from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.home.home import Home, batch_key
 from lunguage_assets.sample import write_sample
 
@@ -31,7 +31,7 @@ def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, one:
     home = Home(tmp_path / "home")
     [first] = home.register(one, "b")
     assert home.register(one, "b") == [first]
-    with pytest.raises(CorpusMismatch, match="another key"):
+    with pytest.raises(KeyTaken, match="another key"):
         home.register(other, "b")
     assert [batch.key for batch in home.registered()] == ["b"]
     assert home.register(other, "c")[0].number == 1
@@ -63,7 +63,7 @@ def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
 
 
 def test_the_command_line_cannot_contradict_the_declared_data_class(tmp_path: Path, one: Path) -> None:
-    with pytest.raises(CorpusMismatch, match="declares"):
+    with pytest.raises(CorpusMismatch, match="as the command line says"):
         Home(tmp_path / "home").register(one, "b", data_class="credentialed")
 
 

@@ -13,8 +13,7 @@ from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_
 
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.home.batch import Batch
-from lunguage_assets.home.home import Home, batch_key
+from lunguage_assets.home.home import Batch, Home, batch_key
 from lunguage_assets.settings import CorpusSettings
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from upath import UPath
 
-from lunguage_assets.errors import ConfigurationError, CorpusMismatch
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import is_stored, partition_path, write_table
 from lunguage_assets.home.table_place import TABLES_VARIABLE
@@ -83,7 +83,7 @@ def test_two_homes_never_share_a_place(
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     other = Home(tmp_path / "other")
-    with pytest.raises(CorpusMismatch, match="another home"):
+    with pytest.raises(ConfigurationError, match="another home"):
         other.claim(SYNTHETIC)
     assert other.corpus() is None
     assert not (other.root / "tables_at.json").exists()

@@ -91,16 +91,16 @@ def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
 def test_what_cannot_be_read_at_present_waits(
     landing: Landing, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
-    opened = module._opened
+    opened = os.open
 
-    def refused(path: Path) -> object:
-        if path.name == wrong:
+    def refused(path: Path, flags: int, **more: int) -> int:
+        if getattr(path, "name", "") == wrong:
             raise PermissionError
-        return opened(path)
+        return opened(path, flags, **more)
 
     landing.drop("good.csv", csv(1))
     landing.drop(wrong, 'data_class = "credentialed"')
-    monkeypatch.setattr(module, "_opened", refused)
+    monkeypatch.setattr(module.os, "open", refused)
     waiting = "bad.csv" if wrong == "bad.csv" else "good.csv"
     assert landing.settle().waiting == {waiting: "it cannot be read at present (PermissionError)"}
     assert ("good" in landing.batches) == (wrong == "bad.csv")

@@ -1,5 +1,6 @@
-"""Raw reports in tables, in the files of the Open-i collection, and in text files, one after the other; files
-of one report each lie in a folder's tree or in a `.zip` and come in the order of their names.
+"""Raw reports in tables, in the files of the Open-i collection, in text files, and in the one file in which a
+home stores them, one record after the other; files of one report each lie in a folder's tree or in a `.zip`
+and come in the order of their names.
 
 Hidden files, and those that data sets carry beside their reports (a licence, checksums), are no reports.
 """
@@ -7,16 +8,21 @@ Hidden files, and those that data sets carry beside their reports (a licence, ch
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import IO
 from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import is_plainly_study
 from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
@@ -34,12 +40,67 @@ MOST_ENTRIES = 1_000_000
 """Files and folders in one `.zip`; MIMIC-CXR's has 300,000."""
 _PARTS = ("indication", "comparison", "findings", "impression")
 _UNREADABLE = "unreadable-file"
+_TOGETHER = 1000
+"""Stored reports in one row group: what is held at a time."""
+_TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
+_STORED = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
 _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 _NO_REPORT = re.compile(
     r"(?:^|/)(?:[~_]|\.(?!\.?/))|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
     r"index|records|notes)\.(?:txt|xml)(?:\.gz)?$",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """Raw reports of one layout, a key of `_READERS`.
+
+    `place` is a table, a package (`.zip`), one text file, or the folder under which the files of one report
+    each lie; `projections` are the views of an Open-i table.
+    """
+
+    layout: str
+    place: Path
+    projections: Path | None = None
+
+
+def raw_reports(source: TextSource) -> Iterator[RawReport]:
+    """The records of a source in the order of reading."""
+    if source.layout == "open-i table":
+        return read_openi_table(source.place, source.projections)
+    return _READERS[source.layout](source.place)
+
+
+def write_packed(reports: Sequence[RawReport], place: Path) -> None:
+    """Store records in one file; what is read from it is what was read where they came from."""
+    columns = {name: [getattr(report, name) for report in reports] for name in _STORED.names}
+    pq.write_table(pa.table(columns, _STORED), place, compression="zstd", row_group_size=_TOGETHER)
+
+
+def reports_digest(reports: Iterable[RawReport]) -> str:
+    """sha256 over the records: the same however they are packed."""
+    digest = hashlib.sha256()
+    for report in reports:
+        for name in _STORED.names:
+            value = getattr(report, name) if name != "file" else report.file.removesuffix(".gz")
+            written = value if isinstance(value, bytes) else str(value).encode()
+            digest.update(f"{len(written)}\0".encode())
+            digest.update(written)
+    return digest.hexdigest()
+
+
+def _read_packed(path: Path) -> Iterator[RawReport]:
+    try:
+        file = pq.ParquetFile(path)
+        if file.schema_arrow.names != _STORED.names:
+            raise pa.ArrowInvalid("other columns")
+        for batch in file.iter_batches(_TOGETHER):
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield RawReport(*values)
+    except (pa.ArrowInvalid, OSError) as error:
+        remedy = "Register the delivery again, or restore the file."
+        raise damaged(path.name, "damaged data", error, "raw reports as a home stores them", remedy) from None
 
 
 def read_table(path: Path) -> Iterator[RawReport]:
@@ -204,3 +265,11 @@ def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
     if place.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile("packed otherwise than usual")
     return place.open(name)
+
+
+_READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
+    "packed": _read_packed,
+    "table": read_table,
+    "open-i XML": read_openi_xml,
+    "text files": read_text_files,
+}

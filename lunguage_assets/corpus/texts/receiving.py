@@ -26,7 +26,6 @@ from lunguage_assets.corpus.texts.raw import (
     patient_of,
     study_of,
 )
-from lunguage_assets.corpus.texts.reading import raw_reports
 from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -63,13 +62,13 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     Raises:
         InputError: a file is unusable as a whole, or findings were delivered.
     """
-    if delivery.texts is None:
+    if delivery.kind != "text":
         remedy = "Findings are taken in without a structurer."
         raise InputError(str(delivery.folder), FINDINGS, "raw reports", remedy)
     log = IntakeLog()
     terms = read_terms(delivery.vocabulary, log)
     reader = _Reader(log)
-    for raw in raw_reports(delivery.texts):
+    for raw in delivery.raw_reports():
         reader.read(raw)
     studies = reader.studies
     metadata: Mapping[str, StudyMetadata] = {}

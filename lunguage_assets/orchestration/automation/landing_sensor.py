@@ -21,7 +21,6 @@ from lunguage_assets.landing import (
     land,
     landing_folder,
     load_record,
-    renamed,
 )
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -107,5 +106,5 @@ def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, folder: Path
     for key in sorted(outcome.skipped.values()):
         context.log.info(f"skipped: same content as batch {key}")
     for error in outcome.quarantined.values():
-        context.log.warning(f"quarantined in {folder / QUARANTINE}: {renamed(error, 'a delivery')}")
+        context.log.warning(f"quarantined in {folder / QUARANTINE}: {error.of_file('a delivery')}")
     context.log.info(outcome.summary)
