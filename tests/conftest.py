@@ -16,6 +16,7 @@ import pytest
 from profiles import choose_profile
 
 choose_profile()
+os.environ["OMP_NUM_THREADS"] = "1"  # of torch and BLAS, whose threads would wait for those of other workers
 gc.set_threshold(100_000, 20, 20)  # as the command has it
 
 # A script started in the background ignores SIGINT; its tests interrupt what they start all the same.

@@ -113,7 +113,7 @@ def test_a_run_with_models_is_killed_resumed_and_replayed_from_the_ledger_withou
     tmp_path: Path,
 ) -> None:
     delivery, home = tmp_path / "reports", new_home(tmp_path / "home")
-    write_sample(delivery, reports=40, seed=5)
+    write_sample(delivery, reports=12, seed=5)
     tiny_encoder.save(tmp_path / "encoder")
     model = tiny_model.save(tmp_path / "model")
     (tmp_path / "judges.toml").write_text(JUDGES.format(model=model))
