@@ -25,7 +25,7 @@ from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_t
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring.reading import read_reports, sectioned_reports
+from lunguage_assets.structuring.rows import read_reports, sectioned_reports
 from lunguage_assets.structuring.rules import structurer as text
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES

@@ -41,8 +41,7 @@ from lunguage_assets.quality.set_aside import (
 )
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.settings import CorpusSettings, load_settings
-from lunguage_assets.structuring.reading import read_reports, sectioned_reports
-from lunguage_assets.structuring.rows import structured_tables
+from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
 
@@ -98,7 +97,7 @@ class Method:
         structured = structured_tables(reports, self._structurer.structure(reports))
         received = Received(read.report_texts, read.rejected_reports, read.reading_notes, terms)
         intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
-        return {**vars(read), **vars(structured), **vars(intake)}
+        return {**vars(read), **structured._asdict(), **vars(intake)}
 
     def conclude(self, read: Frames) -> Frames:
         """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`

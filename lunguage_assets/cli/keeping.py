@@ -159,7 +159,7 @@ def ledger_import(home: Path, place: str | None, file: Path) -> None:
     """
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
-    from lunguage_assets.structuring.model.schema import parse_answer
+    from lunguage_assets.structuring.model.grounding import parse_answer
 
     folder = chosen_home(home)
     folder.create()

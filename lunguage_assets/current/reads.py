@@ -101,7 +101,7 @@ class Reads:
 
     def _read_identity(self, role: Literal["judge", "structurer"], key: str) -> str:
         from lunguage_assets.judges import opening as judging
-        from lunguage_assets.structuring import opening as structuring
+        from lunguage_assets.structuring.model import structurer as structuring
 
         of = judging.judge_identity if role == "judge" else structuring.structurer_identity
         return of(key, self._judges, self._prompts)

@@ -54,8 +54,7 @@ from lunguage_assets.structuring.model.structurer import (
     sentences_asked,
     structuring_request,
 )
-from lunguage_assets.structuring.reading import read_reports, sectioned_reports
-from lunguage_assets.structuring.rows import structured_tables
+from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 

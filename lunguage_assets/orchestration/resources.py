@@ -158,7 +158,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             ConfigurationError: no such structurer.
         """
-        from lunguage_assets.structuring.opening import open_structurer
+        from lunguage_assets.structuring.model.structurer import open_structurer
 
         return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress))
 

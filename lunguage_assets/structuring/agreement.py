@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, product
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,10 +41,9 @@ words decide, places tell rows of the same words apart.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row, as far as it is compared. `key`: how other rows of its study refer to it; `said`: by column its
-    code, its words, or the keys that it refers to.
+class _Row(NamedTuple):
+    """A row, as far as it is compared. `key`: how other rows of its study refer to it; `ent`: its words;
+    `said`: by column its code, its words, or the keys that it refers to.
     """
 
     key: str
@@ -52,18 +51,10 @@ class _Row:
     said: Mapping[str, frozenset[str]]
 
 
-_Sentences = dict[tuple[str, ...], list[_Row]]
-_Study = dict[str, _Sentences]
-
-
-@dataclass
-class _Count:
-    """Of one column: values of either side, how many of them agree, and the pairs of codes."""
-
-    first: int = 0
-    second: int = 0
-    agreed: int = 0
-    pairs: list[tuple[str, str]] = field(default_factory=list)
+_Wording = tuple[str, ...]
+_Sentences = dict[_Wording, list[_Row]]
+_Studies = dict[str, dict[str, _Sentences]]
+"""Study -> section -> words of a sentence -> its rows, in the order of their numbers."""
 
 
 def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -97,9 +88,8 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
     return gold
 
 
-def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
-    """Study -> section -> words of a sentence -> its rows, in the order of their numbers."""
-    found: dict[str, _Study] = {}
+def _studies(frame: pd.DataFrame) -> _Studies:
+    found: _Studies = {}
     ordered = frame.sort_values(["study_id", "section", "ent_idx"], kind="stable")
     for row in ordered.to_dict("records"):
         said = {name: frozenset((row[name].lower(),)) for name in _CODES}
@@ -111,28 +101,51 @@ def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
     return found
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _words(text: str) -> _Wording:
     return tuple(_WORD.findall(text.casefold()))
 
 
 def _compared(
-    one: str, first: Mapping[str, _Study], other: str, second: Mapping[str, _Study], studies: set[str]
-) -> list[dict[str, object]]:
+    one: str, first: _Studies, other: str, second: _Studies, studies: set[str]
+) -> Iterator[dict[str, object]]:
     """One line per column of two readings of these studies."""
-    counts = {name: _Count() for name in ("finding", *_CODES, *_SETS, *_REFERENCES)}
-    found = counts["finding"]
+    counts = {name: np.zeros(3, dtype=int) for name in ("finding", *_CODES, *_SETS, *_REFERENCES)}
+    codes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {name: [] for name in _KAPPA}
     for study in sorted(studies):
         mine, theirs = first.get(study, {}), second.get(study, {})
         common = sorted(mine.keys() & theirs.keys())
         matched = [pair for section in common for pair in _matched(mine[section], theirs[section])]
-        found.first += _size(mine)
-        found.second += _size(theirs)
-        found.agreed += len(matched)
-        _count(counts, matched)
-    return [_line(one, other, name, count, found) for name, count in counts.items()]
+        counts["finding"] += _size(mine), _size(theirs), len(matched)
+        partner = {there.key: here.key for here, there in matched}
+        for here, there in matched:
+            for name, own in here.said.items():
+                said = there.said[name]
+                if name in _REFERENCES:
+                    said = frozenset(partner.get(key, f"{key} without a partner") for key in said)
+                counts[name] += len(own), len(said), len(own & said)
+            for name, pairs in codes.items():
+                pairs.append((here.said[name], there.said[name]))
+    rows = counts["finding"].tolist()
+    for name, count in counts.items():
+        mine_n, theirs_n, agreed = count.tolist()
+        if name in _CODES:  # judged against all rows of either side: a finding with its right status, say
+            mine_n, theirs_n = rows[:2]
+        yield {
+            "structurer_1": one,
+            "structurer_2": other,
+            "field": name,
+            "rows": rows[2],
+            "first": mine_n,
+            "second": theirs_n,
+            "agreed": agreed,
+            "precision": agreed / theirs_n if theirs_n else None,
+            "recall": agreed / mine_n if mine_n else None,
+            "f1": 2 * agreed / (mine_n + theirs_n) if mine_n + theirs_n else None,
+            "kappa": _kappa(codes.get(name, ())),
+        }
 
 
-def _size(study: _Study) -> int:
+def _size(study: Mapping[str, _Sentences]) -> int:
     return sum(len(rows) for sentences in study.values() for rows in sentences.values())
 
 
@@ -149,8 +162,8 @@ def _matched(mine: _Sentences, theirs: _Sentences) -> Iterator[tuple[_Row, _Row]
 
 
 def _same_sentences(
-    mine: Sequence[tuple[str, ...]], theirs: Sequence[tuple[str, ...]]
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    mine: Sequence[_Wording], theirs: Sequence[_Wording]
+) -> Iterator[tuple[_Wording, _Wording]]:
     """The same wording first; of the others those with the most words in common, each used once."""
     same = set(mine) & set(theirs)
     yield from ((sentence, sentence) for sentence in sorted(same))
@@ -168,52 +181,20 @@ def _same_sentences(
 
 def _likeness(row: _Row, other: _Row) -> float:
     """0 without a common word of the finding."""
-    common = _dice(tuple(row.ent), tuple(other.ent))
+    common = _dice(row.ent, other.ent)
     if not common:
         return 0.0
-    place = _dice(tuple(row.said["location"]), tuple(other.said["location"]))
+    place = _dice(row.said["location"], other.said["location"])
     return _WORDS * common + _PLACE * place + _NAME * (row.said["normed_ent"] == other.said["normed_ent"])
 
 
-def _dice(mine: Sequence[str], theirs: Sequence[str]) -> float:
+def _dice(mine: Collection[str], theirs: Collection[str]) -> float:
     """Share of words in common, counted as often as they stand there."""
     common = (Counter(mine) & Counter(theirs)).total()
     return 2 * common / (len(mine) + len(theirs)) if common else 0.0
 
 
-def _count(counts: Mapping[str, _Count], matched: Sequence[tuple[_Row, _Row]]) -> None:
-    """Add what matched rows of one study say; values of rows without a partner count in `finding` only."""
-    partner = {other.key: row.key for row, other in matched}
-    for row, other in matched:
-        for name, mine in row.said.items():
-            count, theirs = counts[name], other.said[name]
-            if name in _REFERENCES:
-                theirs = frozenset(partner.get(key, f"{key} without a partner") for key in theirs)
-            count.first += len(mine)
-            count.second += len(theirs)
-            count.agreed += len(mine & theirs)
-            count.pairs += product(mine, theirs) if name in _KAPPA else ()
-
-
-def _line(one: str, other: str, name: str, count: _Count, found: _Count) -> dict[str, object]:
-    """Codes are judged against all rows of either side: a finding with its right status, say."""
-    first, second = (found.first, found.second) if name in _CODES else (count.first, count.second)
-    return {
-        "structurer_1": one,
-        "structurer_2": other,
-        "field": name,
-        "rows": found.agreed,
-        "first": first,
-        "second": second,
-        "agreed": count.agreed,
-        "precision": count.agreed / second if second else None,
-        "recall": count.agreed / first if first else None,
-        "f1": 2 * count.agreed / (first + second) if first + second else None,
-        "kappa": _kappa(count.pairs) if name in _KAPPA else None,
-    }
-
-
-def _kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+def _kappa(pairs: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float | None:
     """Cohen's kappa; None without pairs, or where both always say the same one code."""
     mine, theirs = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
     chance = sum(mine[code] * theirs[code] for code in mine) / len(pairs) ** 2 if pairs else 1.0

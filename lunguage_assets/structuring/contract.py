@@ -1,8 +1,7 @@
 """What a structurer is given and what it answers; nothing here knows how an answer comes about.
 
 A structurer gets reports that are already cut into sentences, the same for every structurer, and answers
-every report. Words are taken from the text as written: each value is one piece of its sentence, with its
-place. (Structure: docs/method.md.)
+every report. Words are quoted, never written: a value is a piece of the report. (Structure: docs/method.md.)
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol
 
 SectionCode = Literal["hist", "find", "impr", "other"]
 """`other`: technique, comparison, notification and the like. Their sentences state no findings."""
@@ -19,8 +18,7 @@ Account = Literal["findings", "nothing stated", "not about the patient now", "un
 """What became of a sentence. Every sentence of findings and impression has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Characters `begin` up to, not including, `end` of a text."""
 
     begin: int
@@ -30,9 +28,9 @@ class Span:
         """The characters themselves."""
         return text[self.begin : self.end]
 
-    def value(self, text: str) -> Value:
-        """The characters with their place."""
-        return Value(self.of(text), self)
+    def moved(self, by: int) -> Span:
+        """The same characters of a text that has `by` more in front."""
+        return Span(self.begin + by, self.end + by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +68,11 @@ class SectionedReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A piece of the report; `span` counts from the beginning of the mention's sentence, and is outside of it
-    where another sentence says it.
-    """
-
-    words: str = field(repr=False)
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
 class Mention:
-    """One finding at one place in one sentence: a row.
+    """One finding at one place in one sentence: a row. Spans are of the report's text.
 
     Args:
+        sentence: position of its sentence in the report.
         ent: the finding's words.
         normed_ent: canonical name, lower case.
         cat: code of `tables.CATEGORIES`.
@@ -94,12 +83,13 @@ class Mention:
         associate: positions of mentions that it goes with otherwise.
     """
 
-    ent: Value
+    sentence: int
+    ent: Span
     normed_ent: str
     cat: str
     status: str
-    location: tuple[Value, ...] = ()
-    attributes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    location: tuple[Span, ...] = ()
+    attributes: Mapping[str, tuple[Span, ...]] = field(default_factory=lambda: MappingProxyType({}))
     evidence: tuple[int, ...] = ()
     associate: tuple[int, ...] = ()
 
@@ -116,13 +106,16 @@ class SentenceReading:
 
 @dataclass(frozen=True, slots=True)
 class RefusedValue:
-    """What a structurer claimed and was not believed, with the reason code."""
+    """What a language model claimed and was not believed: where, in which column, why, and of which `finding`
+    of its answer (0: none).
+    """
 
     section: str
     sentence: int
     column: str
     found: str = field(repr=False)
-    reason: str = ""
+    reason: str
+    finding: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +125,16 @@ class StructuredReport:
     Args:
         readings: one per sentence of the report, in its order; those of section `other` are
             `nothing stated`.
-        mentions: (position of the sentence, mention), in the order of the text; references are positions in
-            this very tuple, so that they may cross sentences.
+        mentions: in the order of the text; references are positions in this very tuple.
         refused: what was claimed and not believed.
-        valid: False when a model gave no readable answer; every sentence is then `unreadable`.
     """
 
     study_id: str
     readings: tuple[SentenceReading, ...] = field(repr=False)
-    mentions: tuple[tuple[int, Mention], ...] = field(repr=False)
+    mentions: tuple[Mention, ...] = field(repr=False)
     refused: tuple[RefusedValue, ...] = field(default=(), repr=False)
-    valid: bool = True
 
 
-@runtime_checkable
 class Structurer(Protocol):
     """Turns reports into mentions.
 

@@ -1,4 +1,4 @@
-"""Answers of structurers as rows.
+"""The tables of the reading: reports and their sentences, there and back, and the answers of structurers.
 
 A cell holds the words of its values, joined by ", ", lower case, on one line; the column `spans` has the
 characters of every value in the report, so that nothing has to be found again in the text.
@@ -7,30 +7,77 @@ characters of every value in the report, so that nothing has to be found again i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
-from lunguage_assets.errors import InvalidTable
-from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span, StructuredReport, Value
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.texts.receiving import Received
+from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span, StructuredReport
+from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import (
     ATTRIBUTES,
     REFUSED_VALUES,
-    SECTIONS,
+    REPORT_SENTENCES,
     SENTENCE_ACCOUNTS,
     STRUCTURED_FINDINGS,
     Table,
 )
 
-QUOTED = ("ent", "location", *ATTRIBUTES)
-"""Columns whose values are words of the report, in the order in which `spans` names them."""
-
-_SHOWN = 80
+IN_TEXT = "report text"
+"""`view_source` of views that a report's own text names."""
 
 
 @dataclass(frozen=True)
-class StructuredTables:
+class ReportsRead:
+    """Reports of a batch: `tables.REPORT_TEXTS`, `REPORT_SENTENCES`, `REJECTED_REPORTS`, `READING_NOTES`."""
+
+    report_texts: pd.DataFrame
+    report_sentences: pd.DataFrame
+    rejected_reports: pd.DataFrame
+    reading_notes: pd.DataFrame
+
+
+def read_reports(received: Received) -> ReportsRead:
+    """Cut every report into sentences, and note what is odd about it.
+
+    Views that the text names stand in where neither metadata nor the delivery know any.
+    """
+    log = IntakeLog.of(received.rejected, received.intake_notes)
+    texts = received.report_texts
+    views, sources = texts["view_information"].tolist(), texts["view_source"].tolist()
+    rows = list[Sequence[object]]()
+    named = texts[["study_id", "report", "file", "line"]].itertuples(index=False)
+    for place, (study_id, report, file, line) in enumerate(named):
+        found = sectioned(study_id, report)
+        if not views[place] and found.views:
+            views[place], sources[place] = found.views, IN_TEXT
+        for reason in found.notes:
+            log.note(reason, file, line=int(line), study_id=study_id)
+        rows += [(study_id, s.section, s.number, s.heading, *s.span, s.text) for s in found.sentences]
+    texts = texts.assign(
+        view_information=pd.array(views, dtype="str"), view_source=pd.array(sources, dtype="str")
+    )
+    return ReportsRead(texts, _frame(REPORT_SENTENCES, rows), log.rejected_frame(), log.notes_frame())
+
+
+def sectioned_reports(
+    report_texts: pd.DataFrame, report_sentences: pd.DataFrame
+) -> Iterator[SectionedReport]:
+    """Reports as structurers get them, back from the tables, in the order of `report_texts`."""
+    sentences: dict[str, list[Sentence]] = {}
+    columns = (report_sentences[name].tolist() for name in REPORT_SENTENCES.names)
+    for study_id, section, number, heading, begin, end, text in zip(*columns, strict=True):
+        sentences.setdefault(study_id, []).append(Sentence(section, number, Span(begin, end), text, heading))
+    named = (report_texts[name].tolist() for name in ("study_id", "report", "view_information"))
+    for study_id, report, views in zip(*named, strict=True):
+        own = sorted(sentences.get(study_id, ()), key=lambda sentence: sentence.span)
+        yield SectionedReport(study_id, report, tuple(own), views)
+
+
+class StructuredTables(NamedTuple):
     """`tables.STRUCTURED_FINDINGS`, `SENTENCE_ACCOUNTS` and `REFUSED_VALUES` of one structurer and batch."""
 
     structured_findings: pd.DataFrame
@@ -41,30 +88,21 @@ class StructuredTables:
 def structured_tables(
     reports: Sequence[SectionedReport], answers: Sequence[StructuredReport]
 ) -> StructuredTables:
-    """The tables of a structurer's answers to these reports.
-
-    Raises:
-        InvalidTable: an answer does not belong to its report, or a value is not what stands at its span.
-    """
+    """The tables of a structurer's answers to these reports."""
     rows, accounts, refused = list[Sequence[object]](), list[Sequence[object]](), list[Sequence[object]]()
     for report, answer in zip(reports, answers, strict=True):
         study = report.study_id
-        if study != answer.study_id or len(report.sentences) != len(answer.readings):
-            raise InvalidTable(f"structured_findings, study {study}: the answer is not of this report")
         rows += _rows(report, answer)
-        stated = Counter(position for position, _ in answer.mentions)
+        stated = Counter(mention.sentence for mention in answer.mentions)
         for position, (one, read) in enumerate(zip(report.sentences, answer.readings, strict=True)):
             if one.section != "other":
                 account = (study, one.section, one.number, read.account, read.reason, stated[position])
                 accounts.append(account)
         for value in answer.refused:
-            place = (value.section, max(value.sentence, 0), value.column)
-            refused.append((len(refused), study, *place, value.found[:_SHOWN], value.reason))
-    return StructuredTables(
-        _frame(STRUCTURED_FINDINGS, rows),
-        _frame(SENTENCE_ACCOUNTS, accounts),
-        _frame(REFUSED_VALUES, refused),
-    )
+            where = (value.section, value.sentence, value.column)
+            refused.append((len(refused), study, *where, value.found, value.reason))
+    tables = (STRUCTURED_FINDINGS, rows), (SENTENCE_ACCOUNTS, accounts), (REFUSED_VALUES, refused)
+    return StructuredTables(*(_frame(table, own) for table, own in tables))
 
 
 def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
@@ -74,22 +112,18 @@ def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:
 
 def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequence[object]]:
     counts, numbers = Counter[str](), list[int]()
-    sections = [report.sentences[position].section for position, _ in answer.mentions]
-    for section in sections:
-        counts[section] += 1
-        numbers.append(counts[section])
-    names = [f"{section}:{number}" for section, number in zip(sections, numbers, strict=True)]
-    for (position, mention), section, number in zip(answer.mentions, sections, numbers, strict=True):
-        sentence = report.sentences[position]
-        if section not in SECTIONS:
-            raise InvalidTable(
-                f"structured_findings, study {report.study_id}: a finding in section {section}"
-            )
+    sentences = [report.sentences[mention.sentence] for mention in answer.mentions]
+    for sentence in sentences:
+        counts[sentence.section] += 1
+        numbers.append(counts[sentence.section])
+    names = [f"{one.section}:{number}" for one, number in zip(sentences, numbers, strict=True)]
+    for mention, sentence, number in zip(answer.mentions, sentences, numbers, strict=True):
         given = {"ent": (mention.ent,), "location": mention.location, **mention.attributes}
-        values = {name: tuple(given.get(name, ())) for name in QUOTED}
+        values = {column: given.get(column, ()) for column in ("ent", "location", *ATTRIBUTES)}
+        quoted = [" ".join([column, *(f"{a}-{b}" for a, b in own)]) for column, own in values.items() if own]
         row = {
             "study_id": report.study_id,
-            "section": section,
+            "section": sentence.section,
             "sent_idx": sentence.number,
             "sent": sentence.text,
             "ent_idx": number,
@@ -98,15 +132,14 @@ def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequenc
             "status": mention.status,
             "evidence": [names[place] for place in mention.evidence],
             "associate": [names[place] for place in mention.associate],
-            "spans": _spans_written(report, sentence, values),
-            **{column: _cell(value.words for value in found) for column, found in values.items()},
+            "spans": "; ".join(quoted),
+            **{column: _cell(report.text, own) for column, own in values.items()},
         }
         yield [row[column] for column in STRUCTURED_FINDINGS.names]
 
 
-def _cell(words: Iterable[str]) -> str:
-    """Words of values as they stand in a cell."""
-    return ", ".join(" ".join(part.split()) for part in words).lower()
+def _cell(text: str, spans: Sequence[Span]) -> str:
+    return ", ".join(" ".join(span.of(text).split()) for span in spans).lower()
 
 
 def read_spans(written: str) -> dict[str, tuple[Span, ...]]:
@@ -116,20 +149,3 @@ def read_spans(written: str) -> dict[str, tuple[Span, ...]]:
         column, *spans = part.split(" ")
         found[column] = tuple(Span(*map(int, span.split("-"))) for span in spans)
     return found
-
-
-def _spans_written(report: SectionedReport, sentence: Sentence, values: Mapping[str, Sequence[Value]]) -> str:
-    written = []
-    for column, own in values.items():
-        spans = []
-        for value in own:
-            begin, end = (sentence.span.begin + place for place in (value.span.begin, value.span.end))
-            if begin < 0 or not value.words or report.text[begin:end] != value.words:
-                raise InvalidTable(
-                    f"structured_findings, study {report.study_id}, sentence {sentence.section}:"
-                    f"{sentence.number}, column {column}: a value is not what stands at its characters. "
-                    "Report this structurer."
-                )
-            spans.append(f" {begin}-{end}")
-        written += [column + "".join(spans)] if spans else []
-    return "; ".join(written)

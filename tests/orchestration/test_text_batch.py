@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,9 @@ def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(text_
 def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
     text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lunguage_assets.structuring import opening
+    from lunguage_assets.structuring.model import structurer
 
-    monkeypatch.setattr(opening, "structurer_identity", lambda *_: "rules/another")
+    monkeypatch.setattr(structurer, "structurer_identity", lambda *_: "rules/another")
     now = text_home.standings()
     assert now.of("structured_findings", "rules", "raw").because == ("structurer changed",)
     assert now.of("findings", "raw").because == ("structurer changed",)
@@ -114,7 +113,7 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
         made = structured_tables(*answered)
         rows = made.structured_findings
         theirs = rows["study_id"] == study
-        return replace(made, structured_findings=rows.assign(status=rows["status"].mask(theirs, "planted")))
+        return made._replace(structured_findings=rows.assign(status=rows["status"].mask(theirs, "planted")))
 
     monkeypatch.setattr(structurer, "structured_tables", broken)
     keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"}

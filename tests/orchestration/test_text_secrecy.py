@@ -54,7 +54,7 @@ candidates = ["one"]
 """
 CRASHES = {
     "reading": "lunguage_assets.orchestration.assets.text:read_reports",
-    "structuring": "lunguage_assets.structuring.rules.structurer:read_sentence",
+    "structuring": "lunguage_assets.structuring.rules.structurer:settle",
 }
 GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks:unmet"
 """Left out: it takes seconds to import, `judges/test_secrecy.py` has it."""

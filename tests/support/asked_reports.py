@@ -26,8 +26,7 @@ from lunguage_assets.structuring.contract import (
     Span,
     StructuredReport,
 )
-from lunguage_assets.structuring.model.structurer import ModelStructurer
-from lunguage_assets.structuring.opening import open_model
+from lunguage_assets.structuring.model.structurer import ModelStructurer, open_model
 
 KNOWN = {"opacity": "PF", "effusion": "PF", "pneumonia": "CF", "tube": "OTH", "cough": "PATIENT INFO."}
 PLACES = ("left base", "right apex", "right", "left")

@@ -1,8 +1,6 @@
 """Twelve invented raw reports, the layouts in which raw reports come, and odd deliveries; no tests here.
 
-Every writer takes a folder and returns the paths that it wrote. `REPORTS` says of each report what a reader
-finds in it (`expected`) and which names nobody must find as present in findings or impression (`absent`); no
-sensible structurer disputes them.
+Every writer takes a folder and returns the paths that it wrote.
 """
 
 from __future__ import annotations
@@ -22,18 +20,8 @@ SPOKEN = "zebrafish"
 
 
 @dataclass(frozen=True)
-class Expected:
-    """A finding that a report states: section, canonical name, status (dp, dn, tp, tn), place's words."""
-
-    section: str
-    name: str
-    status: str
-    place: str = ""
-
-
-@dataclass(frozen=True)
 class RawReport:
-    """An invented report: its number and patient, its parts, and what is in it.
+    """An invented report: its number and patient, and its parts.
 
     `layout` says how `text` joins the parts: `mimic` (FINAL REPORT, indented, hard-wrapped), `plain`
     (headings at the margin) or `bare` (no heading at all). `views` are those of `position`, as the image
@@ -48,8 +36,6 @@ class RawReport:
     findings: str
     impression: str
     position: str = "PA"
-    expected: tuple[Expected, ...] = ()
-    absent: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -93,24 +79,12 @@ REPORTS: tuple[RawReport, ...] = (
         "which "
         "may represent pneumonia. No pleural effusion or pneumothorax is seen. The heart is normal in size.",
         "Right lower lobe opacity, possibly pneumonia. Follow-up radiograph in ___ weeks is recommended.",
-        expected=(
-            Expected("find", "opacity", "dp", "right lower lobe"),
-            Expected("find", "pneumonia", "tp"),
-            Expected("find", "pleural effusion", "dn"),
-            Expected("find", "pneumothorax", "dn"),
-            Expected("impr", "pneumonia", "tp"),
-        ),
     ),
     RawReport(
         50000002, 10000032, "mimic", "Shortness of breath.", "___",
         "Both lungs are clear, without focal consolidation, pleural effusion or pneumothorax. "
         "The cardiomediastinal silhouette is within normal limits. No acute osseous abnormalities.",
         "No acute cardiopulmonary process.",
-        expected=(
-            Expected("find", "consolidation", "dn"),
-            Expected("find", "pneumothorax", "dn"),
-        ),
-        absent=("pneumonia", "cardiomegaly"),
     ),
     RawReport(
         50000003, 10000045, "plain", "Line placement.", "None.",
@@ -120,19 +94,10 @@ REPORTS: tuple[RawReport, ...] = (
         "1. Endotracheal tube in standard position.\n2. Small bilateral effusions with left basilar "
         "atelectasis.",
         position="AP",
-        expected=(
-            Expected("find", "endotracheal tube", "dp"),
-            Expected("find", "cardiomegaly", "dp"),
-            Expected("find", "pleural effusion", "dp", "bilateral"),
-            Expected("find", "atelectasis", "dp", "left basilar"),
-            Expected("find", "pneumothorax", "dn"),
-        ),
-        absent=("pneumonia",),
     ),
     RawReport(
         50000004, 10000051, "plain", "Chest pain, rule out pneumothorax", "",
         "Lungs clear. Heart size normal. No effusion. Pneumothorax is not seen.", "",
-        expected=(Expected("find", "pneumothorax", "dn"),),
     ),
     RawReport(
         50000005, 10000068, "bare", "", "",
@@ -140,11 +105,6 @@ REPORTS: tuple[RawReport, ...] = (
         "at the "
         "left base. There is no change in the small right pleural effusion.", "",
         position="AP",
-        expected=(
-            Expected("find", "pulmonary edema", "dp"),
-            Expected("find", "pneumonia", "tp", "left base"),
-            Expected("find", "pleural effusion", "dp", "right"),
-        ),
     ),
     RawReport(
         50000006, 10000075, "mimic", "History of lung cancer, status post right upper lobectomy.", "CT "
@@ -152,11 +112,6 @@ REPORTS: tuple[RawReport, ...] = (
         "There is a 12 mm nodule in the left upper lobe and a calcified granuloma in the right lung apex. "
         "Surgical clips project over the right hilum. CT is advised to exclude metastasis.",
         "12 mm left upper lobe nodule, suspicious for malignancy.",
-        expected=(
-            Expected("find", "nodule", "dp", "left upper lobe"),
-            Expected("find", "granuloma", "dp", "right lung apex"),
-            Expected("impr", "nodule", "dp", "left upper lobe"),
-        ),
     ),
     RawReport(
         50000007, 10000082, "plain", "Fall.", "None available.",
@@ -164,10 +119,6 @@ REPORTS: tuple[RawReport, ...] = (
         "contusion. "
         "The trachea is midline.",
         "Left rib fractures without pneumothorax.",
-        expected=(
-            Expected("find", "pneumothorax", "dn"),
-            Expected("impr", "pneumothorax", "dn"),
-        ),
     ),
     RawReport(
         50000008, 10000093, "mimic", "Dyspnea.", "Radiograph of ___ at 05:32.",
@@ -175,27 +126,16 @@ REPORTS: tuple[RawReport, ...] = (
         "seen "
         "left effusion has resolved. Bibasilar opacities, atelectasis versus aspiration.",
         "COPD. Bibasilar atelectasis or aspiration.",
-        expected=(
-            Expected("find", "atelectasis", "tp"),
-            Expected("find", "aspiration", "tp"),
-            Expected("impr", "atelectasis", "tp", "bibasilar"),
-        ),
     ),
     RawReport(
         50000009, 10000101, "plain", "Pre-op.", "", "",
         "Normal chest radiograph without evidence of acute disease. Clinical correlation is recommended.",
-        absent=("pneumonia",),
     ),
     RawReport(
         50000010, 10000117, "mimic", "Question CHF. Mother had tuberculosis.", "None.",
         "Heart is mildly enlarged. There is pulmonary vascular congestion, but no overt edema. Pneumonia is "
         "unlikely. If fever persists, repeat radiograph may show consolidation.",
         "Mild cardiomegaly with vascular congestion.",
-        expected=(
-            Expected("find", "pneumonia", "tn"),
-            Expected("impr", "cardiomegaly", "dp"),
-        ),
-        absent=("tuberculosis",),
     ),
     RawReport(
         50000011, 10000124, "plain", "NG tube placement.", "Earlier today.",
@@ -204,14 +144,12 @@ REPORTS: tuple[RawReport, ...] = (
         "persists. No new focal opacity.",
         "Tubes as above. Dr. Bird was called at 3:15 p.m.",
         position="AP",
-        expected=(Expected("find", "consolidation", "dp", "retrocardiac"),),
     ),
     RawReport(
         50000012, 10000138, "mimic", f"Swallowed a {SPOKEN} bone.", "None.",
         f"No radiopaque foreign body. The {SPOKEN} bone is not visible. There is no evidence of "
         "pneumomediastinum. Mild degenerative changes of the thoracic spine.",
         "No radiopaque foreign body or pneumomediastinum.",
-        expected=(Expected("impr", "pneumomediastinum", "dn"),),
     ),
 )  # fmt: skip
 

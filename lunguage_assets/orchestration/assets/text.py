@@ -22,8 +22,9 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
-from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
+from lunguage_assets.structuring.rows import read_reports, sectioned_reports
 from lunguage_assets.structuring.rules.structurer import chunk_tools, structure_chunk
+from lunguage_assets.tables import TABLES
 
 _SHOWN = ("structurer_1", "structurer_2", "field", "rows", "agreed", "precision", "recall", "f1", "kappa")
 
@@ -32,13 +33,11 @@ _SHOWN = ("structurer_1", "structurer_2", "field", "rows", "agreed", "precision"
 def report_texts(home: HomeResource, keys: Keys) -> Result:
     """Read the raw reports of a batch, and cut them into sentences."""
     batch = home.home.batch(*keys)
-    read = ReportsRead.none()
+    value = {table: TABLES[table].frame() for table in RECIPES["report_texts"].tables}
     if batch.kind == "text":
-        read = read_reports(receive(home.home.delivery(batch.key), home.settings.corpus))
-    return dg.MaterializeResult(
-        value={table: getattr(read, table) for table in RECIPES["report_texts"].tables},
-        metadata={"batch_sha256": batch.sha256, "studies": len(read.report_texts)},
-    )
+        value = vars(read_reports(receive(home.home.delivery(batch.key), home.settings.corpus)))
+    metadata = {"batch_sha256": batch.sha256, "studies": len(value["report_texts"])}
+    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 @table_asset("text")

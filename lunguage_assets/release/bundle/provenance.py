@@ -28,7 +28,7 @@ from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot, bound_to
 from lunguage_assets.release.bundle.versions import file_digest
 from lunguage_assets.settings import Settings, departures
-from lunguage_assets.structuring.opening import structurer_identity
+from lunguage_assets.structuring.model.structurer import structurer_identity
 from lunguage_assets.tables import TERMS
 
 DISTRIBUTION = "lunguage-assets"

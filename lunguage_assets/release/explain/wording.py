@@ -12,7 +12,8 @@ import yaml
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
-from lunguage_assets.structuring.rules.lexicon import alternatives, word_file
+from lunguage_assets.structuring.rules.lexicon import alternatives
+from lunguage_assets.structuring.text.words import word_file
 from lunguage_assets.tables import ATTRIBUTES, TERMS
 from lunguage_assets.tables import STATUSES as STATUS_CODES
 from lunguage_assets.tables.columns import MEANINGS

@@ -1,8 +1,8 @@
-"""A language model's claims about a report, grounded in its text: what the text does not bear out is refused
-with a reason, and the rest is kept (method.md section 8).
+"""A language model's answer about a report: its form, and what of it the report's text bears out (method.md
+section 8).
 
-A refused value does not take its finding with it; a refused finding takes its values with it. Everything here
-is a function of the report and the answer.
+What is not borne out is refused with a reason, and the rest is kept: a refused value leaves its finding, a
+refused finding takes its values with it. Everything here is a function of the report and the answer.
 """
 
 from __future__ import annotations
@@ -10,38 +10,129 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.structuring.contract import (
     Account,
     Mention,
     RefusedValue,
     SectionedReport,
-    Sentence,
     SentenceReading,
     Span,
     StructuredReport,
-    Value,
 )
-from lunguage_assets.structuring.model.schema import ACCOUNTS, Answer, FindingClaim, SentenceClaim
-from lunguage_assets.tables.columns import ATTRIBUTES
+from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES
 
 VERSION = 2
 """Of these rules; part of a structurer's identity, since they change what comes of an answer."""
 
-SHOWN = 80
-"""Characters of a refused claim that are kept."""
+# --- the form of an answer
+
+ACCOUNTS = ("nothing stated", "not about the patient now")
+"""What a sentence without findings may be said to be."""
+
+REASONS = (
+    "recommendation", "condition", "earlier film", "other person", "technique", "administration", "other",
+)  # fmt: skip
+"""Why. Reason codes are shown where report text is not, so that a model must choose from a list."""
+
+ANSWER_SCHEMA = json.dumps(
+    json.loads(resource("structuring", "answer.json").read_text("utf-8")), separators=(",", ":")
+)
+"""JSON schema of an answer, as a request carries it: an object of `findings` and of `sentences` that have
+none. Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so.
+"""
+
+
+def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:
+    """A code, in whatever letter case and spacing; another word is refused, or stands for `otherwise`."""
+    known = {code.casefold(): code for code in codes}
+
+    def found(said: Any) -> str:
+        code = known.get(_plain(said).casefold(), otherwise) if isinstance(said, str) else ""
+        if not code:
+            raise ValueError("no such code")
+        return code
+
+    return BeforeValidator(found)
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.split()).lower()
+
+
+class _Claim(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
+
+
+class AttributeClaim(_Claim):
+    """An attribute's column, also under its published name, and its words."""
+
+    column: str
+    words: str
+
+
+class FindingClaim(_Claim):
+    """One entry of `findings`; what is left out is empty."""
+
+    number: int = Field(gt=0, lt=10**6)
+    sentence: str
+    words: str
+    name: str = ""
+    category: Annotated[str, _code_of(CATEGORIES)]
+    polarity: Annotated[str, _code_of(("positive", "negative"))]
+    certainty: Annotated[str, _code_of(("definitive", "tentative"))]
+    places: list[str] = []
+    attributes: list[AttributeClaim] = []
+    evidence: list[int] = []
+    associate: list[int] = []
+
+
+class SentenceClaim(_Claim):
+    """One entry of `sentences`."""
+
+    sentence: str
+    account: Annotated[Account, _code_of(ACCOUNTS)]
+    reason: Annotated[str, _code_of(REASONS, "other")] = "other"
+
+
+_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
+
+
+def parse_answer(text: str) -> dict[str, Any] | None:
+    """The answer in a model's text, or None when there is none: the answer is then unreadable.
+
+    One code fence around the whole is tolerated; text before or behind it, a second object, a missing list,
+    numbers that JSON does not have, and half characters are not.
+    """
+    body = text.strip()
+    fenced = _FENCE.match(body)
+    try:
+        value: Any = json.loads(fenced.group(1) if fenced else body)
+        _line(value).encode()  # half a surrogate pair is valid JSON and cannot be stored
+        lists = isinstance(value["findings"], list) and isinstance(value["sentences"], list)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return value if lists else None
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+# --- what of it is believed
 
 _NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|\d{1,2}(?!\d)|[ '()/.-]){0,59}")
 _NAME_WORDS = 6
 """A canonical name is shown where report text is not: it has few words, no long numbers, and no commas, which
 references use.
 """
-
+_SHOWN = 80
 _POINTS = 40
 _REASON_TEXTS = {
     "not-an-entry": "is no entry of the form above, or has a code that is none",
@@ -57,121 +148,132 @@ _REASON_TEXTS = {
 """Reason codes, and how the second question words them."""
 
 _COLUMNS = {name: column for column, published in ATTRIBUTES.items() for name in (column, published)}
-_REFERENCES = ("evidence", "associate")
 
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """What is kept of the answer `line`. `claims`: how many there were, refused or not, and sentences that it
-    forgot; `finders`: number of the finding that made each refused claim, 0: none.
+    """What is kept of the answer `line`, and the share of its claims that is refused; a sentence that it
+    forgot is one.
     """
 
     report: StructuredReport = field(repr=False)
     line: str = field(repr=False)
-    claims: int
-    finders: tuple[int, ...]
-
-    @property
-    def refused_share(self) -> float:
-        """Refused claims among all claims."""
-        return len(self.report.refused) / max(1, self.claims)
+    refused_share: float
 
     @property
     def points(self) -> list[str]:
         """What is wrong, for the second question: number and column, never the claim itself."""
-        said = list(dict.fromkeys(map(_point, self.finders, self.report.refused)))
+        said = list(dict.fromkeys(map(_point, self.report.refused)))
         left = len(said) - _POINTS
         return said if left <= 0 else [*said[:_POINTS], f"and {left} more of the kind"]
 
 
-def grounded(report: SectionedReport, answer: Answer) -> Grounded:
+def _point(value: RefusedValue) -> str:
+    place = f"sentence {value.section}:{value.sentence}" if value.section else "an entry of the sentences"
+    place = f"finding {value.finding}" if value.finding else place
+    return f"{place}{', ' + value.column if value.column else ''}: {_REASON_TEXTS[value.reason]}"
+
+
+def grounded(report: SectionedReport, answer: Mapping[str, Any]) -> Grounded:
     """An answer as far as the report bears it out."""
     grounding = _Grounding(report)
-    for place, claim in enumerate(answer.findings, start=1):
-        grounding.take(claim, place)
-    grounding.refer()
-    accounts = grounding.accounts(answer.sentences)
-    kept = replace(assembled(report, grounding.kept, accounts), refused=tuple(grounding.refused))
-    return Grounded(kept, answer.line, grounding.claims, tuple(grounding.finders))
+    for number, entry in enumerate(answer["findings"], start=1):
+        grounding.take(entry, number)
+    mentions = grounding.referred()
+    readings = _readings(report, grounding.accounts(answer["sentences"]))
+    refused = tuple(grounding.refused)
+    share = len(refused) / max(1, grounding.believed + len(refused))
+    return Grounded(StructuredReport(report.study_id, readings, mentions, refused), _line(answer), share)
 
 
-@dataclass(eq=False, slots=True)
-class _Kept:
-    """A finding that is believed: its claim, its sentence's position, and what its words bear out.
+def not_asked(report: SectionedReport, reason: str = "") -> StructuredReport:
+    """The answer about a report of which nothing that was asked about could be read."""
+    positions = (n for n, sentence in enumerate(report.sentences) if sentence.section != "other")
+    accounts = dict.fromkeys(positions, SentenceReading("unreadable", reason))
+    return StructuredReport(report.study_id, _readings(report, accounts), ())
 
-    `references`: the findings that the numbers of its claim turned out to be.
-    """
 
-    claim: FindingClaim
-    position: int
-    ent: Value
-    name: str
-    location: tuple[Value, ...]
-    attributes: Mapping[str, tuple[Value, ...]]
-    references: dict[str, list[_Kept]] = field(default_factory=lambda: {name: [] for name in _REFERENCES})
+def _readings(report: SectionedReport, of: Mapping[int, SentenceReading]) -> tuple[SentenceReading, ...]:
+    silent = SentenceReading("nothing stated", "section")
+    return tuple(of.get(position, silent) for position in range(len(report.sentences)))
 
 
 class _Grounding:
+    """`believed` counts the claims that are not `refused`."""
+
     def __init__(self, report: SectionedReport) -> None:
         self.report = report
         self.positions = {s.name: n for n, s in enumerate(report.sentences) if s.section != "other"}
-        self.claims, self.kept = 0, list[_Kept]()
-        self.refused, self.finders = list[RefusedValue](), list[int]()
-        self._known: set[tuple[int, Span, frozenset[Span]]] = set()
-        self._used: Counter[tuple[int, Span]] = Counter()
+        self.believed, self.refused = 0, list[RefusedValue]()
+        self._kept: list[tuple[FindingClaim, Mention]] = []
+        self._known: set[tuple[Span, frozenset[Span]]] = set()
+        self._used: Counter[Span] = Counter()
         self._touched: set[int] = set()
 
-    def take(self, raw: Any, place: int) -> None:
+    def take(self, entry: Any, number: int) -> None:
         """Keep a claimed finding, or refuse it as a whole."""
-        self.claims += 1
         try:
-            claim = FindingClaim.model_validate(raw)
+            claim = FindingClaim.model_validate(entry)
         except ValidationError:
-            self._refuse(place, "", raw, "not-an-entry")
+            self._refuse(number, "", entry, "not-an-entry")
             return
         position = self._position(claim.sentence)
         if position is None:
             self._refuse(claim.number, "", claim.sentence, "no-such-sentence")
             return
         self._touched.add(position)
-        sentence = self.report.sentences[position]
-        span = self._span(claim, position)
-        if span is None:
-            self._refuse(claim.number, "ent", claim.words, "not-in-sentence", sentence)
+        ent = self._span(claim, position)
+        if ent is None:
+            self._refuse(claim.number, "ent", claim.words, "not-in-sentence", position)
             return
-        location = self._values(claim.number, "location", claim.places, span, sentence)
-        own = position, span, frozenset(value.span for value in location)
-        if own in self._known:
-            self._refuse(claim.number, "ent", claim.words, "duplicate", sentence)
+        location = self._values(claim, "location", claim.places, ent, position)
+        if (ent, frozenset(location)) in self._known:
+            self._refuse(claim.number, "ent", claim.words, "duplicate", position)
             return
-        self._known.add(own)
-        self._used[position, span] += 1
-        ent = span.value(sentence.text)
-        name = self._name(claim, ent, sentence)
-        attributes = self._attributes(claim, span, sentence)
-        self.kept.append(_Kept(claim, position, ent, name, location, attributes))
+        self.believed += 1
+        self._known.add((ent, frozenset(location)))
+        self._used[ent] += 1
+        name = self._name(claim, ent, position)
+        status = claim.certainty[0] + claim.polarity[0]
+        attributes = self._attributes(claim, ent, position)
+        found = Mention(position, ent, name, claim.category, status, location, attributes)
+        self._kept.append((claim, found))
 
-    def refer(self) -> None:
-        """Turn numbers into findings, once all are known."""
-        known = {one.claim.number: one for one in reversed(self.kept)}
-        for one in self.kept:
-            for column, goals in one.references.items():
-                for number in getattr(one.claim, column):
-                    self.claims += 1
-                    goal = known.get(number)
-                    if goal is None or goal is one or goal in goals:
-                        reason = "duplicate" if goal in goals else "no-such-finding"
-                        sentence = self.report.sentences[one.position]
-                        self._refuse(one.claim.number, column, number, reason, sentence)
+    def referred(self) -> tuple[Mention, ...]:
+        """The findings that are kept, in the order of the text, with references by position.
+
+        The way back of an evidence is an associate, whether the model says so or not (method.md section 5).
+        """
+        claimed = {claim.number: found for claim, found in reversed(self._kept)}
+        ordered = sorted((found for _, found in self._kept), key=lambda found: found.ent)
+        place = {id(found): number for number, found in enumerate(ordered)}
+        evidence: list[set[int]] = [set() for _ in ordered]
+        associate: list[set[int]] = [set() for _ in ordered]
+        for claim, found in self._kept:
+            own = place[id(found)]
+            named = ("evidence", claim.evidence, evidence), ("associate", claim.associate, associate)
+            for column, numbers, references in named:
+                for number in numbers:
+                    goal = place[id(claimed[number])] if number in claimed else own
+                    if goal == own or goal in references[own]:
+                        reason = "no-such-finding" if goal == own else "duplicate"
+                        self._refuse(claim.number, column, number, reason, found.sentence)
                     else:
-                        goals.append(goal)
+                        self.believed += 1
+                        references[own].add(goal)
+        for own, supports in enumerate(evidence):
+            for support in supports:
+                associate[support].add(own)
+        return tuple(
+            replace(found, evidence=tuple(sorted(supports)), associate=tuple(sorted(others)))
+            for found, supports, others in zip(ordered, evidence, associate, strict=True)
+        )
 
-    def accounts(self, raw: Sequence[Any]) -> dict[int, SentenceReading]:
-        """Account and reason of every sentence that has no findings, by its position."""
-        stated = {one.position for one in self.kept}
-        accounts: dict[int, SentenceReading] = {}
-        for entry in raw:
-            self.claims += 1
+    def accounts(self, entries: Sequence[Any]) -> dict[int, SentenceReading]:
+        """Account and reason of every sentence that was asked about, by its position."""
+        stated = {found.sentence for _, found in self._kept}
+        accounts = dict.fromkeys(stated, SentenceReading("findings"))
+        for entry in entries:
             try:
                 claim = SentenceClaim.model_validate(entry)
             except ValidationError:
@@ -180,124 +282,82 @@ class _Grounding:
             position = self._position(claim.sentence)
             if position is None:
                 self._refuse(0, "account", claim.sentence, "no-such-sentence")
-            elif position in stated or position in accounts:
+            elif position in accounts:
                 reason = "has-findings" if position in stated else "duplicate"
-                self._refuse(0, "account", claim.account, reason, self.report.sentences[position])
+                self._refuse(0, "account", claim.account, reason, position)
             else:
-                silent = claim.account == ACCOUNTS[0]
-                account: Account = "nothing stated" if silent else "not about the patient now"
-                accounts[position] = SentenceReading(account, claim.reason)
+                self.believed += 1
+                accounts[position] = SentenceReading(claim.account, claim.reason)
         for position in self.positions.values():
-            if position not in stated and position not in accounts:
+            if position not in accounts:
                 refused = position in self._touched
                 accounts[position] = SentenceReading("unreadable", "refused" if refused else "left out")
                 if not refused:
-                    self.claims += 1
-                    self._refuse(0, "account", "", "left-out", self.report.sentences[position])
+                    self._refuse(0, "account", "", "left-out", position)
         return accounts
 
     def _position(self, name: str) -> int | None:
         return self.positions.get("".join(name.split()).casefold())
 
+    def _found(self, words: str, position: int) -> list[Span]:
+        """Every place of these words in the sentence."""
+        sentence = self.report.sentences[position]
+        return [span.moved(sentence.span.begin) for span in occurrences(words, sentence.text)]
+
     def _span(self, claim: FindingClaim, position: int) -> Span | None:
         """Where the finding's words stand. Of several places the one nearest to what is said of it, then one
         that no finding has taken yet, then the first.
         """
-        text = self.report.sentences[position].text
-        words = [*claim.places, *(attribute.words for attribute in claim.attributes)]
-        said = [occurrences(part, text) for cell in words for part in _parts(cell)]
+        cells = [*claim.places, *(attribute.words for attribute in claim.attributes)]
+        said = [self._found(part, position) for cell in cells for part in _parts(cell)]
 
         def cost(span: Span) -> tuple[int, int, int]:
             away = sum(_distance(_nearest(places, span), span) for places in said if places)
-            return away, self._used[position, span], span.begin
+            return away, self._used[span], span.begin
 
-        return min(occurrences(claim.words, text), key=cost, default=None)
+        return min(self._found(claim.words, position), key=cost, default=None)
 
-    def _name(self, claim: FindingClaim, ent: Value, sentence: Sentence) -> str:
+    def _name(self, claim: FindingClaim, ent: Span, position: int) -> str:
         """The canonical name; where there is none that can be one, the finding's own words."""
-        name = " ".join(claim.name.split()).lower()
+        name = _plain(claim.name)
         if _NAME.fullmatch(name) and name.count(" ") < _NAME_WORDS:
             return name
-        self.claims += 1
-        self._refuse(claim.number, "normed_ent", claim.name, "not-a-name", sentence)
-        return " ".join(ent.words.split()).lower()
+        self._refuse(claim.number, "normed_ent", claim.name, "not-a-name", position)
+        return _plain(ent.of(self.report.text))
 
-    def _attributes(
-        self, finding: FindingClaim, near: Span, sentence: Sentence
-    ) -> dict[str, tuple[Value, ...]]:
+    def _attributes(self, claim: FindingClaim, near: Span, position: int) -> dict[str, tuple[Span, ...]]:
         words: dict[str, list[str]] = {column: [] for column in ATTRIBUTES}
-        for claim in finding.attributes:
-            column = _COLUMNS.get(" ".join(claim.column.split()).lower())
+        for one in claim.attributes:
+            column = _COLUMNS.get(_plain(one.column))
             if column is None:
-                self.claims += 1
-                self._refuse(finding.number, "", claim.column, "no-such-column", sentence)
+                self._refuse(claim.number, "", one.column, "no-such-column", position)
             else:
-                words[column].append(claim.words)
-        found = {c: self._values(finding.number, c, those, near, sentence) for c, those in words.items()}
+                words[column].append(one.words)
+        found = {c: self._values(claim, c, those, near, position) for c, those in words.items()}
         return {column: values for column, values in found.items() if values}
 
     def _values(
-        self, number: int, column: str, claims: Sequence[str], near: Span, sentence: Sentence
-    ) -> tuple[Value, ...]:
+        self, claim: FindingClaim, column: str, cells: Sequence[str], near: Span, position: int
+    ) -> tuple[Span, ...]:
         """The claimed words, cut at commas, at their places nearest to the finding, in the order claimed."""
         spans: list[Span] = []
-        for words in (part for cell in claims for part in _parts(cell)):
-            self.claims += 1
-            found = occurrences(words, sentence.text)
+        for words in (part for cell in cells for part in _parts(cell)):
+            found = self._found(words, position)
             if not found or _nearest(found, near) in spans:
                 reason = "duplicate" if found else "not-in-sentence"
-                self._refuse(number, column, words, reason, sentence)
+                self._refuse(claim.number, column, words, reason, position)
             else:
+                self.believed += 1
                 spans.append(_nearest(found, near))
-        return tuple(span.value(sentence.text) for span in spans)
+        return tuple(spans)
 
     def _refuse(
-        self, finding: int, column: str, found: Any, reason: str, sentence: Sentence | None = None
+        self, finding: int, column: str, found: Any, reason: str, position: int | None = None
     ) -> None:
-        section, number = (sentence.section, sentence.number) if sentence is not None else ("", 0)
-        shown = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:SHOWN]
-        self.refused.append(RefusedValue(section, number, column, shown, reason))
-        self.finders.append(finding)
-
-
-def _point(finding: int, value: RefusedValue) -> str:
-    place = f"finding {finding}" if finding else f"sentence {value.section}:{value.sentence}"
-    if not finding and not value.section:
-        place = "an entry of the sentences"
-    return f"{place}{', ' + value.column if value.column else ''}: {_REASON_TEXTS[value.reason]}"
-
-
-def assembled(
-    report: SectionedReport, kept: Sequence[_Kept], accounts: Mapping[int, SentenceReading]
-) -> StructuredReport:
-    """The answer about a report: findings in the order of the text, references by position, accounts.
-
-    The way back of an evidence is an associate, whether the model says so or not (method.md section 5).
-    """
-    ordered = sorted(kept, key=lambda one: (one.position, one.ent.span.begin, one.ent.span.end))
-    place = {id(one): number for number, one in enumerate(ordered)}
-    evidence = [sorted(place[id(goal)] for goal in one.references["evidence"]) for one in ordered]
-    associate = [{place[id(goal)] for goal in one.references["associate"]} for one in ordered]
-    for number, supports in enumerate(evidence):
-        for support in supports:
-            associate[support].add(number)
-    mentions = []
-    for one, supports, others in zip(ordered, evidence, associate, strict=True):
-        claim, links = one.claim, (tuple(supports), tuple(sorted(others)))
-        status = claim.certainty[0] + claim.polarity[0]
-        found = Mention(one.ent, one.name, claim.category, status, one.location, one.attributes, *links)
-        mentions.append((one.position, found))
-    silent = dict.fromkeys(range(len(report.sentences)), SentenceReading("nothing stated", "section"))
-    stated = dict.fromkeys((position for position, _ in mentions), SentenceReading("findings"))
-    readings = silent | dict(accounts) | stated
-    return StructuredReport(report.study_id, tuple(readings.values()), tuple(mentions))
-
-
-def unreadable(report: SectionedReport, reason: str) -> StructuredReport:
-    """The answer about a report of which no answer can be read."""
-    asked = (n for n, sentence in enumerate(report.sentences) if sentence.section != "other")
-    accounts = dict.fromkeys(asked, SentenceReading("unreadable", reason))
-    return replace(assembled(report, (), accounts), valid=False)
+        sentence = self.report.sentences[position] if position is not None else None
+        place = (sentence.section, sentence.number) if sentence else ("", 0)
+        shown = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:_SHOWN]
+        self.refused.append(RefusedValue(*place, column, shown, reason, finding))
 
 
 # --- places of words in a sentence: letter case, runs of white space and kinds of hyphen do not matter, word

@@ -1,5 +1,5 @@
-"""A language model as a structurer: reports become prompts, the judges' engine gets the answers, and what
-they claim is grounded in the report (method.md section 8).
+"""A structurer by its key; and a language model as one: reports become prompts, the judges' engine gets the
+answers, and what they claim is grounded in the report (method.md section 8).
 
 A person may replace the templates: `structuring/` beside those of the other questions has `system.txt`;
 `user.txt` with a place for the `$sentences`; and `repair.txt`, the second question, with places for the first
@@ -11,18 +11,32 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
+
 from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asker import AskedModel, model_identity
+from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.opening import Surroundings, open_asker
 from lunguage_assets.judges.prompts import read_templates
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
-from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport
-from lunguage_assets.structuring.model.grounding import VERSION, Grounded, assembled, grounded, unreadable
-from lunguage_assets.structuring.model.schema import ANSWER_SCHEMA, parse_answer
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport, Structurer
+from lunguage_assets.structuring.model.grounding import (
+    ANSWER_SCHEMA,
+    VERSION,
+    Grounded,
+    grounded,
+    not_asked,
+    parse_answer,
+)
+from lunguage_assets.structuring.rules.lexicon import content_hash
+from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 REPAIR_SHARE = 0.25
 """A report is asked about a second time when its answer is unreadable, or when more than this share of what
@@ -38,6 +52,54 @@ _PLACES: Mapping[tuple[str, str], frozenset[str]] = {
     (_TASK, "user"): frozenset({"sentences"}),
     (_TASK, "repair"): frozenset({"question", "answer", "refused"}),
 }
+
+
+def open_structurer(
+    key: str,
+    configuration: JudgesConfiguration,
+    terms: pd.DataFrame,
+    surroundings: Callable[[], Surroundings],
+) -> Structurer:
+    """The structurer of a key, `rules` or a language model of the judges file; nothing is sent yet.
+
+    Args:
+        terms: the delivered vocabulary, `tables.TERMS`; the offline structurer knows its findings, too.
+        surroundings: asked for where the structurer is a language model.
+
+    Raises:
+        ConfigurationError: no such structurer, or unusable prompt templates.
+    """
+    if key == RULES:
+        return RuleStructurer(terms)
+    return open_model(key, configuration, surroundings())
+
+
+def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:
+    """The language model of a slot as a structurer; errors as in `open_structurer`."""
+    slot, prompts = _model_slot(key, configuration), load_structuring_prompts(surroundings.prompts)
+    return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
+
+
+def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
+    """Identity of the structurer with the bundled words or these prompts; no ledger is opened for it.
+
+    Raises:
+        ConfigurationError: as in `open_structurer`.
+    """
+    if key == RULES:
+        return identity_of(content_hash())
+    slot = _model_slot(key, configuration)
+    return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
+
+
+def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
+    slot = configuration.slot(key)
+    if not isinstance(slot, ModelSlot):
+        raise ConfigurationError(
+            f"judge {key!r} is rule-based and reads hedges, not reports; expected a language model as "
+            "structurer. Name one, or the offline structurer."
+        )
+    return slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +118,15 @@ class StructuringPrompts:
         lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in said)
         return self._prompt(self.templates[_TASK, "user"].substitute(sentences=lines))
 
-    def repair(self, question: Prompt, answer: str | None, refused: Sequence[str]) -> Prompt:
+    def repair(self, question: Prompt, answered: Grounded | None) -> Prompt:
         """The second question: the first one, what was answered (None: nothing that can be read), and what is
         wrong with it, point by point.
         """
-        points = refused if answer is not None else ["the answer is not one JSON object of the form above"]
-        return self._prompt(
-            self.templates[_TASK, "repair"].substitute(
-                question=question.user,
-                answer=answer if answer is not None else "(not readable)",
-                refused="\n".join(f"- {point}" for point in points),
-            )
-        )
+        points = answered.points if answered else ["the answer is not one JSON object of the form above"]
+        refused = "\n".join(f"- {point}" for point in points)
+        answer = answered.line if answered else "(not readable)"
+        template = self.templates[_TASK, "repair"]
+        return self._prompt(template.substitute(question=question.user, answer=answer, refused=refused))
 
     def _prompt(self, user: str) -> Prompt:
         return Prompt(self.templates[_TASK, "system"].substitute(), user, self.version)
@@ -107,38 +166,31 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
             LunguageError: see `Asker.ask`, or none of many answers can be read; what was answered is in the
                 ledger.
         """
-        answers = {place: _without_asking(report) for place, report in enumerate(reports)}
-        unasked = (place for place, answer in answers.items() if answer is None)
-        questions = {place: self._prompts.question(sentences_asked(reports[place])) for place in unasked}
-        kept = self._kept(reports, questions)
-        repairs = {
-            place: self._prompts.repair(
-                questions[place], one.line if one else None, one.points if one else ()
-            )
-            for place, one in kept.items()
-            if one is None or one.refused_share > REPAIR_SHARE
-        }
-        for place, second in self._kept(reports, repairs).items():
-            first = kept[place]
+        sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
+        questions = [self._prompts.question(sentences_asked(report)) for report in sent]
+        kept = self._kept(sent, questions)
+        poor = [n for n, one in enumerate(kept) if one is None or one.refused_share > REPAIR_SHARE]
+        repairs = [self._prompts.repair(questions[n], kept[n]) for n in poor]
+        for n, second in zip(poor, self._kept([sent[n] for n in poor], repairs), strict=True):
+            first = kept[n]
             # the second answer, unless it cannot be read, or more of it is refused than of the first
             if second is not None and (first is None or second.refused_share <= first.refused_share):
-                kept[place] = second
-        self._require_readable([one is not None for one in kept.values()])
-        for place, one in kept.items():
-            answers[place] = one.report if one is not None else unreadable(reports[place], "no answer")
-        return [answer for answer in answers.values() if answer is not None]
+                kept[n] = second
+        self._require_readable([one is not None for one in kept])
+        answered = dict(zip(sent, kept, strict=True))
+        answers = []
+        for report in reports:
+            one = answered.get(report)
+            reason = "no answer" if report in answered else "too long"
+            answers.append(one.report if one is not None else not_asked(report, reason))
+        return answers
 
-    def _kept(
-        self, reports: Sequence[SectionedReport], prompts: Mapping[int, Prompt]
-    ) -> dict[int, Grounded | None]:
-        """What is kept of the answers about the reports at these places; None: unreadable."""
-        if not prompts:
-            return {}
-        requests = [structuring_request(prompt, self._mode) for prompt in prompts.values()]
-        found = zip(prompts, self._asker.ask(requests, parse_answer), strict=True)
-        return {
-            place: None if one.value is None else grounded(reports[place], one.value) for place, one in found
-        }
+    def _kept(self, reports: Sequence[SectionedReport], prompts: Sequence[Prompt]) -> list[Grounded | None]:
+        """What is kept of the answers about these reports; None: unreadable."""
+        requests = [structuring_request(prompt, self._mode) for prompt in prompts]
+        found = self._asker.ask(requests, parse_answer) if requests else []
+        pairs = zip(reports, (one.value for one in found), strict=True)
+        return [None if answer is None else grounded(report, answer) for report, answer in pairs]
 
 
 def sentences_asked(report: SectionedReport) -> list[Sentence]:
@@ -146,11 +198,5 @@ def sentences_asked(report: SectionedReport) -> list[Sentence]:
     return [sentence for sentence in report.sentences if sentence.section != "other"]
 
 
-def _without_asking(report: SectionedReport) -> StructuredReport | None:
-    """The answer about a report that is not sent: nothing in it to ask about, or far too much."""
-    asked = sentences_asked(report)
-    if not asked:
-        return assembled(report, (), {})
-    if sum(len(sentence.text) for sentence in asked) > LONGEST_REPORT:
-        return unreadable(report, "too long")
-    return None
+def _length(report: SectionedReport) -> int:
+    return sum(len(sentence.text) for sentence in sentences_asked(report))

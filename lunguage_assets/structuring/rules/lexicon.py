@@ -8,19 +8,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
-from pydantic import RootModel
 
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms, category_code
-from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
+from lunguage_assets.structuring.text.words import require, word_file, word_path
 from lunguage_assets.tables import ATTRIBUTES, CATEGORIES
 
 VERSION = "13"
@@ -42,12 +39,19 @@ _TOKEN = re.compile(
 )
 ELSEWHERE = "elsewhere"
 """Name of places that a chest film does not show."""
-_ADVERB = "adverb"
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Sense:
+class _RuleWords(dict[str, frozenset[str]]):
+    def __missing__(self, group: str) -> frozenset[str]:
+        raise ConfigurationError(f"{word_path('rules')}: group {group!r} is missing. Restore it.")
+
+
+WORDS = _RuleWords({group: frozenset(words) for (group, _), words in word_file("rules").items()})
+"""The words by which the rules decide, by group: `resources/structuring/rules.yaml`."""
+
+
+class Sense(NamedTuple):
     """What a spelling means.
 
     `name` is the canonical name of a finding or a part of the body, or the reach of a denial or hedge;
@@ -59,8 +63,7 @@ class Sense:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word of a sentence in the form in which words are compared, and its characters."""
 
     form: str
@@ -94,10 +97,12 @@ class ReportLexicon:
         form = self._singulars.of_word(word)
         return self._spellings.get(form, form)
 
-    def add(self, spelling: str, sense: Sense, *, widen: bool = False) -> None:
-        """Add every alternative of a spelling; `widen`: only where nothing is known yet."""
+    def add(self, spelling: str, sense: Sense) -> None:
+        """Add every alternative of a spelling; a question only where nothing is known yet: most of them mean
+        the same in a report.
+        """
         for one in alternatives(spelling):
-            self.add_literal(one, sense, widen=widen)
+            self.add_literal(one, sense, widen=sense.kind == "question")
 
     def add_literal(self, spelling: str, sense: Sense, *, widen: bool = True) -> None:
         """Add a spelling in which brackets mean nothing; one without words is left out."""
@@ -115,7 +120,7 @@ class ReportLexicon:
         branch, found, end = self._tree, None, start + 1
         for place in range(start, len(tokens)):
             form = tokens[place].form
-            following = branch.get(form) or (branch.get(_ADVERB) if form.endswith("ly") else None)
+            following = branch.get(form) or (branch.get("adverb") if form.endswith("ly") else None)
             if following is None:
                 break
             branch = following
@@ -131,60 +136,47 @@ def alternatives(spelling: str) -> Iterator[str]:
     if inner is None:
         yield " ".join(spelling.split())
         return
-    pieces = _ALTERNATIVES.split(spelling)
-    if any("(" in piece or ")" in piece for piece in pieces[::2]):
-        for choice in inner.group(1).split("|"):
-            yield from alternatives(spelling[: inner.start()] + choice + spelling[inner.end() :])
-        return
-    for choices in product(*(piece.split("|") if n % 2 else [piece] for n, piece in enumerate(pieces))):
-        yield " ".join("".join(choices).split())
+    for choice in inner.group(1).split("|"):
+        yield from alternatives(spelling[: inner.start()] + choice + spelling[inner.end() :])
 
 
 # --- the words put together
 
-
-Meant = tuple[Iterable[str], Sense]
-"""Spellings, and what all of them mean."""
-
-_FILES = ("attributes", "devices", "findings", "places", "scope", "words")
+_FILES = ("attributes", "devices", "findings", "places", "rules", "scope", "words")
 _SIGNS: Mapping[Kind, tuple[str, ...]] = {
     "copula": (":",),
     "break": (";", ".", "//"),
     "comma": (",", "(", ")", "[", "]", "-", "–", "—"),
     "and": ("and", "&", "+", "/"),
 }
-_GRAMMAR = {
-    ("prepositions", ""): Sense("preposition"),
-    ("articles", ""): Sense("article"),
-    ("seen", ""): Sense("seen"),
-    ("links", ""): Sense("link"),
-    ("with", ""): Sense("with"),
-    ("copulas", ""): Sense("copula"),
-    ("breaks", ""): Sense("break"),
-}
+_GRAMMAR: Mapping[str, Kind] = {
+    "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link", "with": "with",
+    "copulas": "copula", "breaks": "break",
+}  # fmt: skip
 _SCOPES = {
-    ("open", "near"): Sense("open", "near"),
-    ("open", "list"): Sense("open", "list"),
-    ("open", "after"): Sense("open after"),
-    ("open", "alternatives"): Sense("alternative"),
-    ("denied", "before"): Sense("deny", "list", "d"),
-    ("denied", "near"): Sense("deny", "near", "d"),
-    ("denied", "after"): Sense("deny after", code="d"),
-    ("denied", "ended"): Sense("ended", code="d"),
-    ("doubted", "before"): Sense("deny", "list", "t"),
-    ("doubted", "after"): Sense("deny after", code="t"),
-    ("conditions", ""): Sense("condition"),
-    ("past", ""): Sense("past"),
-    ("source", ""): Sense("source"),
-    ("somebody_else", ""): Sense("somebody else"),
-    ("advice", "exams"): Sense("exam"),
-    ("advice", "aims"): Sense("aim"),
-    ("advice", "verbs"): Sense("advice"),
-    ("advice", "moves"): Sense("advice", "move"),
-    ("parts", ""): Sense("other", "part"),
-    ("settings", ""): Sense("open after", "setting"),
+    "open near": Sense("open", "near"),
+    "open list": Sense("open", "list"),
+    "open after": Sense("open after"),
+    "open alternatives": Sense("alternative"),
+    "denied before": Sense("deny", "list", "d"),
+    "denied near": Sense("deny", "near", "d"),
+    "denied after": Sense("deny after", code="d"),
+    "denied ended": Sense("ended", code="d"),
+    "doubted before": Sense("deny", "list", "t"),
+    "doubted after": Sense("deny after", code="t"),
+    "conditions": Sense("condition"),
+    "past": Sense("past"),
+    "source": Sense("source"),
+    "somebody_else": Sense("somebody else"),
+    "advice exams": Sense("exam"),
+    "advice aims": Sense("aim"),
+    "advice verbs": Sense("advice"),
+    "advice moves": Sense("advice", "move"),
+    "parts": Sense("other", "part"),
+    "settings": Sense("open after", "setting"),
 }
-_QUESTION = ("question", "")
+"""Groups of scope.yaml."""
+_QUESTION = "question"
 _SAID: Mapping[str, tuple[Kind, str]] = {
     "words": ("word", ""),
     "abnormal": ("abnormal", ""),
@@ -194,118 +186,35 @@ _SAID: Mapping[str, tuple[Kind, str]] = {
 """Groups of attributes.yaml."""
 
 
-class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):
-    """Groups of spellings, or of names with their spellings."""
-
-
-def word_file(name: str) -> dict[tuple[str, str], list[str]]:
-    """Spellings of `resources/structuring/NAME.yaml` by group and name; "" in a group without names.
-
-    Raises:
-        ConfigurationError: it cannot be read; names file and field.
-    """
-    remedy = "The header of the file explains its form."
-    flat: dict[tuple[str, str], list[str]] = {}
-    for group, named in read_as(_path(name), _WordFile, remedy).root.items():
-        flat |= {(group, ""): named} if isinstance(named, list) else {(group, k): v for k, v in named.items()}
-    return flat
-
-
-def _path(name: str) -> Path:
-    return resource("structuring", f"{name}.yaml")
-
-
 def build_lexicon(terms: pd.DataFrame | None = None) -> tuple[ReportLexicon, str]:
     """The bundled words, widened by a delivered vocabulary (a `tables.TERMS` frame), and the hash of both.
 
     Raises:
         ConfigurationError: a file of `resources/structuring/` that cannot be read; names file and field.
     """
-    return _bundled() if terms is None or terms.empty else _build(terms)
-
-
-@lru_cache(maxsize=1)
-def _bundled() -> tuple[ReportLexicon, str]:
-    return _build(None)
-
-
-def _build(terms: pd.DataFrame | None) -> tuple[ReportLexicon, str]:
-    """What is added later replaces what was added before, so the order is the order of precedence."""
-    lexicon = ReportLexicon({form: spellings for (_, form), spellings in word_file("words").items()})
-    scope = word_file("scope")
-    known = (*_GRAMMAR, *_SCOPES, _QUESTION)
-    found, expected = ({" ".join(key).strip() for key in keys} for keys in (scope, known))
-    _require("scope", found, sorted(expected), whole=True)
-    grammar, scopes = ([(scope[key], sense) for key, sense in part.items()] for part in (_GRAMMAR, _SCOPES))
-    for spellings, sense in (*grammar, *_signs(), *_attributes(), *_places(), *_hedges(), *scopes):
-        for spelling in spellings:
-            lexicon.add(spelling, sense)
-    for spelling in scope[_QUESTION]:  # most of them mean the same in a report
-        lexicon.add(spelling, Sense("question"), widen=True)
-    for spellings, sense in (*_findings("findings"), *_findings("devices")):
-        for spelling in spellings:
-            lexicon.add(spelling, sense)
-    return lexicon, content_hash() if terms is None else content_hash(_widen(lexicon, terms))
+    if terms is None:
+        return _build(())
+    cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
+    return _build(tuple(sorted(set(zip(*cells, strict=True)))))
 
 
 def content_hash(*more: bytes) -> str:
     """Hash of the bundled words, and of what widens them; no lexicon is put together for it."""
-    content = [_path(name).read_bytes() for name in _FILES]
+    content = [word_path(name).read_bytes() for name in _FILES]
     content += [resource(name).read_bytes() for name in ("hedges.yaml", "terms.yaml")]
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
-def _signs() -> Iterator[Meant]:
-    for kind, signs in _SIGNS.items():
-        yield signs, Sense(kind)
-
-
-def _attributes() -> Iterator[Meant]:
-    file = word_file("attributes")
-    _require("attributes", {group for group, _ in file}, _SAID, whole=True)
-    _require("attributes", {column for _, column in file}, ATTRIBUTES)
-    for said, (kind, name) in _SAID.items():
-        for (group, column), spellings in file.items():
-            if group == said:
-                yield spellings, Sense(kind, name, column)
-
-
-def _places() -> Iterator[Meant]:
-    file = word_file("places")
-    _require(
-        "places", {group for group, _ in file}, ("anatomy", "normal", "details", "elsewhere"), whole=True
-    )
-    yield file["details", ""], Sense("place")
-    yield file["elsewhere", ""], Sense("place", ELSEWHERE)
-    for (group, name), spellings in file.items():
-        if group == "anatomy":
-            yield (name, *spellings), Sense("anatomy", name)
-    for (group, name), spellings in file.items():
-        if group == "normal":
-            yield spellings, Sense("anatomy", name, "normal")
-
-
-def _hedges() -> Iterator[Meant]:
-    for hedge in bundled_lexicon().hedges:
-        if hedge.structured and hedge.side == "left":
-            yield (hedge.phrase,), Sense("open after")
-        elif hedge.structured and hedge.side != "list":
-            yield (hedge.phrase,), Sense("open", "list" if " " in hedge.phrase else "near")
-
-
-def _findings(file: str) -> Iterator[Meant]:
-    found = word_file(file)
-    _require(file, {category for category, _ in found}, CATEGORIES)
-    for (category, name), spellings in found.items():
-        yield (name, *spellings), Sense("finding", name, category)
-
-
-def _widen(lexicon: ReportLexicon, terms: pd.DataFrame) -> bytes:
-    """Add a delivered vocabulary's spellings that the bundled words lack; its text, for the hash."""
+@lru_cache(maxsize=2)
+def _build(terms: tuple[tuple[str, str, str], ...]) -> tuple[ReportLexicon, str]:
+    lexicon = ReportLexicon({form: spellings for (_, form), spellings in word_file("words").items()})
+    for spellings, sense in _bundled():
+        for spelling in spellings:
+            lexicon.add(spelling, sense)
+    if not terms:
+        return lexicon, content_hash()
     columns = {published: column for column, published in ATTRIBUTES.items()}
-    cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
-    rows = sorted(set(zip(*cells, strict=True)))
-    for category, spelling, name in rows:
+    for category, spelling, name in terms:
         code, group = category_code(category), " ".join(category.lower().split())
         column = columns.get(group, group)
         if code is not None:
@@ -315,11 +224,42 @@ def _widen(lexicon: ReportLexicon, terms: pd.DataFrame) -> bytes:
             lexicon.add_literal(spelling, Sense("place"))
         elif column in ATTRIBUTES:
             lexicon.add_literal(spelling, Sense("word", code=column))
-    return repr(rows).encode("utf-8", "surrogatepass")
+    return lexicon, content_hash(repr(list(terms)).encode("utf-8", "surrogatepass"))
 
 
-def _require(file: str, found: set[str], expected: Iterable[str], *, whole: bool = False) -> None:
-    wrong = found ^ set(expected) if whole else found - set(expected)
-    for name in sorted(wrong):
-        what = "is no code" if name in found else "is missing"
-        raise ConfigurationError(f"{_path(file)}, {name!r} {what}; expected {', '.join(expected)}.")
+def _bundled() -> Iterator[tuple[Iterable[str], Sense]]:
+    """Spellings with their meaning; what comes later replaces what came before: the order of precedence."""
+    scope = {" ".join(key).strip(): spellings for key, spellings in word_file("scope").items()}
+    require("scope", scope, (*_GRAMMAR, *_SCOPES, _QUESTION))
+    for group, grammatical in _GRAMMAR.items():
+        yield scope.get(group, ()), Sense(grammatical)
+    for sign, signs in _SIGNS.items():
+        yield signs, Sense(sign)
+    attributes = word_file("attributes")
+    require("attributes", (group for group, _ in attributes), _SAID)
+    require("attributes", (column for _, column in attributes), ATTRIBUTES)
+    for said, (kind, name) in _SAID.items():
+        for (group, column), spellings in attributes.items():
+            if group == said:
+                yield spellings, Sense(kind, name, column)
+    places = word_file("places")
+    require("places", (group for group, _ in places), ("anatomy", "normal", "details", "elsewhere"))
+    yield places.get(("details", ""), ()), Sense("place")
+    yield places.get(("elsewhere", ""), ()), Sense("place", ELSEWHERE)
+    for part, code in (("anatomy", ""), ("normal", "normal")):
+        for (group, name), spellings in places.items():
+            if group == part:
+                yield spellings if code else (name, *spellings), Sense("anatomy", name, code)
+    for hedge in bundled_lexicon().hedges:
+        if hedge.structured and hedge.side == "left":
+            yield (hedge.phrase,), Sense("open after")
+        elif hedge.structured and hedge.side != "list":
+            yield (hedge.phrase,), Sense("open", "list" if " " in hedge.phrase else "near")
+    for group, sense in _SCOPES.items():
+        yield scope.get(group, ()), sense
+    yield scope.get(_QUESTION, ()), Sense("question")
+    for file in ("findings", "devices"):
+        found = word_file(file)
+        require(file, (category for category, _ in found), CATEGORIES)
+        for (category, name), spellings in found.items():
+            yield (name, *spellings), Sense("finding", name, category)

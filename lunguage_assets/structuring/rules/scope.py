@@ -6,37 +6,23 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.structuring.rules.lexicon import UNDECIDED, Kind, Sense
-from lunguage_assets.structuring.rules.tagging import THEN, Unit, first_kind
+from lunguage_assets.structuring.rules.lexicon import UNDECIDED, WORDS, Kind, Sense
+from lunguage_assets.structuring.rules.tagging import THEN, Unit, beyond, first_kind
 
 _STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
 _ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
 _BETWEEN_STATEMENTS = frozenset({"break", "comma", "deny", "deny after", "ended", "and", "with"})
-_PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
-_MODALS = frozenset({"may", "might", "could", "would"})
-_OF_THE_PLACE = frozenset({"likely", "most", "more", "perhaps", "maybe", *_MODALS})
-"""First words of hedges that, before a preposition, leave the place open; so do adverbs: "possibly in the
-lingula".
-"""
-_APPEARANCES = frozenset({"appear", "appears", "appeared", "seem", "seems"})
 _ADJECTIVES = ("ed", "ous", "otic")
 """Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
-_VERSUS = frozenset({"versus", "vs"})
-_NAMING: frozenset[Kind] = frozenset({"other", "anatomy", "place", "word", "abnormal", "open", "comma"})
+_OWN_WORDS: frozenset[Kind] = frozenset({"word", "place", "anatomy", "abnormal", "other"})
+"""What stands between a word and the finding that it is said of."""
 _COMPLAINT = "PATIENT INFO."
 """After what was, what the patient feels is now: "history of asthma, cough"."""
-_THEN = frozenset({"was", "were"})
-_TOLD = frozenset({"showed", "revealed", "demonstrated", "had", "described", "reported"})
 _BEFORE_VERB: frozenset[Kind] = frozenset(
     {"other", "source", "exam", "preposition", "link", "comma", "place", "anatomy"}
 )
 _JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 _ENDS_OF_ITEM: frozenset[Kind] = frozenset({"finding", "and", "comma", "alternative", "break", "copula"})
-_BREAK = Sense("break")
-SIGNS = frozenset(
-    {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
-)
-"""Descriptions stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
 _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
 """Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
 _OWN_FINDING = _OWN_STATEMENT | {"morphology", "distribution", "onset"}
@@ -46,7 +32,15 @@ _OWN_FINDING = _OWN_STATEMENT | {"morphology", "distribution", "onset"}
 def mark_scopes(units: list[Unit]) -> None:
     """Mark what is denied, left open and past."""
     _deny_forward(units)
-    _deny_backward(units)
+    for at, unit in enumerate(units):
+        if unit.aside:
+            continue
+        if unit.kind == "deny after" or (unit.kind == "deny" and _answers(units, at)):
+            _deny(_with_sign(units, list_before(units, at)), unit.code)
+        elif unit.kind == "deny" and _dismisses(units, at):
+            _deny(list_before(units, at, of_hedge=True)[:1], unit.code)
+        elif unit.kind == "ended":
+            _end(units, at)
     for at, unit in enumerate(units):
         if unit.aside:
             continue
@@ -55,14 +49,19 @@ def mark_scopes(units: list[Unit]) -> None:
         elif unit.sense.name == UNDECIDED:
             _undecided(units, at)
         elif unit.kind == "open after":
-            for place in list_before(units, at, of_hedge=True) or finding_behind(units, at):
-                units[place].open = units[place].open or not units[place].denied
+            behind = beyond(units[at + 1 :], {*_OWN_WORDS, "comma"})  # "minimal, if any, edema"
+            found = [behind] if behind is not None and behind.kind == "finding" else []
+            for one in list_before(units, at, of_hedge=True) or found:
+                one.leave_open()
         elif unit.kind == "alternative":
             _alternatives(units, at)
         elif unit.kind == "past":
             _past(units, at)
         elif unit.kind == "source" or unit.code == "other_source":
             _earlier(units, at)
+
+
+# --- what is denied
 
 
 def _deny_forward(units: list[Unit]) -> None:
@@ -83,80 +82,9 @@ def _deny_forward(units: list[Unit]) -> None:
                 scope = None
 
 
-def _deny_backward(units: list[Unit]) -> None:
-    for at, unit in enumerate(units):
-        if unit.aside:
-            continue
-        if unit.kind == "deny after" or (unit.kind == "deny" and _answers(units, at)):
-            _deny(units, _with_sign(units, list_before(units, at)), unit.code)
-        elif unit.kind == "deny" and _dismisses(units, at):
-            _deny(units, list_before(units, at, of_hedge=True)[:1], unit.code)
-        elif unit.kind == "ended":
-            _end(units, at)
-
-
-def _open(units: list[Unit], at: int) -> None:
-    """A hedge governs the list behind it, or, at the end of its clause, the list before it."""
-    if units[at].denied or _of_the_place(units, at) or _is_copula(units, at):
-        return
-    reached = list(list_after(units, at))
-    if reached:
-        for place in reached:
-            units[place].open = not (_is_known(units, place) or _is_gone(units[place]))
-        return
-    following = units[at + 1] if at + 1 < len(units) else None
-    ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
-    said = at > 0 and units[at - 1].kind == "copula" and units[at].form in _PREDICATES
-    if ends or said or units[at].form in _MODALS:
-        before = list_before(units, at, of_hedge=True)
-        for place in before[:1] if units[at].form == "?" else before:
-            units[place].open = units[place].open or not units[place].denied
-
-
-def _undecided(units: list[Unit], at: int) -> None:
-    """ "Borderline cardiomegaly", "borderline enlarged": the word and what it qualifies are left open."""
-    for unit in units[at:]:
-        if unit.kind not in ("word", "place", "abnormal", "finding"):
-            return
-        if unit.kind in ("abnormal", "finding") and not unit.denied:
-            unit.open = True
-        if unit.kind == "finding":
-            return
-
-
-def _of_the_place(units: list[Unit], at: int) -> bool:
-    """Whether it is the place that is left open ("opacity, possibly in the lingula"): nothing but a place
-    follows, and the finding stands before.
-    """
-    first = units[at].form
-    hedges_place = first.endswith("ly") or first in _OF_THE_PLACE
-    if first == "likely" and at and units[at - 1].kind == "copula":
-        return False  # "pneumonia is likely in the left base"
-    behind = [unit.kind for unit in units[at + 1 : at + 3]]
-    place = behind[:1] == ["preposition"] and behind[1:] and behind[1] in ("place", "anatomy")
-    before = (unit for unit in clause_around(units, at) if unit.begin < units[at].begin)
-    return bool(place) and hedges_place and any(unit.kind == "finding" for unit in before)
-
-
-def _is_copula(units: list[Unit], at: int) -> bool:
-    """Whether a verb of appearance only joins an adjective to a part of the body: "the lungs appear clear",
-    "the heart appears enlarged"; "there appears to be" is a hedge.
-    """
-    if units[at].form not in _APPEARANCES:
-        return False
-    said = next((unit for unit in units[at + 1 :] if unit.kind not in ("word", "place", "other")), None)
-    if said is None or said.kind == "normal":
-        return said is not None
-    subject = next((unit.kind for unit in reversed(units[:at]) if unit.kind not in ("word", "other")), "")
-    adjective = said.kind == "abnormal" or (said.kind == "finding" and said.form.endswith(_ADJECTIVES))
-    return adjective and subject in ("anatomy", "place")
-
-
-def _is_known(units: list[Unit], at: int) -> bool:
-    """Whether a finding is called known, which no hedge leaves open: "consistent with known emphysema"."""
-    own = ("word", "place", "anatomy", "abnormal", "other")
-    before = takewhile(lambda unit: unit.kind in own, reversed(units[:at]))
-    return any(unit.form == "known" for unit in before)
+def _deny(found: list[Unit], how: str) -> None:
+    for unit in found:
+        unit.denied = unit.denied or how
 
 
 def _dismisses(units: list[Unit], at: int) -> bool:
@@ -171,50 +99,100 @@ def _answers(units: list[Unit], at: int) -> bool:
     return last and at > 0 and units[at - 1].kind == "copula"
 
 
-def _deny(units: list[Unit], places: list[int], how: str) -> None:
-    for place in places:
-        units[place].denied = units[place].denied or how
-
-
 def _end(units: list[Unit], at: int) -> None:
     """What has gone: what stands before, else what follows ("resolved left effusion")."""
-    before = [] if units[at].before else _with_sign(units, list_before(units, at))
-    if not before:
+    gone = [] if units[at].before else _with_sign(units, list_before(units, at))
+    if not gone:
         explained = False
-        for place in range(at + 1, len(units)):
-            if units[place].kind == "finding" and (explained or not before):
-                before.append(place)
+        for unit in units[at + 1 :]:
+            if unit.kind == "finding" and (explained or not gone):
+                gone.append(unit)
                 explained = False
-            elif units[place].kind in ("open", "link"):
-                explained = bool(before)
-            elif units[place].kind in ("break", "comma", "copula", "finding"):
+            elif unit.kind in ("open", "link"):
+                explained = bool(gone)
+            elif unit.kind in ("break", "comma", "copula", "finding"):
                 break
-    _deny(units, before, "d")
-    for place in before:
-        units[place].past = units[at]
+    _deny(gone, "d")
+    for unit in gone:
+        unit.past = units[at]
 
 
-def _is_gone(unit: Unit) -> bool:
-    """Whatever it may have been: "suspected pneumonia has resolved"."""
-    return unit.past is not None and unit.past.kind == "ended"
-
-
-def _with_sign(units: list[Unit], found: list[int]) -> list[int]:
-    """Findings that are gone, and the sign that the last of them explains: "the opacity concerning for
+def _with_sign(units: list[Unit], found: list[Unit]) -> list[Unit]:
+    """Findings that are gone, and the sign that the first of them explains: "the opacity concerning for
     pneumonia has cleared" leaves neither.
     """
     explains = False
-    for place in range(min(found, default=0) - 1, -1, -1):
-        unit = units[place]
+    for unit in reversed(units[: units.index(found[-1])] if found else []):
         if unit.kind == "finding":
-            return [*found, place] if explains else found
+            return [*found, unit] if explains else found
         if unit.kind in ("open", "link"):
             explains = True
         elif unit.kind == "break" and unit.form in ("that", "which"):
             continue
-        elif unit.kind in _BETWEEN_STATEMENTS or (unit.kind == "copula" and unit.form not in _THEN):
+        elif unit.kind in _BETWEEN_STATEMENTS or (unit.kind == "copula" and unit.form not in WORDS["then"]):
             break
     return found
+
+
+# --- what is left open
+
+
+def _open(units: list[Unit], at: int) -> None:
+    """A hedge governs the list behind it, or, at the end of its clause, the list before it."""
+    unit = units[at]
+    if unit.denied or _of_the_place(units, at) or _is_copula(units, at):
+        return
+    reached = list_after(units, at)
+    for place in reached:
+        known = takewhile(lambda one: one.kind in _OWN_WORDS, reversed(units[:place]))
+        is_known = any(one.form == "known" for one in known)  # "consistent with known emphysema"
+        past = units[place].past
+        units[place].open = not (is_known or (past is not None and past.kind == "ended"))
+    following = units[at + 1] if at + 1 < len(units) else None
+    ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
+    said = at > 0 and units[at - 1].kind == "copula" and unit.form in WORDS["predicates"]
+    if not reached and (ends or said or unit.form in WORDS["modals"]):
+        before = list_before(units, at, of_hedge=True)
+        for one in before[:1] if unit.form == "?" else before:
+            one.leave_open()
+
+
+def _undecided(units: list[Unit], at: int) -> None:
+    """ "Borderline cardiomegaly", "borderline enlarged": the word and what it qualifies are left open."""
+    for unit in units[at:]:
+        if unit.kind not in ("word", "place", "abnormal", "finding"):
+            return
+        if unit.kind in ("abnormal", "finding"):
+            unit.leave_open()
+        if unit.kind == "finding":
+            return
+
+
+def _of_the_place(units: list[Unit], at: int) -> bool:
+    """Whether it is the place that is left open ("opacity, possibly in the lingula"): nothing but a place
+    follows, and the finding stands before.
+    """
+    first = units[at].form
+    if first == "likely" and at and units[at - 1].kind == "copula":
+        return False  # "pneumonia is likely in the left base"
+    kinds = [unit.kind for unit in units[at + 1 : at + 3]]
+    place = len(kinds) == 2 and kinds[0] == "preposition" and kinds[1] in ("place", "anatomy")
+    before = (unit for unit in clause_around(units, at) if unit.begin < units[at].begin)
+    hedges_place = first.endswith("ly") or first in WORDS["of_the_place"]
+    return place and hedges_place and any(unit.kind == "finding" for unit in before)
+
+
+def _is_copula(units: list[Unit], at: int) -> bool:
+    """Whether a verb of appearance only joins an adjective to a part of the body: "the lungs appear clear",
+    "the heart appears enlarged"; "there appears to be" is a hedge.
+    """
+    said = beyond(units[at + 1 :], ("word", "place", "other"))
+    if units[at].form not in WORDS["appearances"] or said is None:
+        return False
+    subject = beyond(reversed(units[:at]), ("word", "other"))
+    adjective = said.kind == "abnormal" or (said.kind == "finding" and said.form.endswith(_ADJECTIVES))
+    of_body = subject is not None and subject.kind in ("anatomy", "place")
+    return said.kind == "normal" or (adjective and of_body)
 
 
 def _alternatives(units: list[Unit], at: int) -> None:
@@ -224,34 +202,28 @@ def _alternatives(units: list[Unit], at: int) -> None:
     """
     if units[at].form == "either":
         return
-    before = nearest_finding(units, at, -1)
-    behind = nearest_finding(units, at, 1)
-    if before is None or behind is None:
-        one = before if behind is None else behind
-        if (
-            one is None
-            or units[at].form not in _VERSUS
-            or not _names(units, at - 1 if before is None else at + 1)
-        ):
-            _alternative_states(units, at)
-        elif not units[one].denied:
-            units[one].open = True
+    before, behind = _finding_beside(units, at, -1), _finding_beside(units, at, 1)
+    if before and behind:
+        if not (before.denied or behind.denied == "d" or _unchanged(units, before)):
+            for one in (*list_before(units, at, of_alternatives=True), behind):
+                one.leave_open()
         return
-    if units[before].denied or units[behind].denied == "d" or _unchanged(units, before):
-        return
-    for place in (*list_before(units, at, of_alternatives=True), behind):
-        if not units[place].denied:
-            units[place].open = True
+    unknown = units[at - 1 : at] if behind else units[at + 1 : at + 2]
+    named = any(unit.kind in (*_OWN_WORDS, "open", "comma") for unit in unknown)
+    known = before or behind
+    if known is not None and units[at].form in ("versus", "vs") and named:
+        known.leave_open()
+    else:  # "normal or mildly enlarged"
+        around = [beyond(side, ("word", "other")) for side in (reversed(units[:at]), units[at + 1 :])]
+        states = [unit for unit in around if unit is not None]
+        if {unit.kind for unit in states} == {"normal", "abnormal"}:
+            for unit in states:
+                unit.leave_open()
 
 
-def _names(units: list[Unit], at: int) -> bool:
-    """Whether words stand here that name something, although not what is known."""
-    return 0 <= at < len(units) and units[at].kind in _NAMING
-
-
-def _unchanged(units: list[Unit], at: int) -> bool:
+def _unchanged(units: list[Unit], finding: Unit) -> bool:
     """Whether it is a change that is denied: "no change in A or B" states both."""
-    for unit in reversed(units[:at]):
+    for unit in reversed(units[: units.index(finding)]):
         if unit.code == "no_change":
             return unit.form in ("no", "not", "without")
         if unit.kind in ("finding", "break", "copula", "open"):
@@ -259,17 +231,7 @@ def _unchanged(units: list[Unit], at: int) -> bool:
     return False
 
 
-def _alternative_states(units: list[Unit], at: int) -> None:
-    """ "Normal or mildly enlarged": both are left open."""
-    around = [
-        next((u for u in side if u.kind not in ("word", "other")), None)
-        for side in (reversed(units[:at]), units[at + 1 :])
-    ]
-    kinds_around = {unit.kind for unit in around if unit is not None}
-    if kinds_around == {"normal", "abnormal"}:
-        for unit in around:
-            if unit is not None and not unit.denied:
-                unit.open = True
+# --- what is past
 
 
 def _earlier(units: list[Unit], at: int) -> None:
@@ -278,7 +240,7 @@ def _earlier(units: list[Unit], at: int) -> None:
     if told is None and units[at].form == "on":
         told = _there_was(units, at)
     clause = clause_around(units, at if told is None else told)
-    if told is not None or any(unit.form in _THEN for unit in clause if unit.kind == "copula"):
+    if told is not None or any(unit.form in WORDS["then"] for unit in clause if unit.kind == "copula"):
         for unit in clause:
             denied = unit.denied and told is None
             if unit.kind in ("finding", "anatomy") and unit.past is None and not denied:
@@ -288,7 +250,7 @@ def _earlier(units: list[Unit], at: int) -> None:
 def _verb_of(units: list[Unit], at: int) -> int | None:
     """The verb in the past of which an earlier examination is the subject."""
     for place in range(at + 1, len(units)):
-        if units[place].form in _TOLD:
+        if units[place].form in WORDS["told"]:
             return place
         if units[place].kind not in _BEFORE_VERB and units[place].form not in ("which", "that"):
             return None
@@ -302,12 +264,11 @@ def _there_was(units: list[Unit], at: int) -> int | None:
 
 
 def _past(units: list[Unit], at: int) -> None:
-    for place in range(at + 1, len(units)):
-        unit = units[place]
+    for place, unit in enumerate(units[at + 1 :]):
         if unit.kind in ("break", "copula", "with", "open", "deny"):
             break
         if unit.kind == "finding":
-            if unit.code == _COMPLAINT and place > at + 1:
+            if unit.code == _COMPLAINT and place:
                 break
             unit.past = units[at]
 
@@ -315,31 +276,22 @@ def _past(units: list[Unit], at: int) -> None:
 # --- how far it reaches
 
 
-def finding_behind(units: list[Unit], at: int) -> list[int]:
-    """The finding that follows with nothing but its own words between ("minimal, if any, edema")."""
-    own = ("word", "place", "anatomy", "abnormal", "other", "comma")
-    place = next((n for n in range(at + 1, len(units)) if units[n].kind not in own), None)
-    return [place] if place is not None and units[place].kind == "finding" else []
-
-
 def statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
     """Whether a list of what is denied ends at this joint, because something else is stated behind it."""
-    first = at + 1
-    while first < len(units) and units[first].kind in _JOINS | {"with"}:
-        if units[first].kind == "alternative":
-            return False
-        first += 1
-    if first >= len(units):
-        return True
-    if units[first].kind in ("deny", "break", "open", "past"):
+    joint = list(takewhile(lambda unit: unit.kind in _JOINS or unit.kind == "with", units[at + 1 :]))
+    if any(unit.kind == "alternative" for unit in joint):
+        return False
+    rest = units[at + 1 + len(joint) :]
+    if not rest or rest[0].kind in ("deny", "break", "open", "past"):
         return True
     anatomy = False
-    for place in range(first, len(units)):
-        unit = units[place]
+    for place, unit in enumerate(rest, start=1):
         if unit.kind == "normal" or (unit.kind == "copula" and anatomy):
             return True
-        if unit.kind == "abnormal" and (anatomy or _anatomy_first(units, place + 1)):
-            return True
+        if unit.kind == "abnormal":
+            ahead = first_kind(rest[place:], {"anatomy", "finding", *_JOINS})
+            if anatomy or ahead == "anatomy":
+                return True
         if unit.kind in _ENDS_OF_ITEM:
             break
         anatomy = anatomy or unit.kind == "anatomy"
@@ -347,43 +299,25 @@ def statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
         return True
     if scope.kind == "open" and units[at].kind == "and":
         return False
-    while first < len(units) - 1 and units[first].kind == "place":
-        first += 1
     columns = _OWN_FINDING if scope.kind == "open" else _OWN_STATEMENT
-    own = units[first].kind in ("word", "abnormal") and units[first].code in columns
-    return own and not _alternative_ahead(units, first)
+    first = beyond(rest, ("place",)) or rest[-1]
+    own = first.kind in ("word", "abnormal") and first.code in columns
+    return own and not _alternative_ahead(rest[rest.index(first) :])
 
 
-def _anatomy_first(units: list[Unit], place: int) -> bool:
-    """Whether a part of the body comes before the next finding or joint."""
-    return first_kind(units[place:], {"anatomy", "finding", *_JOINS}) == "anatomy"
-
-
-def _finding_first(units: list[Unit], place: int) -> bool:
-    """Whether a finding comes before the next joint, with no verb of meaning."""
-    own = ("word", "place", "anatomy", "abnormal", "other")
-    return next((unit.kind for unit in units[place:] if unit.kind not in own), "") == "finding"
-
-
-def _alternative_ahead(units: list[Unit], place: int) -> bool:
+def _alternative_ahead(units: list[Unit]) -> bool:
     """Whether the list goes on to an "or"."""
-    ends = ("alternative", "break", "copula", "deny", "with", "open")
-    return first_kind(units[place:], ends) == "alternative"
+    return first_kind(units, ("alternative", "break", "copula", "deny", "with", "open")) == "alternative"
 
 
 def list_after(units: list[Unit], at: int) -> list[int]:
     """The findings and predicates behind a hedge: the first one, and what is joined to it."""
-    reach = units[at].sense.name
     found: list[int] = []
     for place in range(at + 1, len(units)):
         unit = units[place]
-        if (
-            unit.aside
-            or unit.kind in ("break", "ended", "deny after")
-            or (found and unit.kind in ("deny", "with"))
-        ):
+        if unit.aside or unit.kind in ("break", "ended", "deny after"):
             break
-        if unit.kind == "copula" and found:
+        if found and unit.kind in ("deny", "with", "copula", "open"):
             break
         if unit.kind in ("finding", "abnormal"):
             found.append(place)
@@ -392,45 +326,40 @@ def list_after(units: list[Unit], at: int) -> list[int]:
                 break
             if not found or units[place - 1].kind in _JOINS:
                 continue
-            if reach == "near" and not _alternative_ahead(units, place + 1):
+            if units[at].sense.name == "near" and not _alternative_ahead(units[place + 1 :]):
                 break
             if statement_follows(units, place, units[at]):
-                if unit.kind == "comma" and _finding_first(units, place + 1):
-                    unit.become(_BREAK)
+                behind = beyond(units[place + 1 :], _OWN_WORDS)
+                if unit.kind == "comma" and behind is not None and behind.kind == "finding":
+                    unit.become(Sense("break"))
                 break
-        elif unit.kind == "open" and found:
-            break
     return found
 
 
 def _joins_words(units: list[Unit], at: int) -> bool:
     """Whether an "and" stands inside a phrase: "possible right third and fourth rib fractures"."""
-    if units[at].form == "/":
-        return True
-    around = units[at - 1], units[min(at + 1, len(units) - 1)]
-    return units[at].kind == "and" and any(
-        all(unit.kind == kind for unit in around) for kind in ("place", "word")
-    )
+    around = {units[at - 1].kind, units[min(at + 1, len(units) - 1)].kind}
+    return units[at].form == "/" or (units[at].kind == "and" and around in ({"place"}, {"word"}))
 
 
 def list_before(
     units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
-) -> list[int]:
+) -> list[Unit]:
     """The finding before a word that stands behind it, and those that are joined to it.
 
     A comma joins where the list has an "and" or "or". `of_alternatives`: `at` is the "or" itself.
     `of_hedge`: "A, and B cannot be excluded" leaves B open only.
     """
-    found: list[int] = []
+    found: list[Unit] = []
     joined, listed = True, of_alternatives and units[at].form == "or"
     for place in range(at - 1, -1, -1):
         unit = units[place]
         if unit.aside or unit.kind in ("break", "deny", "deny after", "open", "ended", "with"):
             break
         if unit.kind == "finding":
-            if not joined or (found and of_alternatives and unit.sense.name in SIGNS):
+            if not joined or (found and of_alternatives and unit.sense.name in WORDS["signs"]):
                 break
-            found.append(place)
+            found.append(unit)
             joined = False
         elif unit.form == "either" or (of_hedge and unit.kind == "and" and units[place - 1].kind == "comma"):
             break
@@ -445,19 +374,14 @@ def list_before(
     return found
 
 
-def nearest_finding(units: list[Unit], at: int, step: int) -> int | None:
+def _finding_beside(units: list[Unit], at: int, step: int) -> Unit | None:
     """The finding next to a joint, with nothing but its own words between."""
-    place = at + step
-    while 0 <= place < len(units):
-        kind = units[place].kind
-        if kind == "finding":
-            return None if units[place].aside else place
-        doubts = kind == "deny" and units[place].code == "t" and step > 0
-        if not doubts and kind not in (
-            "word", "place", "anatomy", "other", "abnormal", "preposition", "comma", "open",
-        ):  # fmt: skip
+    for unit in units[at + 1 :] if step > 0 else reversed(units[:at]):
+        if unit.kind == "finding":
+            return None if unit.aside else unit
+        doubts = step > 0 and unit.kind == "deny" and unit.code == "t"
+        if not doubts and unit.kind not in (*_OWN_WORDS, "preposition", "comma", "open"):
             return None
-        place += step
     return None
 
 

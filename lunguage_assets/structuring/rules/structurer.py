@@ -18,9 +18,8 @@ from lunguage_assets.structuring.contract import (
     Span,
     StructuredReport,
     Structurer,
-    Value,
 )
-from lunguage_assets.structuring.rows import structured_tables
+from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules.back import (
     POINTERS,
     Back,
@@ -28,44 +27,25 @@ from lunguage_assets.structuring.rules.back import (
     connected,
     named_again,
     point_back,
-    taken_back,
 )
 from lunguage_assets.structuring.rules.context import mark_asides, settle
-from lunguage_assets.structuring.rules.drafts import Draft
-from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, ReportLexicon, Sense, build_lexicon
+from lunguage_assets.structuring.rules.drafts import DEVICE, Draft
+from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, WORDS, Sense, build_lexicon
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
-from lunguage_assets.structuring.rules.tagging import Unit, first_kind, tagged
+from lunguage_assets.structuring.rules.tagging import LIMIT, Unit, first_kind, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
 _REMEMBERED = 1 << 16
-ANATOMY_CATEGORY = "PF"
-_DEVICE = "OTH"
 _NORMAL_CHEST = Sense("anatomy", "chest", "normal")
-_SIZED = frozenset(
-    {
-        "heart size", "heart", "cardiac silhouette", "cardiomediastinal silhouette", "mediastinal contour",
-        "mediastinum",
-    }
-)  # fmt: skip
-"""Parts of which labels read the size; of all others "normal" is in the status alone."""
-_STRUCTURES = frozenset({"interstitial markings", "spinal curvature", "vascular congestion"})
-"""Findings that name what every lung has: normal ones are negative."""
-_OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
-"""Normal of the trachea, a description of a fracture."""
 _EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
 """What stands before the examination itself in "on the prior CT"."""
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _SIDE = re.compile(r"\b(?:right|left|bilateral|both|rt|lt)", re.IGNORECASE)
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
-_LIMITS = "assessment_limitations"
-_HIDDEN = frozenset({"obscured", "obscuring"})
-"""What hides a border may be disease."""
-_LIMIT, _LIMITED = Sense("word", code=_LIMITS), Sense("finding", "limited examination", "PF")
+_LIMITED = Sense("finding", "limited examination", "PF")
 _ELSEWHERE = {"pulmonary edema": "soft tissue edema", "pleural effusion": "joint effusion"}
-_OF_ANY_ORGAN = frozenset({"malignancy", "malignant"})
-"""Of the lung where a film shows it, of any organ in a history."""
 _LONGEST = 4000
 """Characters; nothing longer is a sentence, and the rules would take long over it."""
 _LONG = 8
@@ -88,27 +68,47 @@ class RuleStructurer:
     key = RULES
 
     def __init__(self, terms: pd.DataFrame | None = None) -> None:
-        lexicon, content = build_lexicon(terms)
+        self._lexicon, content = build_lexicon(terms)
         self.identity = identity_of(content)
-
-        @lru_cache(maxsize=_REMEMBERED)
-        def read(text: str, section: SectionCode) -> SentenceRead:
-            return read_sentence(text, section, lexicon)
-
-        self._read = read
-
-    def read_sentence(self, text: str, section: SectionCode) -> SentenceRead:
-        """What one sentence says; spans count from its beginning."""
-        return self._read(text, section)
+        self.read_sentence = lru_cache(maxsize=_REMEMBERED)(self._read_sentence)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""
-        return [self._report(report) for report in reports]
+        answers = []
+        for report in reports:
+            read = [self.read_sentence(one.text, one.section) for one in report.sentences]
+            answers.append(StructuredReport(report.study_id, *connected(report, read)))
+        return answers
 
-    def _report(self, report: SectionedReport) -> StructuredReport:
-        read = [self._read(sentence.text, sentence.section) for sentence in report.sentences]
-        readings, mentions = connected(report.sentences, read)
-        return StructuredReport(report.study_id, readings, taken_back(report, mentions))
+    def _read_sentence(self, text: str, section: SectionCode) -> SentenceRead:
+        """What a sentence says, and what of the findings before it. Never raises on any text."""
+        if section == "other":
+            return SentenceRead("nothing stated", "section")
+        if len(text) > _LONGEST:
+            return SentenceRead("unreadable", "length")
+        words = len(_LETTERS.findall(_MARK.sub(" ", text)))
+        if not words:
+            return SentenceRead("unreadable", "no words")
+        units = tagged(text, self._lexicon, request=section == "hist")
+        if words >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= words // 8:
+            return SentenceRead("unreadable", "language")
+        if section != "hist":
+            point_back(units)
+        settle(units, text, self._lexicon)
+        mark_asides(units)
+        mark_scopes(units)
+        found = Phrases(units).drafts
+        named = (draft for draft in found if draft.unit.sense not in POINTERS)
+        drafts = [draft for draft in named if not _said_otherwise(draft, found)]
+        pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
+        if not drafts and (pointer is None or not pointer.words):
+            drafts = _conclusion(units, section) or _limits(units)
+        back = _back(drafts, pointer, units, text)
+        if drafts:
+            return SentenceRead("findings", "", _mentions(drafts, text), back)
+        reason = next((unit.aside for unit in units if unit.aside), "")
+        account: Account = "not about the patient now" if reason else "nothing stated"
+        return SentenceRead(account, reason or "no finding named", back=back)
 
 
 def chunk_tools(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
@@ -116,41 +116,9 @@ def chunk_tools(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
     return (RuleStructurer(terms),)
 
 
-def structure_chunk(reports: Sequence[SectionedReport], structurer: Structurer) -> tuple[pd.DataFrame, ...]:
-    """STRUCTURED_FINDINGS, SENTENCE_ACCOUNTS and REFUSED_VALUES of these reports."""
-    made = structured_tables(reports, structurer.structure(reports))
-    return made.structured_findings, made.sentence_accounts, made.refused_values
-
-
-def read_sentence(text: str, section: SectionCode, lexicon: ReportLexicon) -> SentenceRead:
-    """What a sentence says, and what of the findings before it. Never raises on any text."""
-    if section == "other":
-        return SentenceRead("nothing stated", "section")
-    if len(text) > _LONGEST:
-        return SentenceRead("unreadable", "length")
-    words = _LETTERS.findall(_MARK.sub(" ", text))
-    if not words:
-        return SentenceRead("unreadable", "no words")
-    units = tagged(text, lexicon, request=section == "hist")
-    if len(words) >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= len(words) // 8:
-        return SentenceRead("unreadable", "language")
-    if section != "hist":
-        point_back(units)
-    settle(units, text, lexicon)
-    mark_asides(units)
-    mark_scopes(units)
-    found = Phrases(units).drafts
-    named = (draft for draft in found if draft.unit.sense not in POINTERS)
-    drafts = [draft for draft in named if not _said_otherwise(draft, found)]
-    pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
-    if not drafts and (pointer is None or not pointer.words):
-        drafts = _conclusion(units, section) or _limits(units)
-    back = _back(drafts, pointer, units, text)
-    if not drafts:
-        reason = next((unit.aside for unit in units if unit.aside), "")
-        account: Account = "not about the patient now" if reason else "nothing stated"
-        return SentenceRead(account, reason or "no finding named", back=back)
-    return SentenceRead("findings", mentions=_mentions(drafts, text), back=back)
+def structure_chunk(reports: Sequence[SectionedReport], structurer: Structurer) -> StructuredTables:
+    """The tables of these reports."""
+    return structured_tables(reports, structurer.structure(reports))
 
 
 def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> Back | None:
@@ -165,11 +133,10 @@ def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: s
         hedges = (u.begin for u in units if u.begin < meant and u.kind in ("open", "link"))
         meaning = max(hedges, default=len(text))
         pointer.words = [word for word in pointer.words if word.begin < meaning]
-        places = [unit for group in (pointer.places, *pointer.groups) for unit in group]
-        places = [unit for unit in places if unit.begin < meaning]
+        places = [unit for unit in pointer.all_places if unit.begin < meaning]
         if first_kind(units, ("exam", "source", "open", "link")):
             places = []
-        said = _mention(pointer, places, text, (), ())
+        said = _mention(pointer, places, text)
     return Back(
         tuple(number for number, draft in enumerate(rows) if pointer in draft.links),
         tuple(number for number, draft in enumerate(rows) if draft.unit in again),
@@ -180,10 +147,10 @@ def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: s
 def _limits(units: list[Unit]) -> list[Draft]:
     """A sentence that only says what limits the examination."""
     said = [unit for unit in units if not unit.aside]
-    limits = [unit for unit in said if unit.code == _LIMITS and unit.form not in _HIDDEN]
+    limits = [unit for unit in said if unit.code == LIMIT.code and unit.form not in WORDS["hidden"]]
     if not limits:
         return []
-    words = [Unit(_LIMIT, unit.form, unit.begin, unit.end) for unit in limits]
+    words = [Unit(LIMIT, unit.form, unit.begin, unit.end) for unit in limits]
     limits[0].become(_LIMITED)
     return [Draft(limits[0], [unit for unit in said if unit.kind in ("anatomy", "place")], words)]
 
@@ -205,54 +172,58 @@ def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:
     but no large effusion" is one statement.
     """
     sized = bool(draft.unit.denied) and any(word.code == "measurement" for word in draft.words)
-    return sized and any(
-        other.unit.sense == draft.unit.sense and not other.unit.denied
-        and {*draft.places} <= {*other.places, *(unit for group in other.groups for unit in group)}
-        for other in others
-    )  # fmt: skip
+    same = (one for one in others if one.unit.sense == draft.unit.sense and not one.unit.denied)
+    return sized and any({*draft.places} <= {*other.all_places} for other in same)
 
 
 def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
-    first: dict[int, int] = {}
+    """The rows of a sentence: one for each group of places of a draft. The first one of a draft stands for
+    it in references.
+    """
+    first: dict[Draft, int] = {}
     rows: list[tuple[Draft, list[Unit]]] = []
     for draft in drafts:
-        first[id(draft)] = len(rows)
+        first[draft] = len(rows)
         rows += [(draft, [*draft.places, *group]) for group in draft.groups or [[]]]
-    supports: dict[int, list[int]] = {}
+    supports: dict[Draft, list[int]] = {}
     for draft in drafts:
-        for other in draft.links:
-            if id(other) in first and not other.unit.denied and not draft.unit.denied:
-                supports.setdefault(first[id(other)], []).append(first[id(draft)])
+        draft.links = [
+            one for one in draft.links if one in first and not (one.unit.denied or draft.unit.denied)
+        ]
+        for sign in draft.links:
+            supports.setdefault(sign, []).append(first[draft])
     mentions = []
     for number, (draft, places) in enumerate(rows):
-        stated = (o for o in draft.links if id(o) in first and not (draft.unit.denied or o.unit.denied))
-        evidence = tuple(first[id(other)] for other in stated)
-        associate = tuple(supports.get(number, ())) if first[id(draft)] == number else ()
+        evidence = tuple(first[sign] for sign in draft.links)
+        associate = tuple(supports.get(draft, ())) if first[draft] == number else ()
         mentions.append(_mention(draft, places, text, evidence, associate))
     return tuple(mentions)
 
 
 def _mention(
-    draft: Draft, places: list[Unit], text: str, evidence: tuple[int, ...], associate: tuple[int, ...]
+    draft: Draft,
+    places: list[Unit],
+    text: str,
+    evidence: tuple[int, ...] = (),
+    associate: tuple[int, ...] = (),
 ) -> Mention:
     unit = draft.unit
-    attributes: dict[str, list[Value]] = {}
+    attributes: dict[str, list[Span]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
         if word.code and _is_told(draft, word):
             attributes.setdefault(word.code, []).append(_told(word, text))
     if unit.past is not None:
-        column = _column_of(unit.past, unit.code)
-        attributes.setdefault(column, []).append(unit.past.value(text))
+        attributes.setdefault(_column_of(unit.past, unit.code), []).append(unit.past.span)
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
-    category = unit.code if draft.is_finding else ANATOMY_CATEGORY
+    category = unit.code if draft.is_finding else "PF"
     coded = (_name(unit, places), category, _status(draft))
-    return Mention(unit.value(text), *coded, _joined(places, text), ordered, evidence, associate)
+    return Mention(0, unit.span, *coded, _joined(places, text), ordered, evidence, associate)
 
 
 def _name(unit: Unit, places: list[Unit]) -> str:
     """The canonical name; that of the chest is none where a chest film does not reach."""
     name = unit.sense.name
-    if unit.past is not None and unit.form in _OF_ANY_ORGAN:
+    if unit.past is not None and unit.form in WORDS["of_any_organ"]:
         return "cancer"
     return _ELSEWHERE.get(name, name) if any(place.sense.name == ELSEWHERE for place in places) else name
 
@@ -262,53 +233,49 @@ def _is_told(draft: Draft, word: Unit) -> bool:
     place a finding lies.
     """
     if word.code == "placement":
-        return draft.unit.code == _DEVICE
+        return draft.unit.code == DEVICE
     if word.kind != "normal":
         return True
     if draft.is_finding:
-        return word.form in _OF_FRACTURE
-    return draft.unit.sense.name in _SIZED and _status(draft)[1] == "n"
+        return word.form in WORDS["of_a_fracture"]
+    return draft.unit.sense.name in WORDS["sized"] and _status(draft)[1] == "n"
 
 
-def _is_normal(draft: Draft) -> bool:
-    return not draft.unit.denied and {w.kind for w in draft.words} & {"normal", "abnormal"} == {"normal"}
-
-
-def _told(word: Unit, text: str) -> Value:
+def _told(word: Unit, text: str) -> Span:
     """The words of an attribute; of another source, the source alone."""
     earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
-    if earlier is None:
-        return word.value(text)
-    return Span(earlier.end(), word.end).value(text)
+    return word.span if earlier is None else Span(earlier.end(), word.end)
 
 
 def _column_of(past: Unit, category: str) -> str:
     """Where the words go that make a finding past: a device that is gone was removed, not improved."""
     if past.kind != "ended":
         return "past_hx"
-    return "placement" if category == _DEVICE else "improved"
+    return "placement" if category == DEVICE else "improved"
 
 
 def _status(draft: Draft) -> str:
     unit = draft.unit
-    if draft.is_finding and not (unit.sense.name in _STRUCTURES and _is_normal(draft)):
+    said = {word.kind for word in draft.words} & {"normal", "abnormal"}
+    is_normal = unit.sense.name in WORDS["structures"] and not unit.denied and said == {"normal"}
+    if draft.is_finding and not is_normal:
         if unit.denied:
             return ("t" if unit.denied == "t" or unit.open else "d") + "n"
         return "tp" if unit.open else "dp"
     wrong = [w for w in draft.words if w.kind == "abnormal" and not w.denied]
     wrong += [w for w in draft.words if w.kind == "normal" and w.denied]
-    said = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    decisive = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
     worse = any(w.code == "worsened" for w in draft.words)
-    certainty = "t" if any(w.open or w.denied == "t" for w in said) else "d"
-    return certainty + ("p" if wrong or (worse and not said) else "n")
+    certainty = "t" if any(w.open or w.denied == "t" for w in decisive) else "d"
+    return certainty + ("p" if wrong or (worse and not decisive) else "n")
 
 
-def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
+def _joined(places: list[Unit], text: str) -> tuple[Span, ...]:
     """Places as values, sides first, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
-    values: list[Value] = []
+    spans: list[Span] = []
     for unit in sorted(set(places), key=lambda known: known.begin):
-        if values and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
-            values[-1] = Span(values[-1].span.begin, unit.end).value(text)
+        if spans and _BESIDE.fullmatch(text, spans[-1].end, unit.begin):
+            spans[-1] = Span(spans[-1].begin, unit.end)
         else:
-            values.append(unit.value(text))
-    return tuple(sorted(values, key=lambda value: _SIDE.search(value.words) is None))
+            spans.append(unit.span)
+    return tuple(sorted(spans, key=lambda span: _SIDE.search(span.of(text)) is None))

@@ -5,29 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from lunguage_assets.structuring.contract import Span, Value
-from lunguage_assets.structuring.rules.lexicon import ReportLexicon, Sense, Token
+from lunguage_assets.structuring.contract import Span
+from lunguage_assets.structuring.rules.lexicon import WORDS, ReportLexicon, Sense, Token
 
 _UNKNOWN = Sense("other")
+LIMIT = Sense("word", code="assessment_limitations")
+"""What limits the view."""
 _SIZE = Sense("word", code="measurement")
 _LEVEL = Sense("place")
 _DISTANCE, _AWAY = Sense("word", code="placement"), Sense("preposition")
-_FROM, _ABOUT = (
-    frozenset({"above", "below", "from", "proximal", "distal"}),
-    frozenset({"approximately", "about"}),
-)
-_NOUNS = frozenset({"lobe", "lung", "zone", "field", "rib"})
-_LOOSE = frozenset({"of", "in", "from", "since", "than", "compared"})
-"""Last words of a spelling that only lead on to the finding."""
 _IN_REQUEST, _IN_REPORT = Sense("open", "list"), Sense("aim")
-_UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
-_CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
-"""Of "the lungs are clear of", which states two things."""
 _DENIED, _DOUBTED = Sense("deny", "list", "d"), Sense("deny", "list", "t")
 _NORMAL = Sense("normal", code="morphology")
-_AUXILIARY = frozenset({"has", "have", "is", "are", "was", "were", "been", "now", "since"})
 _DESCRIBED = frozenset({"copula", "anatomy"})
-_AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
 THEN = "then"
 """Code of "there was"."""
@@ -60,13 +50,23 @@ class Unit:
     def become(self, sense: Sense) -> None:
         self.sense, self.kind, self.code = sense, sense.kind, sense.code
 
-    def value(self, text: str) -> Value:
-        return Span(self.begin, self.end).value(text)
+    def leave_open(self) -> None:
+        """Mark what is not denied as open."""
+        self.open = self.open or not self.denied
+
+    @property
+    def span(self) -> Span:
+        return Span(self.begin, self.end)
 
 
 def first_kind(units: Iterable[Unit], kinds: Collection[str]) -> str:
     """Which of these kinds comes first; empty: none."""
     return next((unit.kind for unit in units if unit.kind in kinds), "")
+
+
+def beyond(units: Iterable[Unit], kinds: Collection[str]) -> Unit | None:
+    """The first unit that is of none of these kinds."""
+    return next((unit for unit in units if unit.kind not in kinds), None)
 
 
 def tagged(text: str, lexicon: ReportLexicon, *, request: bool) -> list[Unit]:
@@ -98,8 +98,8 @@ def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, 
     end = _end_of_size(tokens, place) if _NUMBER.match(token.form) else place + 1
     if end == place + 1:
         return Unit(_UNKNOWN, token.form, token.begin, token.end), end
-    begin = tokens[place - 1].begin if place and tokens[place - 1].form in _ABOUT else token.begin
-    if end < len(tokens) and tokens[end].form in _FROM:
+    begin = tokens[place - 1].begin if place and tokens[place - 1].form in WORDS["about"] else token.begin
+    if end < len(tokens) and tokens[end].form in WORDS["distance_from"]:
         units.append(Unit(_DISTANCE, tokens[end].form, begin, tokens[end].end))
         return Unit(_AWAY, "at", tokens[end].end, tokens[end].end), end + 1
     return Unit(_SIZE, token.form, begin, tokens[end - 1].end), end
@@ -117,31 +117,31 @@ def _in_context(
         sense = _UNKNOWN  # "known emphysema" of findings is emphysema now
     elif sense.kind == "deny" and token.form == "free" and units and units[-1].kind == "copula":
         units.append(Unit(_NORMAL, token.form, token.begin, token.end))
-    elif sense.kind == "preposition" and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
-        sense = _DENIED
+    elif sense.kind == "preposition" and units and units[-1].form in WORDS["clear"]:
+        sense = _DENIED if token.form in WORDS["clear_of"] else sense
     elif token.form == "otherwise" and sense.kind == "break" and units and units[-1].kind in _DESCRIBED:
         sense = _UNKNOWN  # "the lungs are otherwise clear"
     elif token.form == "raised" and any(one.kind == "open" for one in units):
         sense = _UNKNOWN  # "the possibility of pneumonia is raised"
-    elif token.form == "old" and place and tokens[place - 1].form in _AGE:
+    elif token.form == "old" and place and tokens[place - 1].form in WORDS["ages"]:
         sense = _UNKNOWN
     unit = Unit(sense, token.form, token.begin, final.end)
     unit.before, unit.alone = final.form == "of", final is token
-    if not unit.alone and sense.kind in ("place", "anatomy") and final.form in _NOUNS:
+    if not unit.alone and sense.kind in ("place", "anatomy") and final.form in WORDS["nouns_of_places"]:
         first = tokens[end - 2] if end - 2 > place and tokens[end - 2].form == "lung" else final
         unit.noun = Unit(_LEVEL, final.form, first.begin, final.end)
     if sense.kind == "break" and final.form in ("was", "were"):
         unit.code = THEN
     if sense.kind == "ended":
         unit.begin = _begin_of_end(tokens, place, end)
-    if sense.kind in ("word", "ended") and end - 1 > place and final.form in _LOOSE:
+    if sense.kind in ("word", "ended") and end - 1 > place and final.form in WORDS["leads_on"]:
         unit.end = tokens[end - 2].end
     return unit
 
 
 def _begin_of_end(tokens: list[Token], place: int, end: int) -> int:
     """Where what has happened begins: "removed" of "has now been removed"."""
-    while place + 1 < end and tokens[place].form in _AUXILIARY:
+    while place + 1 < end and tokens[place].form in WORDS["auxiliaries"]:
         place += 1
     return tokens[place].begin
 
@@ -151,6 +151,6 @@ def _end_of_size(tokens: list[Token], place: int) -> int:
     end = place
     while end < len(tokens) and (_NUMBER.match(tokens[end].form) or tokens[end].form in ("x", "by", "to")):
         end += 1
-    if end < len(tokens) and tokens[end].form in _UNITS_OF_SIZE:
+    if end < len(tokens) and tokens[end].form in WORDS["units_of_size"]:
         return end + 1
     return place + 1

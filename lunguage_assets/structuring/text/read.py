@@ -7,13 +7,13 @@ The words of views are those of `corpus/views.py`; views of another examination 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.structuring.contract import SectionedReport, Sentence
 from lunguage_assets.structuring.text.sections import Section, sections
 from lunguage_assets.structuring.text.sentences import line_width, sentences
-from lunguage_assets.structuring.text.words import Languages, WordsFile, cutting_words
+from lunguage_assets.structuring.text.words import cutting_words
 
 VERSION = "3"
 """Raise it with every change of rules that cuts a report otherwise; `identity` carries it."""
@@ -65,35 +65,28 @@ def sectioned(study_id: str, text: str) -> SectionedReport:
         return SectionedReport(study_id, text, (), notes=("empty",))
     cut, notes = sections(text)
     found, elsewhere = _numbered(text, cut)
-    introduction = [
-        f"{section.heading} {text[section.begin : min(section.end, section.begin + _TECHNIQUE_LENGTH)]}"
-        for section in cut
-        if section.introduces and not section.heading.lower().startswith(("compar", "prior", "date"))
-    ]
-    told = (sentence for sentence in found if sentence.section in ("find", "impr"))
     if elsewhere:
         notes = (*notes, "not-chest")
-    if not _english(text[:_LANGUAGE_LENGTH], cutting_words().file.languages):
+    if not _english(text[:_LANGUAGE_LENGTH]):
         notes = (*notes, "not-english")
-    views = _views_in_text(introduction, (section.heading for section in cut if section.heading), told)
-    return SectionedReport(study_id, text, found, views, notes)
+    return SectionedReport(study_id, text, found, _views_in_text(text, cut, found), notes)
 
 
-def _numbered(text: str, cut: tuple[Section, ...]) -> tuple[tuple[Sentence, ...], bool]:
+def _numbered(text: str, cut: Sequence[Section]) -> tuple[tuple[Sentence, ...], bool]:
     """The sentences, and whether any is of another part of the body; such a one counts as `other`."""
-    width, words = line_width(text), cutting_words().file
+    width, words = line_width(text), cutting_words().groups
     numbers: dict[str, int] = {}
     found, parts_elsewhere = [], False
     told = (text[section.begin : section.end].lower() for section in cut if section.code != "hist")
     said = {word for part in told for word in _WORD.findall(part)}
-    named = not words.elsewhere.isdisjoint(said)
-    whole = named and words.chest.isdisjoint(said)
+    named = not words["elsewhere"].isdisjoint(said)
+    whole = named and words["chest"].isdisjoint(said)
     for section in cut:
         elsewhere = whole
         for span in sentences(text, section.begin, section.end, width):
             code = section.code
-            if named and code in ("find", "impr") and not whole:
-                elsewhere = _elsewhere_from(span.of(text), words, elsewhere)
+            if named and code in ("find", "impr"):
+                elsewhere = whole or _elsewhere_from(span.of(text), words, elsewhere)
             if elsewhere and code in ("find", "impr"):
                 code, parts_elsewhere = "other", True
             number = numbers[code] = numbers.get(code, 0) + 1
@@ -101,48 +94,55 @@ def _numbered(text: str, cut: tuple[Section, ...]) -> tuple[tuple[Sentence, ...]
     return tuple(found), parts_elsewhere
 
 
-def _elsewhere_from(sentence: str, words: WordsFile, before: bool) -> bool:
+def _elsewhere_from(sentence: str, words: Mapping[str, frozenset[str]], before: bool) -> bool:
     """Whether another part of the body is described from this sentence on: a sub-heading says so."""
     heading, colon, _ = sentence[:_SUB_HEADING_LENGTH].partition(":")
     if not colon and len(sentence) > _SUB_HEADING_LENGTH:
         return before
     said = set(_WORD.findall(heading.lower()))
-    if said & words.elsewhere and said <= words.elsewhere | words.exam_words:
-        return not said & words.chest
-    title = bool(said & words.chest) and said <= words.exam_words
+    if said & words["elsewhere"] and said <= words["elsewhere"] | words["exam_words"]:
+        return not said & words["chest"]
+    title = bool(said & words["chest"]) and said <= words["exam_words"]
     return before and not colon and not title
 
 
-def _english(text: str, words: Languages) -> bool:
+def _english(text: str) -> bool:
     """Whether the text may be English: few words are enough for doubt about none, many for none about it."""
+    words = cutting_words().groups
     spoken = _WORD.findall(text.lower())
     letters = "".join(spoken)
     if len(letters) > 20 and len(_LATIN.findall(letters)) < len(letters) / 2:
         return False
-    english = sum(word in words.english for word in spoken)
-    other = sum(word in words.other and word not in words.english for word in spoken)
+    english = sum(word in words["languages english"] for word in spoken)
+    foreign = words["languages other"] - words["languages english"]
+    other = sum(word in foreign for word in spoken)
     return other < _ENOUGH_WORDS or other <= english
 
 
-def _views_in_text(introduction: Iterable[str], headings: Iterable[str], told: Iterable[Sentence]) -> str:
+def _views_in_text(text: str, cut: Iterable[Section], found: Iterable[Sentence]) -> str:
     """Views in the written form of `corpus/views.py`, or empty.
 
-    Args:
-        introduction: texts of title, examination and technique, where every word counts.
-        headings: headings as written.
-        told: sentences of findings and impression; only what names images of this study counts.
+    Every word of title, examination, technique and headings counts; of findings and impression only what
+    names images of this study.
     """
-    views = study_views(" ; ".join((*introduction, *headings)))
+    told = [section.heading for section in cut if section.heading]
+    for section in cut:
+        of_another = section.heading.lower().startswith(("compar", "prior", "date"))
+        if section.kind in ("introduction", "title") and not of_another:
+            end = min(section.end, section.begin + _TECHNIQUE_LENGTH)
+            told.append(f"{section.heading} {text[section.begin : end]}")
+    views = study_views(" ; ".join(told))
     if views & {"ap", "pa", "lateral"}:
         return written(views)
     named: list[str] = []
-    counts: dict[str, int] = {}
-    for sentence in told:
-        seen = counts[sentence.section] = counts.get(sentence.section, 0) + 1
-        if seen <= _LOOKED_AT and not _WANTED.search(sentence.text):
-            earlier = _EARLIER.search(sentence.text)
-            part = sentence.text[: earlier.start()] if earlier else sentence.text
-            named += [found.group() for found in _NAMED_VIEWS.finditer(_PLACE.sub(" ", part))]
+    counts = {"find": 0, "impr": 0}
+    for sentence in found:
+        if sentence.section in counts:
+            counts[sentence.section] += 1
+            if counts[sentence.section] <= _LOOKED_AT and not _WANTED.search(sentence.text):
+                earlier = _EARLIER.search(sentence.text)
+                part = sentence.text[: earlier.start()] if earlier else sentence.text
+                named += [view.group() for view in _NAMED_VIEWS.finditer(_PLACE.sub(" ", part))]
     if named:  # "on the lateral view" is said of one film of two
         views |= study_views(" ; ".join((*named, "frontal")))
     return written(views)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 from lunguage_assets.structuring.contract import SectionCode
 from lunguage_assets.structuring.text.words import CuttingWords, HeadingKind, cutting_words, normal, spoken
@@ -26,11 +28,9 @@ _BLANK_LINE = re.compile(r"\n\s*\n[ \t]*")
 _BEGINS_ANEW = re.compile(r"[A-Z0-9_(]")
 _TITLE_LENGTH = 100
 _MARK_LENGTH = 8
-_OPEN_TO_FINDINGS = ("hist", "introduction")
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
+class _Heading(NamedTuple):
     begin: int
     end: int
     words: str
@@ -47,11 +47,6 @@ class Section:
     kind: HeadingKind
     code: SectionCode = "other"
     """What its sentences count as."""
-
-    @property
-    def introduces(self) -> bool:
-        """Whether it says how the film was taken: examination, technique, a title."""
-        return self.kind in ("introduction", "title")
 
 
 def sections(text: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
@@ -85,7 +80,7 @@ def _headings(text: str, words: CuttingWords) -> list[_Heading]:
         *_with_colon(text, words),
         *_on_lines(text, words),
         *_exam_titles(text, words),
-        *(_Heading(m.start(1), m.start(1), m.group(1), "sign-off") for m in words.sign_off.finditer(text)),
+        *(_Heading(m.start(1), m.start(1), m[1], "sign-off") for m in words.sign_off.finditer(text)),
     ]
     found.sort(key=lambda heading: (heading.begin, heading.kind == "title", -heading.end))
     kept: list[_Heading] = []
@@ -108,8 +103,8 @@ def _in_prose(text: str, last: _Heading, title: _Heading) -> bool:
 
 def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
     """Headings before a colon: anywhere with a capital, else only where a line or sentence begins."""
-    colon = text.find(":")
-    while colon != -1:
+    for sign in re.finditer(":", text):
+        colon = sign.start()
         window = text[max(0, colon - _WINDOW) : colon].rpartition("\n")[2].rstrip(" \t*_")
         if window.endswith(")"):
             window = window.rpartition("(")[0]
@@ -117,7 +112,7 @@ def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
         if window and (window[-1].isalpha() or window[-1] == " "):
             words_before = list(spoken(window))[-words.longest_heading :]
             for first in range(len(words_before)):
-                kind = words.headings.get(normal(token.group() for token in words_before[first:]))
+                kind = words.headings.get(normal(words_before[first:]))
                 if kind is None:
                     continue
                 begin = words_before[first].start()
@@ -126,20 +121,19 @@ def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
                     written = window[begin : words_before[-1].end()]
                     yield _Heading(offset + begin, colon + 1, written, kind)
                 break
-        colon = text.find(":", colon + 1)
 
 
 def _on_lines(text: str, words: CuttingWords) -> Iterator[_Heading]:
     """Headings without a colon: alone on a line, before a dash, or in capitals before other text."""
     for match in _OWN_LINE.finditer(text):
         written = match.group(1)
-        kind = words.headings.get(normal(token.group() for token in spoken(written)))
+        kind = words.headings.get(normal(spoken(written)))
         if kind and written[0].isupper():
             yield _Heading(match.start(1), match.end(), written, kind)
     for match in _CAPITALS.finditer(text):
         capitals = list(spoken(match.group(1)))
         for last in range(len(capitals), 0, -1):
-            kind = words.headings.get(normal(token.group() for token in capitals[:last]))
+            kind = words.headings.get(normal(capitals[:last]))
             if kind and (last == len(capitals) or "  " in match.group(1)):
                 end = match.start(1) + capitals[last - 1].end()
                 line_end = text.find("\n", end)
@@ -175,18 +169,17 @@ def _is_title(line: str, words: CuttingWords) -> bool:
         word = token.group().lower()
         if word[0].isdigit() or word in ("/", "xxxx"):
             continue
-        if word not in words.file.exam_words:
+        if word not in words.groups["exam_words"]:
             return False
-        named, has_noun = named + 1, has_noun or word in words.file.exam_nouns
+        named, has_noun = named + 1, has_noun or word in words.groups["exam_nouns"]
     return has_noun and named >= 2 and not line.rstrip().endswith(".")
 
 
 def _parts(text: str, headings: Sequence[_Heading]) -> Iterator[Section]:
-    first = headings[0].begin if headings else len(text)
-    yield Section(0, first, "", "title")
-    for number, heading in enumerate(headings):
-        end = headings[number + 1].begin if number + 1 < len(headings) else len(text)
-        yield Section(heading.end, end, heading.words, heading.kind)
+    begin = _Heading(0, 0, "", "title")
+    end = _Heading(len(text), len(text), "", "title")
+    for heading, following in pairwise((begin, *headings, end)):
+        yield Section(heading.end, following.begin, heading.words, heading.kind)
 
 
 def _reports(headings: Sequence[_Heading], parts: Sequence[Section]) -> int:
@@ -194,20 +187,18 @@ def _reports(headings: Sequence[_Heading], parts: Sequence[Section]) -> int:
     reports, concluded, begun_again = 1, False, False
     filled = {part.begin for part in parts}
     for heading in headings:
-        if heading.kind == "impr" and not heading.words.lower().startswith("adden"):
-            concluded = True
-        if heading.kind in ("introduction", "title", "hist") and concluded:
-            begun_again = True
+        if heading.words.lower().startswith("adden"):
+            continue
+        concluded = concluded or heading.kind == "impr"
+        begun_again = begun_again or (concluded and heading.kind in ("introduction", "title", "hist"))
         if heading.kind in ("find", "impr") and begun_again and heading.end in filled:
-            if heading.words.lower().startswith("adden"):
-                continue
             reports, begun_again = reports + 1, False
     return reports
 
 
 def _with_findings(text: str, part: Section) -> Iterator[Section]:
     """The part, and what stands behind its first blank line as findings, where no heading names them."""
-    if part.kind in _OPEN_TO_FINDINGS:
+    if part.kind in ("hist", "introduction"):
         for blank in _BLANK_LINE.finditer(text, part.begin, part.end):
             if _BEGINS_ANEW.match(text, blank.end()) and text[part.begin : blank.start()].strip():
                 yield replace(part, end=blank.start())
@@ -217,13 +208,14 @@ def _with_findings(text: str, part: Section) -> Iterator[Section]:
 
 
 def _decided(parts: Sequence[Section], notes: list[str]) -> Iterator[Section]:
-    named = any(part.kind == "find" for part in parts)
+    kinds = {part.kind for part in parts}
+    stated = not kinds.isdisjoint(("find", "impr", "title"))
     if any(part.kind == "find" and not part.heading for part in parts):
         notes.append("findings-without-heading")
-    stated = named or any(part.kind in ("impr", "title") for part in parts)
-    if not stated and not any(part.kind == "preliminary" for part in parts):
+    if not stated and "preliminary" not in kinds:
         notes.append("no-findings-section")
     inside: SectionCode = "other"
+    odd: list[str] = []
     for part in parts:
         code: SectionCode = "other"
         if part.kind == "hist" or part.kind == "find" or part.kind == "impr":
@@ -231,12 +223,13 @@ def _decided(parts: Sequence[Section], notes: list[str]) -> Iterator[Section]:
         elif part.kind == "title":
             # behind findings, what follows the title of an examination is findings of it
             exam = part.heading and _is_title(part.heading, cutting_words())
-            code = "find" if not named else inside if exam else "other"
-            if code == "other" and "text-before-headings" not in notes:
-                notes.append("text-before-headings")
+            code = "find" if "find" not in kinds else inside if exam else "other"
+            if code == "other":
+                odd.append("text-before-headings")
         elif part.kind == "preliminary":
             code = "other" if stated else "find"
-            if stated and "preliminary-superseded" not in notes:
-                notes.append("preliminary-superseded")
+            if stated:
+                odd.append("preliminary-superseded")
         inside = code if code in ("find", "impr") else "other"
         yield replace(part, code=code)
+    notes += dict.fromkeys(odd)

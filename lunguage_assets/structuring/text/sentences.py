@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from lunguage_assets.structuring.contract import Span
-from lunguage_assets.structuring.text.words import WordsFile, cutting_words
+from lunguage_assets.structuring.text.words import cutting_words
 
 _STOP = re.compile(
     r"""
@@ -53,8 +53,7 @@ def sentences(text: str, begin: int, end: int, width: int) -> Iterator[Span]:
     Args:
         width: the report's `line_width`.
     """
-    words = cutting_words().file
-    cuts = [begin, *_cuts(text, begin, end, max(width, _USUAL_WIDTH), words), end]
+    cuts = [begin, *_cuts(text, begin, end, max(width, _USUAL_WIDTH)), end]
     for first, last in pairwise(cuts):
         enumeration = _ENUMERATION.match(text, first, last)
         content = enumeration.end() if enumeration else first
@@ -65,12 +64,12 @@ def sentences(text: str, begin: int, end: int, width: int) -> Iterator[Span]:
             yield Span(content, content + len(piece))
 
 
-def _cuts(text: str, begin: int, end: int, width: int, words: WordsFile) -> Iterator[int]:
+def _cuts(text: str, begin: int, end: int, width: int) -> Iterator[int]:
     starts = [begin]
     for match in _STOP.finditer(text, begin, end):
         kind, at = match.lastgroup, match.start()
         if kind == "close":
-            if not _ends(text, starts[-1], match, end, words):
+            if not _ends(text, starts[-1], match, end):
                 continue
             at = match.end()
         elif kind == "blank":
@@ -79,16 +78,16 @@ def _cuts(text: str, begin: int, end: int, width: int, words: WordsFile) -> Iter
         elif kind == "line":
             if not _ended_on_purpose(text, begin, at, end, width):
                 continue
-        elif kind == "listed" and not _next_of_list(text, match, starts[-_LISTED_BEFORE:], words):
+        elif kind == "listed" and not _next_of_list(text, match, starts[-_LISTED_BEFORE:]):
             at = match.end()  # "in segment 2. The ..." ends here
         if at > starts[-1]:
             yield at
             starts.append(at)
 
 
-def _next_of_list(text: str, match: re.Match[str], starts: list[int], words: WordsFile) -> bool:
+def _next_of_list(text: str, match: re.Match[str], starts: list[int]) -> bool:
     """Whether a number inside a line numbers the next statement: one more than the last statement's."""
-    if _last_word(text, match.start()).lower() in words.counted:
+    if _last_word(text, match.start()).lower() in cutting_words().groups["counted"]:
         return False
     for start in reversed(starts):
         enumeration = _ENUMERATION.match(text, start, match.start())
@@ -103,7 +102,7 @@ def _last_word(text: str, at: int) -> str:
     return found.group() if found else ""
 
 
-def _ends(text: str, start: int, match: re.Match[str], end: int, words: WordsFile) -> bool:
+def _ends(text: str, start: int, match: re.Match[str], end: int) -> bool:
     """Whether a full stop, or what stands for it, ends the sentence that began at `start`."""
     at, behind = match.start(), match.end()
     follows = text[behind : behind + 80].lstrip()
@@ -120,22 +119,27 @@ def _ends(text: str, start: int, match: re.Match[str], end: int, words: WordsFil
     found = _LAST_WORD.search(before)
     last = found.group() if found else ""
     if text[behind : behind + 1] in " \t\r\n\f\v" or match.group("close"):
-        return not _abbreviated(last.lower(), last, before, following, words)
+        return not _abbreviated(last.lower(), last, before, following)
     if _DOTTED.search(last):
         return False
     last = last.rpartition(".")[2]
-    glued = last[-1:].islower() and len(last) > 1 and last.lower() not in words.abbreviations.inside
+    glued = last[-1:].islower() and len(last) > 1 and last.lower() not in _abbreviations("inside")
     return glued or last[-1:] in (")", "_", "X") or (last[-1:].isdigit() and following.isupper())
 
 
-def _abbreviated(word: str, written: str, before: str, following: str, words: WordsFile) -> bool:
-    if word in words.abbreviations.inside:
+def _abbreviated(word: str, written: str, before: str, following: str) -> bool:
+    if word in _abbreviations("inside"):
         return True
-    if word in words.abbreviations.before_number and following.isdigit():
+    if word in _abbreviations("before_number") and following.isdigit():
         return True
-    if word in words.abbreviations.before_capital or _DOTTED.search(word):
+    if word in _abbreviations("before_capital") or _DOTTED.search(word):
         return following.islower() or following.isdigit() or following in ",;"
     return len(word) == 1 and written.isupper() and following.isupper() and _initial(before)
+
+
+def _abbreviations(where: str) -> frozenset[str]:
+    """Words whose full stop may end no sentence: never, before a capital, before a number."""
+    return cutting_words().groups[f"abbreviations {where}"]
 
 
 def _initial(before: str) -> bool:

@@ -1,4 +1,4 @@
-"""The words of resources/structuring/sections.yaml, by which reports are cut; nothing is cut here."""
+"""The word files of `resources/structuring/`, and the words of `sections.yaml` by which reports are cut."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from pathlib import Path
+from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import RootModel
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
@@ -17,52 +18,53 @@ from lunguage_assets.errors import ConfigurationError
 HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "preliminary", "title", "sign-off"]
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
+_GROUPS = (
+    "sign_offs", "exam_words", "exam_nouns", "elsewhere", "chest", "abbreviations inside",
+    "abbreviations before_capital", "abbreviations before_number", "counted", "languages english",
+    "languages other",
+)  # fmt: skip
 
 
-class WordGroup(BaseModel):
-    """A mapping in a word file; keys that nobody knows are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):
+    """Groups of spellings, or of names with their spellings."""
 
 
-class Abbreviations(WordGroup):
-    """Words whose full stop may end no sentence: never, before a capital, before a number."""
+def word_file(name: str) -> dict[tuple[str, str], list[str]]:
+    """Spellings of `resources/structuring/NAME.yaml` by group and name; "" in a group without names.
 
-    inside: frozenset[str]
-    before_capital: frozenset[str]
-    before_number: frozenset[str]
-
-
-class Languages(WordGroup):
-    """Common words of English, and of other languages."""
-
-    english: frozenset[str]
-    other: frozenset[str]
+    Raises:
+        ConfigurationError: it cannot be read; names file and field.
+    """
+    remedy = 'The header of the file explains its form; words such as "no" need quotes.'
+    flat: dict[tuple[str, str], list[str]] = {}
+    for group, named in read_as(word_path(name), _WordFile, remedy).root.items():
+        flat |= {(group, ""): named} if isinstance(named, list) else {(group, k): v for k, v in named.items()}
+    return flat
 
 
-class WordsFile(WordGroup):
-    """The content of the file; words are compared in lower case, with single blanks."""
+def word_path(name: str) -> Path:
+    return resource("structuring", f"{name}.yaml")
 
-    headings: dict[HeadingKind, list[str]]
-    sign_offs: list[str] = Field(min_length=1)
-    exam_words: frozenset[str]
-    exam_nouns: frozenset[str]
-    elsewhere: frozenset[str]
-    chest: frozenset[str]
-    abbreviations: Abbreviations
-    counted: frozenset[str]
-    languages: Languages
+
+def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse what is none of the groups or names that the rules know.
+
+    Raises:
+        ConfigurationError: names file and word.
+    """
+    for name in sorted({*found} - {*known}):
+        raise ConfigurationError(f"{word_path(file)}, {name!r} is no code; expected {', '.join(known)}.")
 
 
 @dataclass(frozen=True, slots=True)
 class CuttingWords:
-    """The file, made ready: `headings` gives the kind of a heading's words, `longest_heading` is its largest
-    number of words, `identity` changes with every word.
+    """The words of `sections.yaml`: `headings` gives the kind of a heading's words, `longest_heading` is its
+    largest number of words, `groups` has the others; `identity` changes with every word.
     """
 
-    file: WordsFile
     headings: Mapping[str, HeadingKind]
     longest_heading: int
+    groups: Mapping[str, frozenset[str]]
     sign_off: re.Pattern[str]
     identity: str
 
@@ -72,9 +74,9 @@ def spoken(text: str) -> Iterator[re.Match[str]]:
     return _TOKEN.finditer(text)
 
 
-def normal(words: Iterable[str]) -> str:
+def normal(words: Iterable[re.Match[str]]) -> str:
     """The form in which headings are compared."""
-    return " ".join(words).lower()
+    return " ".join(word.group() for word in words).lower()
 
 
 @lru_cache(maxsize=1)
@@ -82,26 +84,19 @@ def cutting_words() -> CuttingWords:
     """The bundled words.
 
     Raises:
-        ConfigurationError: the file cannot be read, or names a heading twice.
+        ConfigurationError: the file cannot be read, or has a group that no rule reads.
     """
-    file = resource("structuring", "sections.yaml")
-    remedy = 'Correct these words of sections; words such as "no" need quotes.'
-    content = read_as(file, WordsFile, remedy)
-    headings: dict[str, HeadingKind] = {}
-    for kind, phrases in content.headings.items():
-        for phrase in phrases:
-            words = normal(token.group() for token in spoken(phrase))
-            if headings.setdefault(words, kind) != kind:
-                raise ConfigurationError(
-                    f"{file}: heading {phrase!r} is listed under {headings[words]!r} and {kind!r}; keep one."
-                )
-    longest = max(len(heading.split()) for heading in headings)
-    identity = hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest()
-    return CuttingWords(content, headings, longest, _sign_off(content.sign_offs), identity)
-
-
-def _sign_off(phrases: Iterable[str]) -> re.Pattern[str]:
-    longest_first = sorted(phrases, key=len, reverse=True)
+    file, kinds = word_file("sections"), get_args(HeadingKind)
+    named = {" ".join(key).strip(): frozenset(words) for key, words in file.items()}
+    require("sections", named, (*_GROUPS, *(f"headings {kind}" for kind in kinds)))
+    groups = dict.fromkeys(_GROUPS, frozenset[str]()) | named
+    headings: dict[str, HeadingKind] = {
+        normal(spoken(phrase)): kind for kind in kinds for phrase in file.get(("headings", kind), ())
+    }
+    longest_first = sorted(groups["sign_offs"], key=lambda phrase: (-len(phrase), phrase))
     alternatives = "|".join(re.escape(phrase).replace(r"\ ", r"[ \t]+") for phrase in longest_first)
     begin = r"(?:^[ \t]*|(?<=[.!?][ \t])[ \t]*)"
-    return re.compile(rf"{begin}((?:{alternatives})(?![^\W_]))", re.IGNORECASE | re.MULTILINE)
+    sign_off = re.compile(rf"{begin}((?:{alternatives})(?![^\W_]))", re.IGNORECASE | re.MULTILINE)
+    longest = max(len(heading.split()) for heading in headings)
+    identity = hashlib.blake2b(word_path("sections").read_bytes(), digest_size=6).hexdigest()
+    return CuttingWords(headings, longest, groups, sign_off, identity)

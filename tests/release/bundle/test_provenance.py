@@ -13,7 +13,7 @@ from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.release.bundle.provenance import Origin, json_text, language_models, provenance
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring.opening import structurer_identity
+from lunguage_assets.structuring.model.structurer import structurer_identity
 
 
 def told(made: Made, origin: Origin) -> dict[str, Any]:

@@ -11,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.structuring.contract import SectionedReport, StructuredReport
-from lunguage_assets.structuring.model.grounding import Grounded, grounded
-from lunguage_assets.structuring.model.schema import ACCOUNTS, REASONS, answer_schema, parse_answer
+from lunguage_assets.structuring.contract import SectionedReport, Span
+from lunguage_assets.structuring.model.grounding import (
+    ACCOUNTS,
+    ANSWER_SCHEMA,
+    REASONS,
+    Grounded,
+    grounded,
+    parse_answer,
+)
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
 from lunguage_assets.tables.text import ACCOUNTS as TABLE_ACCOUNTS
 
@@ -43,39 +49,45 @@ def refusals(found: Grounded) -> list[tuple[str, str]]:
     return [(one.column, one.reason) for one in found.report.refused]
 
 
-def assert_sound(report: SectionedReport, answer: StructuredReport) -> None:
-    """Every value quotes its sentence, every code is one, every reference and account fits."""
-    assert len(answer.readings) == len(report.sentences)
-    positions = [position for position, _ in answer.mentions]
+def words(*spans: Span, report: SectionedReport = REPORT) -> list[str]:
+    return [span.of(report.text) for span in spans]
+
+
+def assert_sound(found: Grounded) -> None:
+    """Every value stands in its sentence, every code is one, every reference and account fits."""
+    answer = found.report
+    assert len(answer.readings) == len(REPORT.sentences)
+    positions = [mention.sentence for mention in answer.mentions]
     assert positions == sorted(positions)
-    for number, (position, mention) in enumerate(answer.mentions):
-        text = report.sentences[position].text
+    for number, mention in enumerate(answer.mentions):
+        sentence = REPORT.sentences[mention.sentence]
         groups = [(mention.ent,), mention.location, *mention.attributes.values()]
-        for value in (value for group in groups for value in group):
-            assert value.words == value.span.of(text)
-            assert value.words.strip()
-        for group in groups[1:]:
-            assert len({(value.span.begin, value.span.end) for value in group}) == len(group)
-        assert report.sentences[position].section != "other"
-        assert mention.normed_ent
-        assert mention.normed_ent == mention.normed_ent.lower()
+        for group in groups:
+            assert len(set(group)) == len(group)
+            assert all(sentence.span.begin <= s.begin < s.end <= sentence.span.end for s in group)
+            assert all(word.strip() for word in words(*group))
+        assert sentence.section != "other"
+        assert mention.normed_ent == mention.normed_ent.lower() != ""
         assert (mention.cat in CATEGORIES, mention.status in STATUSES) == (True, True)
         assert set(mention.attributes) <= set(ATTRIBUTES)
         for goal in (*mention.evidence, *mention.associate):
             assert 0 <= goal < len(answer.mentions)
             assert goal != number
-        assert all(number in answer.mentions[goal][1].associate for goal in mention.evidence)
-    for position, (sentence, reading) in enumerate(zip(report.sentences, answer.readings, strict=True)):
+        assert all(number in answer.mentions[goal].associate for goal in mention.evidence)
+    for position, (sentence, reading) in enumerate(zip(REPORT.sentences, answer.readings, strict=True)):
         assert reading.account in TABLE_ACCOUNTS
         assert (reading.account == "findings") == (position in positions)
-        if sentence.section == "other":
-            assert reading.account == "nothing stated"
+        assert sentence.section != "other" or reading.account == "nothing stated"
     for refused in answer.refused:
         assert refused.section in ("", "hist", "find", "impr")
         assert len(refused.found) <= 80
         assert refused.reason.replace("-", "").isalpha()
         known = ("", "ent", "normed_ent", "cat", "status", "location", "evidence", "associate", "account")
         assert refused.column in (*known, *ATTRIBUTES)
+    assert 0 <= found.refused_share <= 1
+    assert (found.refused_share == 0) == (not answer.refused)
+    assert len(found.points) <= 41
+    assert all(point.isprintable() for point in found.points)
 
 
 _WORDS = st.sampled_from(
@@ -130,11 +142,7 @@ def test_whatever_json_comes_back_every_kept_value_quotes_its_sentence(
     findings: list[Any], sentences: list[Any]
 ) -> None:
     found = read(findings, sentences)
-    assert_sound(REPORT, found.report)
-    assert len(found.finders) == len(found.report.refused) <= found.claims
-    assert 0 <= found.refused_share <= 1
-    assert len(found.points) <= 41
-    assert all(point.isprintable() for point in found.points)
+    assert_sound(found)
     assert read(findings, sentences) == found
 
 
@@ -147,10 +155,10 @@ def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
             finding(2, "find:3", "heart's size", polarity="negative"),
         ]
     )  # fmt: skip
-    (_, first), (_, second) = found.report.mentions
-    assert (first.ent.words, first.location[0].words) == ("Opacity", "left base")
-    assert first.attributes["morphology"][0].words == "ground-\nglass"
-    assert (second.ent.words, second.status) == ("heart\u2019s size", "dn")
+    first, second = found.report.mentions
+    assert words(first.ent, *first.location) == ["Opacity", "left base"]
+    assert words(*first.attributes["morphology"]) == ["ground-\nglass"]
+    assert (words(second.ent), second.status) == (["heart\u2019s size"], "dn")
     assert refusals(found) == [("account", "has-findings")]
 
 
@@ -161,19 +169,17 @@ def test_of_several_places_the_one_nearest_to_what_is_said_of_it_is_taken() -> N
             finding(2, "find:1", "opacity", places=["left base"]),
         ]
     )
-    text = REPORT.sentences[2].text
-    assert [m.location[0].words for _, m in found.report.mentions] == ["left base", "right apex"]
-    assert [m.ent.span.begin for _, m in found.report.mentions] == [
-        text.index("Opacity"), text.index("opacity"),
-    ]  # fmt: skip
+    stated = [words(mention.ent, *mention.location) for mention in found.report.mentions]
+    assert stated == [["Opacity", "left base"], ["opacity", "right apex"]]
 
 
 def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
     report = report_of("s00000002", find=["Opacities in the left base and right apex."])
     rows = [finding(n, "find:1", "opacities", places=[p]) for n, p in ((1, "left base"), (2, "right apex"))]
     found = read(rows, [], report)
-    assert len({mention.ent.span for _, mention in found.report.mentions}) == 1
-    assert [m.location[0].words for _, m in found.report.mentions] == ["left base", "right apex"]
+    assert len({mention.ent for mention in found.report.mentions}) == 1
+    places = [words(*mention.location, report=report) for mention in found.report.mentions]
+    assert places == [["left base"], ["right apex"]]
     assert refusals(read([rows[0], rows[0] | {"number": 2}], [], report)) == [("ent", "duplicate")]
 
 
@@ -195,9 +201,9 @@ def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_ref
 ) -> None:
     bad = finding(1, "find:1", "opacity", places=["nowhere"], evidence=[2]) | fields
     found = read([bad, finding(2, "impr:1", "pneumonia", evidence=[1])])
-    assert [mention.ent.words for _, mention in found.report.mentions] == ["pneumonia"]
+    (mention,) = found.report.mentions
+    assert (words(mention.ent), mention.evidence) == (["pneumonia"], ())
     assert refusals(found)[:2] == [refused, ("evidence", "no-such-finding")]
-    assert found.report.mentions[0][1].evidence == ()
 
 
 @pytest.mark.parametrize(
@@ -217,14 +223,14 @@ def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_ref
 def test_a_refused_value_leaves_its_finding(fields: dict[str, Any], refused: tuple[str, str]) -> None:
     found = read([finding(1, "find:1", "opacity", places=["left base"]) | fields])
     assert refusals(found) == [refused]
-    ((_, mention),) = found.report.mentions
+    (mention,) = found.report.mentions
     assert mention.normed_ent == "opacity"
-    assert [value.words for value in mention.location] in (["left base"], [])
+    assert words(*mention.location) in (["left base"], [])
 
 
 def test_the_way_back_of_an_evidence_is_an_associate() -> None:
     found = read([finding(1, "impr:1", "pneumonia", evidence=[2]), finding(2, "impr:1", "opacity")])
-    (_, opacity), (_, pneumonia) = found.report.mentions
+    opacity, pneumonia = found.report.mentions
     assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
 
 
@@ -275,11 +281,14 @@ def test_what_is_not_exactly_an_answer_is_unreadable_but_one_fence_is_tolerated(
     assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain) is not None
 
 
-def test_the_schema_names_every_code_once_and_requires_everything() -> None:
-    schema = answer_schema()
-    text = json.dumps(schema)
-    assert all(text.count(f'"{code}"') == 1 for code in CATEGORIES)
-    columns = schema["properties"]["findings"]["items"]["properties"]["attributes"]["items"]["properties"]
-    assert columns["column"]["enum"] == list(ATTRIBUTES)
-    assert text.count('"type": "object"') == text.count('"additionalProperties": false') == 4
-    assert text.count('"required": ["') == 4
+def test_the_schema_names_every_code_and_requires_everything() -> None:
+    schema = json.loads(ANSWER_SCHEMA)
+    finding, sentence = (schema["properties"][name]["items"] for name in ("findings", "sentences"))
+    attribute = finding["properties"]["attributes"]["items"]
+    assert finding["properties"]["category"]["enum"] == list(CATEGORIES)
+    assert attribute["properties"]["column"]["enum"] == list(ATTRIBUTES)
+    assert sentence["properties"]["account"]["enum"] == list(ACCOUNTS)
+    assert sentence["properties"]["reason"]["enum"] == list(REASONS)
+    for form in (schema, finding, attribute, sentence):
+        assert form["required"] == list(form["properties"])
+        assert form["additionalProperties"] is False

@@ -9,9 +9,9 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
-from lunguage_assets.structuring.rules import lexicon
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.text import words
 from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, STATUSES, TERMS
 
 STRUCTURER = RuleStructurer()
@@ -44,8 +44,8 @@ def test_every_value_is_a_piece_of_the_sentence_and_every_code_is_known(sentence
     assert (reading.account == "findings") == bool(reading.mentions)
     assert reading.account == "findings" or reading.reason
     for mention in reading.mentions:
-        for value in _values(mention):
-            assert value.words == value.span.of(sentence) != ""
+        for span in _values(mention):
+            assert 0 <= span.begin < span.end <= len(sentence)
         assert mention.status in STATUSES
         assert mention.cat in CATEGORIES
         assert set(mention.attributes) <= set(ATTRIBUTES)
@@ -103,20 +103,17 @@ def test_a_report_is_its_sentences_one_after_the_other(parts):
         text += sentence + "\n"
     report = SectionedReport("s00000001", text, tuple(cut))
     (answer,) = STRUCTURER.structure([report])
-    assert [(n, m.ent) for n, m in answer.mentions] == [
-        (n, mention.ent)
+    assert [(m.sentence, m.ent) for m in answer.mentions] == [
+        (n, mention.ent.moved(one.span.begin))
         for n, one in enumerate(cut)
         for mention in STRUCTURER.read_sentence(one.text, one.section).mentions
     ]
     assert len(answer.readings) == len(parts)
-    for position, mention in answer.mentions:
-        others = {answer.mentions[other][0] for other in (*mention.evidence, *mention.associate)}
-        assert all(cut[other].section == cut[position].section for other in others)
-        begin = cut[position].span.begin
-        assert all(
-            text[begin + value.span.begin : begin + value.span.end] == value.words
-            for value in _values(mention)
-        )
+    for mention in answer.mentions:
+        section = cut[mention.sentence].section
+        others = (answer.mentions[other].sentence for other in (*mention.evidence, *mention.associate))
+        assert all(cut[other].section == section for other in others)
+        assert all(0 <= span.begin < span.end <= len(text) for span in _values(mention))
 
 
 def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
@@ -128,10 +125,11 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
     ]
     columns = ("category", "subcategory", "target_term", "normed_term")
     wider = RuleStructurer(TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))))
-    (mention,) = wider.read_sentence("Frilly snowstorm pattern in the ostiomeatal pit.", "find").mentions
+    text = "Frilly snowstorm pattern in the ostiomeatal pit."
+    (mention,) = wider.read_sentence(text, "find").mentions
     assert (mention.normed_ent, mention.cat, mention.status) == ("snowstorm", "PF", "dp")
-    assert [value.words for value in mention.location] == ["ostiomeatal pit"]
-    assert [value.words for value in mention.attributes["morphology"]] == ["Frilly"]
+    assert [span.of(text) for span in mention.location] == ["ostiomeatal pit"]
+    assert [span.of(text) for span in mention.attributes["morphology"]] == ["Frilly"]
     assert wider.read_sentence("Effusion.", "find").mentions[0].normed_ent == "pleural effusion"
     assert wider.identity != STRUCTURER.identity == RuleStructurer(TERMS.frame()).identity
 
@@ -174,12 +172,12 @@ def test_spellings_stand_for_their_alternatives():
     ],
 )
 def test_a_wrong_word_file_is_named_with_its_field(tmp_path, monkeypatch, name, old, new, place):
-    for file in lexicon.resource("structuring").iterdir():
+    for file in words.resource("structuring").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     wrong = tmp_path / f"{name}.yaml"
     assert old in wrong.read_text(encoding="utf-8")
     wrong.write_text(wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(lexicon, "_path", lambda one: tmp_path / f"{one}.yaml")
+    monkeypatch.setattr(words, "resource", lambda *parts: tmp_path / parts[-1])
     with pytest.raises(ConfigurationError) as error:
         RuleStructurer(TERMS.frame({"category": ["PF"], "subcategory": [""], "target_term": ["a"],
                                     "normed_term": ["a"]}))  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.structuring.contract import Mention, SectionCode
+from lunguage_assets.structuring.contract import Mention, SectionCode, Span
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text.read import sectioned
 
@@ -30,15 +30,20 @@ def _cases(group: str) -> list[tuple[str, str]]:
 
 def _check(sentence: str, expected: str, section: SectionCode = "find") -> None:
     reading = STRUCTURER.read_sentence(sentence, section)
-    _check_rows(reading.mentions, expected)
+    _check_rows(sentence, reading.mentions, expected)
     assert (reading.account == "findings") == bool(reading.mentions)
 
 
-def _check_rows(mentions: Sequence[Mention], expected: str) -> None:
-    rows = [row for row in (part.strip() for part in expected.split(";")) if row]
-    assert [f"{m.status} {m.normed_ent}" for m in mentions] == [_name(row) for row in rows]
+def _check_rows(text: str, mentions: Sequence[Mention], expected: str) -> None:
+    rows = [_parsed(row) for row in (part.strip() for part in expected.split(";")) if row]
+    assert [f"{m.status} {m.normed_ent}" for m in mentions] == [f"{r['status']} {r['name']}" for r in rows]
     for mention, row in zip(mentions, rows, strict=True):
-        _check_details(mention, row)
+        if row["place"]:
+            assert _words(text, mention.location) == row["place"].strip("-")
+        if row["column"]:
+            assert _words(text, mention.attributes.get(row["column"], ())) == row["words"]
+        if row["support"]:
+            assert mention.evidence == (int(row["support"]),)
 
 
 def _parsed(row: str) -> re.Match[str]:
@@ -47,20 +52,8 @@ def _parsed(row: str) -> re.Match[str]:
     return match
 
 
-def _name(row: str) -> str:
-    match = _parsed(row)
-    return f"{match['status']} {match['name']}"
-
-
-def _check_details(mention: Mention, row: str) -> None:
-    match = _parsed(row)
-    if match["place"]:
-        assert ", ".join(value.words for value in mention.location) == match["place"].strip("-")
-    if match["column"]:
-        found = ", ".join(value.words for value in mention.attributes.get(match["column"], ()))
-        assert found == match["words"]
-    if match["support"]:
-        assert mention.evidence == (int(match["support"]),)
+def _words(text: str, spans: Sequence[Span]) -> str:
+    return ", ".join(span.of(text) for span in spans)
 
 
 GROUPS = (
@@ -80,8 +73,9 @@ def test_a_sentence_states_its_rows(group, sentence, expected):
 
 @pytest.mark.parametrize(("sentences", "expected"), _cases("across_sentences"))
 def test_a_sentence_may_speak_of_the_finding_before(sentences, expected):
-    (answer,) = STRUCTURER.structure([sectioned("1", f"FINDINGS: {sentences}")])
-    _check_rows([mention for _, mention in answer.mentions], expected)
+    text = f"FINDINGS: {sentences}"
+    (answer,) = STRUCTURER.structure([sectioned("1", text)])
+    _check_rows(text, answer.mentions, expected)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +91,6 @@ def test_a_sentence_may_speak_of_the_finding_before(sentences, expected):
 def test_what_an_addendum_takes_back_is_past_by_its_heading(before, addendum, taken_back):
     text = f"IMPRESSION: {before}\n\nADDENDUM: {addendum}"
     (answer,) = STRUCTURER.structure([sectioned("1", text)])
-    first, last = answer.mentions[0][1], answer.mentions[-1][1]
-    assert [value.words for value in first.attributes.get("past_hx", ())] == ["ADDENDUM"] * taken_back
+    first, last = answer.mentions[0], answer.mentions[-1]
+    assert [span.of(text) for span in first.attributes.get("past_hx", ())] == ["ADDENDUM"] * taken_back
     assert "past_hx" not in last.attributes
