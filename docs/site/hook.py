@@ -24,8 +24,7 @@ from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
 from lunguage_assets.quality.dictionary import data_dictionary
 from lunguage_assets.tables import TERMS
 

@@ -19,7 +19,6 @@ from lunguage_assets.implicit.merging.blacklist import Marks
 from lunguage_assets.implicit.merging.distinctions import Values
 from lunguage_assets.implicit.pathways import match, refinements
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.pathways.refinements import RefinementRule
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.implicit.statements.against import Statements
 
@@ -100,7 +99,7 @@ RULES: list[Any] = [
         id="history takes no part",
     ),
     pytest.param(
-        RefinementRule, "names_device", without(False),
+        match, "is_of_device", without(False),
         [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
     ),
     pytest.param(

@@ -193,7 +193,7 @@ class _StudyExpander:
             return "already stated", first.finding_id
         if child.mode == PAPER:
             return "generated", None
-        if edge.is_symptom or (edge.unless is not None and edge.unless.said.in_any(self._cells(parent))):
+        if edge.is_symptom or edge.unless_said.in_any(self._cells(parent)):
             return None
         against = self._statements.against(child) or self._excluding(child, edge)
         return ("generated", None) if against is None else ("spoken against", against.finding_id)
@@ -211,16 +211,14 @@ class _StudyExpander:
 
     def _excluding(self, child: Row, edge: Edge) -> Row | None:
         """The statement by which the pathway file leaves a child out; None without one."""
-        if edge.unless is None:
-            return None
         found = (
             row
             for row in self._told
             if row.currency == child.currency
             and (
-                self._is_one_of(row, edge.unless.stated)
+                self._is_one_of(row, edge.unless_stated)
                 if is_present(row)
-                else self._is_one_of(row, edge.unless.denied) and _denies(row, child)
+                else self._is_one_of(row, edge.unless_denied) and _denies(row, child)
             )
         )
         return min(self._survivors(found), key=claim_preference, default=None)

@@ -9,18 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from pydantic import model_validator
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.rows import collapsed, tokens, word_forms
-from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml
+from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml, wrong_at
 
 
 class _PairsFile(YamlMapping):
     paper_pairs: list[tuple[str, str]] = []
     term_pairs: list[tuple[str, str]] = []
     exact_pairs: list[tuple[str, str]] = []
+
+    @model_validator(mode="after")
+    def _single_words_each_once(self) -> Self:
+        seen: set[frozenset[str]] = set()
+        for field, pairs in self:
+            for number, pair in enumerate(pairs):
+                both, words = frozenset(map(collapsed, pair)), field != "exact_pairs"
+                if not all(both) or (words and any(tokens(term) != (term,) for term in both)):
+                    problem = f"{pair}, expected single words, or whole phrases under exact_pairs"
+                    raise wrong_at((field, number), problem)
+                if words and (len(both) == 1 or both in seen):
+                    raise wrong_at((field, number), f"{pair} is listed twice, or one word paired with itself")
+                seen.add(both)
+        return self
 
 
 class Marks(NamedTuple):
@@ -82,17 +98,5 @@ class Blacklist:
 
 def load_blacklist(path: Path | None = None) -> Blacklist:
     """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
-    content, source = read_yaml(path or resource("blacklist.yaml"), _PairsFile)
-    seen: set[frozenset[str]] = set()
-    for field, pairs in content:
-        for number, (a, b) in enumerate(pairs):
-            words = field != "exact_pairs"
-            pair = frozenset((collapsed(a), collapsed(b)))
-            if not all(pair) or (words and any(tokens(term) != (term,) for term in pair)):
-                expected = "Expected single words, or whole phrases under exact_pairs."
-                raise source.error((field, number), f"{a!r}, {b!r}", expected)
-            if words and (len(pair) == 1 or pair in seen):
-                problem = f"the pair {a!r}, {b!r} is listed twice, or a word paired with itself"
-                raise source.error((field, number), problem, "Remove it.")
-            seen.add(pair)
+    content = read_yaml(path or resource("blacklist.yaml"), _PairsFile)
     return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)

@@ -9,7 +9,6 @@ doubt nothing is known to follow, so such studies are counted apart.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -34,81 +33,69 @@ Counts = Counter[tuple[EdgeKey, bool, Mention]]
 """Studies by edge, by whether the diagnosis is stated without doubt, and by what is said of the child."""
 
 
-class EdgeAudit:
-    """Counts, in the vocabulary of a batch, what its studies say of the edges.
+def edge_counts(
+    rows: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList
+) -> Counts:
+    """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up.
 
-    Args:
-        dictionary: the pathways that the rows were matched to.
-        vocabulary: of the batch.
-        listed: labels and what findings mean of them.
+    `dictionary` is the one that the rows were matched to, `vocabulary` that of the batch.
     """
-
-    def __init__(self, dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList) -> None:
-        self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
-        pathways = (one for diagnosis in dictionary.diagnoses for one in dictionary.pathways_of(diagnosis))
-        self._pathways = {pathway.id: pathway for pathway in pathways}
-
-    def counts(self, rows: pd.DataFrame) -> Counts:
-        """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up."""
-        found: Counts = Counter()
-        stated = rows[rows["source"] == "original"].drop(columns="mode")  # by the rules of the default mode
-        for study in by_study(read_rows(stated)):
-            found.update(self._study(study))
-        return found
-
-    def _study(self, study: Sequence[Row]) -> list[tuple[EdgeKey, bool, Mention]]:
-        parents = [row for row in study if row.pathway_id in self._pathways]
-        if not parents:
-            return []
-        statements = Statements(self._listed, study)
+    known = [one for diagnosis in dictionary.diagnoses for one in dictionary.pathways_of(diagnosis)]
+    edges = {pathway.id: pathway.edges for pathway in known}
+    found: Counts = Counter()
+    stated = rows[rows["source"] == "original"].drop(columns="mode")  # by the rules of the default mode
+    for study in by_study(read_rows(stated)):
+        parents = [row for row in study if row.pathway_id in edges]
         definite = {row.pathway_id for row in parents if row.status == "dp"}
+        statements = Statements(listed, study if parents else ())
         said: dict[EdgeKey, set[Mention]] = {}
         for parent in parents:
             if parent.status == "dp" or parent.pathway_id not in definite:
-                for number, edge in enumerate(self._pathways[parent.pathway_id].edges):
+                for number, edge in enumerate(edges[parent.pathway_id]):
+                    child = _child(parent, edge, vocabulary)
                     about = said.setdefault((parent.pathway_id, number), set())
-                    about |= self._mentions(statements, parent, edge)
-        return [(key, key[0] in definite, _one(about)) for key, about in said.items()]
-
-    def _mentions(self, statements: Statements, parent: Row, edge: Edge) -> set[Mention]:
-        child = self._child(parent, edge)
-        found: set[Mention] = set()
-        for own, said in statements.about(child):
-            if said.row is parent or only_shares_the_name(said.row, self._dictionary):
-                continue
-            if own.contradicts(said):
-                found.add("absent")
-            elif (
-                said.present
-                and not self._dictionary.contradictory(said.row.measurement, child.measurement)
-                and compatible_places(frozenset(place_parts(said.place)), frozenset(place_parts(own.place)))
-            ):
-                found.add("present")
-        return found
-
-    def _child(self, parent: Row, edge: Edge) -> Row:
-        """The sub-finding as a presence at the place where the pathway implies it, whatever is implied."""
-        parts: tuple[str, ...] = ()
-        if not edge.is_symptom:
-            own = parent.location_parts if edge.inherits else ()
-            parts = tuple(sorted({*own, *self._vocabulary.location_parts(edge.location)}))
-        attributes: dict[str, Any] = {name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES}
-        return replace(
-            parent,
-            finding_id=f"{parent.finding_id}/",
-            ent=edge.ent,
-            name=edge.name,
-            status="dp",
-            sent="",
-            location=", ".join(parts),
-            location_parts=parts,
-            source="expansion",
-            **attributes,
-        )
+                    about |= _mentions(statements, parent, child, dictionary)
+        for key, mentions in said.items():
+            one: Mention = "both" if len(mentions) == 2 else next(iter(mentions), "unmentioned")
+            found[key, key[0] in definite, one] += 1
+    return found
 
 
-def _one(said: set[Mention]) -> Mention:
-    return "both" if len(said) == 2 else next(iter(said), "unmentioned")
+def _mentions(statements: Statements, parent: Row, child: Row, dictionary: PathwayDictionary) -> set[Mention]:
+    found: set[Mention] = set()
+    for own, said in statements.about(child):
+        if said.row is parent or only_shares_the_name(said.row, dictionary):
+            continue
+        if own.contradicts(said):
+            found.add("absent")
+        elif (
+            said.present
+            and not dictionary.contradictory(said.row.measurement, child.measurement)
+            and compatible_places(frozenset(place_parts(said.place)), frozenset(place_parts(own.place)))
+        ):
+            found.add("present")
+    return found
+
+
+def _child(parent: Row, edge: Edge, vocabulary: Vocabulary) -> Row:
+    """The sub-finding as a presence at the place where the pathway implies it, whatever is implied."""
+    parts: tuple[str, ...] = ()
+    if not edge.is_symptom:
+        own = parent.location_parts if edge.inherits else ()
+        parts = tuple(sorted({*own, *vocabulary.location_parts(edge.location)}))
+    attributes: dict[str, Any] = {name: edge.attributes.get(name, "") for name in ATTRIBUTE_NAMES}
+    return replace(
+        parent,
+        finding_id=f"{parent.finding_id}/",
+        ent=edge.ent,
+        name=edge.name,
+        status="dp",
+        sent="",
+        location=", ".join(parts),
+        location_parts=parts,
+        source="expansion",
+        **attributes,
+    )
 
 
 def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:

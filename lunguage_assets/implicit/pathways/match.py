@@ -7,8 +7,9 @@ its certainty; and only then what the pathways say (refinement, unknown view, vi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathways import MatchedPathway, PathwayDictionary
@@ -23,14 +24,13 @@ _ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"
 _REFINING = attribute_values([name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION])
 
 
-@dataclass(slots=True)
-class Match:
+class Match(NamedTuple):
     """The answer for one row: its diagnosis with refinements, and a pathway or the reason for none."""
 
     row: Row
     reason: str
     diagnosis: str = ""
-    refinements: list[str] = field(default_factory=list)
+    refinements: Sequence[str] = ()
     matched: MatchedPathway | None = None
 
     def record(self) -> dict[str, object]:
@@ -53,10 +53,9 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     diagnosis = diagnosis_of(row, dictionary)
     if diagnosis is None:
         return Match(row, _not_taking_part(row) or "not a diagnosis")
-    rule = dictionary.rules[diagnosis]
-    wording, location = (row.name, plain(row.ent)), (row.location, *row.location_parts)
-    refinements = rule.stated(wording, location, _REFINING(row), dictionary.spelled_refinements(wording))
-    device = "device" if rule.names_device((*wording, *location)) else ""
+    location = row.location, *row.location_parts
+    refinements = dictionary.refinements(diagnosis, row.name, row.ent, location, _REFINING(row))
+    device = "device" if is_of_device(row, diagnosis, dictionary) else ""
     if reason := _not_taking_part(row) or device or _not_expanding(row):
         return Match(row, reason, diagnosis, refinements)
     pathway, reason = dictionary.choose(diagnosis, refinements, study_views(row.view_information))
@@ -71,7 +70,13 @@ def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
 
 def is_elsewhere(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
     """Whether the row only shares its name with the diagnosis ("effusion", pericardial)."""
-    return dictionary.rules[diagnosis].lies_elsewhere((row.location, *row.location_parts))
+    return dictionary.rules[diagnosis].elsewhere.in_any((row.location, *row.location_parts))
+
+
+def is_of_device(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+    """Whether a device has the diagnosis ("fracture" of a lead), and not the patient."""
+    cells = row.name, plain(row.ent), row.location, *row.location_parts
+    return dictionary.rules[diagnosis].devices.in_any(cells)
 
 
 def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
 from lunguage_assets.implicit.rows import collapsed, united_cells
-from lunguage_assets.implicit.yaml_file import Source, YamlMapping
+from lunguage_assets.implicit.yaml_file import YamlMapping, wrong_at
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 T = TypeVar("T")
@@ -23,7 +23,8 @@ POSTURES = VIEWS[3:]
 SYMPTOM_CATEGORY = "PATIENT INFO."
 
 Projection = Literal["ap", "pa", "lateral"]
-Posture = Literal["erect", "supine", "recumbent"]
+Projections = Annotated[list[Projection], Field(min_length=1)]
+Postures = Annotated[list[Literal["erect", "supine", "recumbent"]], Field(min_length=1)]
 Category = Literal["PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."]
 _INTERNAL = {published: name for name, published in ATTRIBUTES.items()}
 
@@ -34,12 +35,6 @@ class Unless(YamlMapping):
     said: list[str] = []
     stated: list[str] = []
     denied: list[str] = []
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if not any(map(collapsed, (*self.said, *self.stated, *self.denied))):
-            raise ValueError("give words under said, stated or denied, or leave unless out")
-        return self
 
 
 class SubFinding(YamlMapping):
@@ -52,7 +47,7 @@ class SubFinding(YamlMapping):
     attributes: dict[str, str] = {}
     strength: float | None = Field(default=None, gt=0.0, lt=1.0)
     inherits: bool = True
-    unless: Unless | None = None
+    unless: Unless = Unless()
 
     @field_validator("attributes")
     @classmethod
@@ -77,16 +72,14 @@ class When(YamlMapping):
     """When a pathway applies: refinements, and at most one kind of view condition."""
 
     refinements: list[str] = Field(default=[PLAIN], min_length=1)
-    postures: list[list[Posture]] = []
-    projections: list[list[Projection]] = []
+    postures: list[Postures] = []
+    projections: list[Projections] = []
     needs: list[Projection] = []
 
     @model_validator(mode="after")
     def _one_view_condition(self) -> Self:
         if sum(map(bool, (self.postures, self.projections, self.needs))) > 1:
             raise ValueError("give at most one of postures, projections and needs")
-        if not all((*self.postures, *self.projections)):
-            raise ValueError("an empty set of views: the unknown view has no signs")
         return self
 
     def admits(self, views: frozenset[str]) -> bool:
@@ -100,14 +93,6 @@ class When(YamlMapping):
             return not postures and any(views == set(situation) for situation in self.projections)
         return True
 
-    def views(self) -> tuple[str, ...]:
-        """Views named in the paper's notation, in fixed order: a posture goes with any projection."""
-        situations: list[Sequence[str]] = [*self.postures, *self.projections, self.needs]
-        named = {view for situation in situations for view in situation}
-        if self.postures or not named:
-            named |= set(PROJECTIONS)
-        return tuple(view for view in VIEWS if view in named)
-
 
 class Pathway(YamlMapping):
     """An expert pathway: when it applies and what it implies."""
@@ -115,6 +100,12 @@ class Pathway(YamlMapping):
     id: str = Field(min_length=1)
     when: When = When()
     implies: list[SubFinding] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if _repeated([(one.name, one.status, collapsed(one.location)) for one in self.implies]):
+            raise wrong_at(("implies",), "a sub-finding is listed twice; keep one of the two")
+        return self
 
 
 class Union(YamlMapping):
@@ -206,41 +197,35 @@ class PathwayFile(YamlMapping):
     directions: dict[str, list[str]] = {}
     diagnoses: list[Diagnosis] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        """Each spelling and id once; sub-findings are diagnoses where they say so, and symptoms nowhere."""
+        spellings, ids = [""], [""]
+        for number, diagnosis in enumerate(self.diagnoses):
+            spellings += map(collapsed, diagnosis.variants)
+            ids += [entry.id for entry in diagnosis.entries]
+            for field, seen in (("spellings", spellings), ("pathways", ids)):
+                if (twice := _repeated(seen)) is not None:
+                    problem = f"{twice!r} is given twice, or empty; keep one of the two"
+                    raise wrong_at(("diagnoses", number, field), problem)
+        symptoms = {collapsed(name) for name, kind in self.categories.items() if kind == SYMPTOM_CATEGORY}
+        for number, diagnosis in enumerate(self.diagnoses):
+            for which, pathway in enumerate(diagnosis.pathways):
+                for edge, child in enumerate(pathway.implies):
+                    place = ("diagnoses", number, "pathways", which, "implies", edge)
+                    if bool(child.diagnosis) != (child.name in spellings):
+                        kind = "no" if child.diagnosis else "a"
+                        problem = f"{child.name!r} is {kind} listed diagnosis; write `diagnosis:` for those"
+                        raise wrong_at(place, problem)
+                    if child.name in symptoms and (child.location or child.attributes):
+                        raise wrong_at(place, f"the symptom {child.name!r} has a location or attributes")
+        return self
+
 
 def view_situations() -> Iterator[frozenset[str]]:
     """Every set of projections and postures that a study can have, the unknown one (empty) included."""
     for size in range(len(VIEWS) + 1):
         yield from map(frozenset, combinations(VIEWS, size))
-
-
-def check_file(source: Source, content: PathwayFile) -> None:
-    """Raise `ConfigurationError`, naming line and field, where diagnoses do not go together."""
-    spellings, ids = set[str](), set[str]()
-    for number, diagnosis in enumerate(content.diagnoses):
-        at = ("diagnoses", number)
-        named = [
-            ((*at, "spellings", group, position), spelling, spellings)
-            for group, said in diagnosis.spellings.items()
-            for position, spelling in enumerate(map(collapsed, said))
-        ]
-        for place, name, seen in (*named, *(((*at, "pathways"), one.id, ids) for one in diagnosis.entries)):
-            if not name or name in seen:
-                raise source.error(place, f"{name!r} is given twice, or empty", "Keep one of the two.")
-            seen.add(name)
-    symptoms = {collapsed(name) for name, kind in content.categories.items() if kind == SYMPTOM_CATEGORY}
-    for number, diagnosis in enumerate(content.diagnoses):
-        for which, pathway in enumerate(diagnosis.pathways):
-            inside = ("diagnoses", number, "pathways", which, "implies")
-            for edge, child in enumerate(pathway.implies):
-                if bool(child.diagnosis) != (child.name in spellings):
-                    problem = f"{child.name!r} is {'no' if child.diagnosis else 'a'} listed diagnosis"
-                    remedy = "Write `diagnosis:` for a listed one, else `finding:`."
-                    raise source.error((*inside, edge), problem, remedy)
-                if child.name in symptoms and (child.location or child.attributes):
-                    problem = f"the symptom {child.name!r} has a location or attributes"
-                    raise source.error((*inside, edge), problem, "Symptoms have neither; remove them.")
-            if _repeated([(one.name, one.status, collapsed(one.location)) for one in pathway.implies]):
-                raise source.error(inside, "a sub-finding is listed twice", "Keep one of the two.")
 
 
 def _repeated(values: Sequence[T]) -> T | None:

@@ -1,13 +1,12 @@
 """The dictionary of expert pathways (implicit.md section 3).
 
-It recognises diagnoses, chooses a pathway, and writes the paper's notation and statistics. The form of the
-file and the checks that need the file alone are in `pathway_file.py`; what a row states is read in
-`match.py`.
+It recognises diagnoses, chooses a pathway, and writes the paper's notation, trees and statistics. The form of
+the file is in `pathway_file.py`; what a row states is read in `match.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
     PROJECTIONS,
@@ -23,30 +23,22 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     Diagnosis,
     PathwayFile,
     SubFinding,
-    Unless,
     When,
-    check_file,
 )
 from lunguage_assets.implicit.pathways.refinements import ListedWords, RefinementRule, token_reader
-from lunguage_assets.implicit.yaml_file import Source, read_yaml
-from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.implicit.yaml_file import read_yaml
+from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 Subject = tuple[str, frozenset[str]]
 """A diagnosis with refinements, or a canonical name with none."""
 
 
-class Condition(NamedTuple):
-    """What keeps a sub-finding from being implied: words of the diagnosis' row or of what shows it, and what
+class Edge(NamedTuple):
+    """One sub-finding of a pathway, ready to become a row.
+
+    It is not implied beside words of the diagnosis' row or of what shows it (`unless_said`), nor beside what
     the report states or denies.
     """
-
-    said: ListedWords
-    stated: tuple[Subject, ...]
-    denied: tuple[Subject, ...]
-
-
-class Edge(NamedTuple):
-    """One sub-finding of a pathway, ready to become a row."""
 
     ent: str
     name: str
@@ -57,7 +49,9 @@ class Edge(NamedTuple):
     category: str
     is_symptom: bool
     inherits: bool
-    unless: Condition | None
+    unless_said: ListedWords
+    unless_stated: tuple[Subject, ...]
+    unless_denied: tuple[Subject, ...]
 
     def published_attributes(self) -> list[str]:
         """Attributes under their published names."""
@@ -85,17 +79,23 @@ class DiagnosisStatistics(NamedTuple):
 
 
 class PathwayDictionary:
-    """Diagnoses and their pathways, seen through a vocabulary."""
+    """Diagnoses and their pathways, seen through a vocabulary.
+
+    Attributes:
+        diagnoses: as the file has them, by name.
+        rules: the refinements, devices and foreign places of each.
+        reader: cells as tokens, in which negated words are apart.
+    """
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self.diagnoses: dict[str, Diagnosis] = {plain(d.name): d for d in content.diagnoses}
         self._categories = {plain(name): category for name, category in content.categories.items()}
-        self._reader = reader = token_reader(content.negators)
+        self.reader = token_reader(content.negators)
         self._directions = {
             word: direction for direction, words in content.directions.items() for word in map(plain, words)
         }
-        self.rules = {name: RefinementRule(diagnosis, reader) for name, diagnosis in self.diagnoses.items()}
+        self.rules = {name: RefinementRule(one, self.reader) for name, one in self.diagnoses.items()}
         # exact spellings first; then their forms in the vocabulary, unless two diagnoses would share one
         self._spellings = {
             plain(spelling): (name, group)
@@ -132,25 +132,25 @@ class PathwayDictionary:
                 return diagnosis
         return None
 
-    def naming(self, words: Sequence[str]) -> ListedWords:
-        """Cells that name one of the words; a negated word names nothing."""
-        return ListedWords(words, self._reader, plurals=False)
+    def refinements(
+        self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: Iterable[str]
+    ) -> list[str]:
+        """Refinements of a diagnosis that a finding states, most specific first.
 
-    def spelled_refinements(self, wordings: Sequence[str]) -> list[str]:
+        Args:
+            diagnosis: of the finding.
+            name: canonical, `ent` as worded.
+            location: the cell and its parts.
+            attributes: the cells that count.
+        """
+        wording = (name, plain(ent))
+        spelled = self._spelled_refinements(wording)
+        return self.rules[diagnosis].stated(location, (*wording, *attributes), spelled)
+
+    def _spelled_refinements(self, wordings: Sequence[str]) -> list[str]:
         """Refinements that the wordings are listed under ("long standing fracture" -> old)."""
         listed = (self._spellings.get(wording) for wording in wordings)
         return [found[1] for found in listed if found is not None and found[1] != PLAIN]
-
-    @cached_property
-    def order(self) -> dict[str, int]:
-        """Topological position of every diagnosis: it comes before the diagnoses among its sub-findings."""
-        deepest_first = sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis))
-        return {name: position for position, name in enumerate(deepest_first)}
-
-    def rank(self, name: str, ent: str = "") -> int:
-        """Position of a finding in the pathway graph; findings that are no diagnosis come last, together."""
-        diagnosis = self.recognise(name, ent)
-        return len(self.diagnoses) if diagnosis is None else self.order[diagnosis]
 
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
@@ -183,7 +183,7 @@ class PathwayDictionary:
 
     def _stated_directions(self, cell: str) -> set[str]:
         stated = set()
-        for token in chain.from_iterable(self._reader(cell)):
+        for token in chain.from_iterable(self.reader(cell)):
             direction = self._directions.get(token.removeprefix("non-"))
             if direction is not None and token.startswith("non-"):
                 # "not enlarged" says normal; "not normal" says nothing about the direction
@@ -218,46 +218,48 @@ class PathwayDictionary:
             category=listed if symptom else self._vocabulary.category(child.name) or listed,
             is_symptom=symptom,
             inherits=child.inherits,
-            unless=self._condition(child.unless) if child.unless else None,
+            unless_said=ListedWords(child.unless.said, self.reader),
+            unless_stated=tuple(map(self._subject, child.unless.stated)),
+            unless_denied=tuple(map(self._subject, child.unless.denied)),
         )
-
-    def _condition(self, unless: Unless) -> Condition:
-        stated, denied = (tuple(map(self._subject, names)) for names in (unless.stated, unless.denied))
-        return Condition(ListedWords(unless.said, self._reader, plurals=True), stated, denied)
 
     def _subject(self, wording: str) -> Subject:
         name = self._vocabulary.finding(wording)
         diagnosis = self.recognise(name, wording)
         if diagnosis is None:
             return name, frozenset()
-        return diagnosis, frozenset(self.spelled_refinements((name, plain(wording))))
+        return diagnosis, frozenset(self._spelled_refinements((name, plain(wording))))
 
-    def check_acyclic(self, source: Source) -> None:
-        """Raise `ConfigurationError` when a diagnosis implies itself through any chain."""
-        try:
-            TopologicalSorter({name: self._child_diagnoses(name) for name in self.diagnoses}).prepare()
-        except CycleError as error:
-            cycle = list(reversed(error.args[1]))  # there every diagnosis comes before what implies it
-            place = ("diagnoses", list(self.diagnoses).index(cycle[0]), "pathways")
-            problem = f"the pathways form a cycle: {' -> '.join(cycle)}"
-            raise source.error(place, problem, "Break it.") from None
+    # the graph of diagnoses
+
+    def child_diagnoses(self, name: str) -> list[str]:
+        """The diagnoses among the sub-findings of a diagnosis."""
+        return list(dict.fromkeys(child for _, child in self._children(name) if child is not None))
 
     def _children(self, name: str) -> list[tuple[str, str | None]]:
         """The sub-findings of a diagnosis, each with the diagnosis that it is."""
         edges = (edge for pathway in self._pathways[name] for edge in pathway.edges)
         return [(edge.ent, self.recognise(edge.name, edge.ent)) for edge in edges]
 
-    def _child_diagnoses(self, name: str) -> list[str]:
-        return list(dict.fromkeys(child for _, child in self._children(name) if child is not None))
-
     def _depth(self, name: str) -> int:
-        return 1 + max(map(self._depth, self._child_diagnoses(name)), default=0)
+        return 1 + max(map(self._depth, self.child_diagnoses(name)), default=0)
 
     def _leaves(self, name: str) -> set[str]:
         leaves: set[str] = set()
         for ent, child in self._children(name):
             leaves |= {ent} if child is None else self._leaves(child)
         return leaves
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        """Topological position of every diagnosis: it comes before the diagnoses among its sub-findings."""
+        deepest_first = sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis))
+        return {name: position for position, name in enumerate(deepest_first)}
+
+    def rank(self, name: str, ent: str = "") -> int:
+        """Position of a finding in the pathway graph; findings that are no diagnosis come last, together."""
+        diagnosis = self.recognise(name, ent)
+        return len(self.diagnoses) if diagnosis is None else self._order[diagnosis]
 
     def statistics(self) -> list[DiagnosisStatistics]:
         """Variants, pathways, depth and width per diagnosis, in file order (implicit.md section 3)."""
@@ -272,12 +274,15 @@ class PathwayDictionary:
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
     """The packaged dictionary, or the file at `path`.
 
-    Raises `ConfigurationError` that names line and field.
+    Raises `ConfigurationError` that names line and field, or the diagnoses of a cycle.
     """
-    content, source = read_yaml(path or resource("pathways.yaml"), PathwayFile)
-    check_file(source, content)
-    dictionary = PathwayDictionary(content, vocabulary)
-    dictionary.check_acyclic(source)
+    file = path or resource("pathways.yaml")
+    dictionary = PathwayDictionary(read_yaml(file, PathwayFile), vocabulary)
+    try:
+        TopologicalSorter({name: dictionary.child_diagnoses(name) for name in dictionary.diagnoses}).prepare()
+    except CycleError as error:
+        cycle = " -> ".join(reversed(error.args[1]))  # there every diagnosis comes before what implies it
+        raise ConfigurationError(f"{file}: the pathways form a cycle: {cycle}. Break it.") from None
     return dictionary
 
 
@@ -288,4 +293,42 @@ def _notation(when: When, edges: Sequence[Edge]) -> str:
         location = [f"loc: {edge.location}"] if edge.location else []
         pieces = [f"ent: {edge.ent}", f"status: {edge.status}", *location, *edge.published_attributes()]
         described.append(" > ".join(pieces))
-    return f"view: {', '.join(when.views())} > " + " && ".join(described)
+    situations: list[Sequence[str]] = [*when.postures, *when.projections, when.needs]
+    named = {view for situation in situations for view in situation}
+    if when.postures or not named:  # a posture goes with any projection
+        named |= set(PROJECTIONS)
+    return f"view: {', '.join(view for view in VIEWS if view in named)} > " + " && ".join(described)
+
+
+def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]:
+    """The diagnosis, the situations of its pathways, and what they imply, as indented lines, unions last, for
+    the report of a release and the site.
+
+    A sub-finding that is itself a diagnosis is named as one: its own tree says what it shows.
+    """
+    yield diagnosis
+    for pathway in dictionary.pathways_of(diagnosis):
+        yield f"    if {_situation(pathway.when)} ({pathway.id})"
+        for edge in pathway.edges:
+            said = [f"at: {edge.location}"] if edge.location else []
+            said += edge.published_attributes()
+            said += ["symptom"] if edge.is_symptom else []
+            said += [f"strength {edge.strength:g}"] if edge.strength is not None else []
+            named = edge.status == "dp" and dictionary.recognise(edge.name, edge.ent)
+            said += ["a diagnosis"] if named else []
+            absent = "absent: " if edge.status == "dn" else ""
+            yield f"        {absent}{edge.ent}" + (f" ({'; '.join(said)})" if said else "")
+
+
+def _situation(when: When) -> str:
+    """When a pathway applies, in words: the wording of the finding, then the views of the study."""
+    situations: list[Sequence[str]] = [*when.postures, *when.projections]
+    either = " or ".join(map(" + ".join, situations))
+    if when.postures:
+        views = f"posture {either}"
+    elif when.projections:
+        views = f"views {either}, posture unknown"
+    else:
+        views = f"a view among {', '.join(when.needs)}" if when.needs else "any view"
+    wording = " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
+    return views if when.refinements == [PLAIN] else f"{wording}, {views}"

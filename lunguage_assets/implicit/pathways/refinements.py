@@ -1,8 +1,8 @@
 """Refinement words of a row, negated ones apart, and which one wins (implicit.md section 3).
 
-The rule: of the refinements of a diagnosis that a row states, the first in the order of the pathway file wins
-(most specific first, so "acute on chronic" is acute). A negated word is a token of its own: "non-loculated"
-and "without tension" state neither loculation nor tension.
+Of the refinements of a diagnosis that a row states, the first in the order of the pathway file wins (most
+specific first, so "acute on chronic" is acute). A negated word is a token of its own: "non-loculated" and
+"without tension" state neither loculation nor tension.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ class ListedWords:
     """Listed words and the cells that name them; a negated word names nothing."""
 
     def __init__(
-        self, words: Iterable[str], reader: Reader, *, plurals: bool, patterns: Sequence[re.Pattern[str]] = ()
+        self,
+        words: Iterable[str],
+        reader: Reader,
+        *,
+        plurals: bool = True,
+        patterns: Sequence[re.Pattern[str]] = (),
     ) -> None:
         self.phrases = tuple(phrase for word in words for phrase in reader(word) if phrase)
         self._reader, self._plurals, self._patterns = reader, plurals, patterns
@@ -63,7 +68,12 @@ class ListedWords:
 
 
 class RefinementRule:
-    """The refinement words, device words and foreign places of one diagnosis."""
+    """The refinement words, device words and foreign places of one diagnosis.
+
+    Attributes:
+        devices: words for what has the condition, and is not the patient.
+        elsewhere: locations that make it another condition: a pericardial "effusion" is no pleural one.
+    """
 
     def __init__(self, diagnosis: Diagnosis, reader: Reader) -> None:
         self._reader = reader
@@ -71,43 +81,28 @@ class RefinementRule:
             (
                 one.name,
                 ListedWords(one.words, reader, plurals=False),
-                ListedWords(one.locations, reader, plurals=True, patterns=one.location_patterns),
+                ListedWords(one.locations, reader, patterns=one.location_patterns),
             )
             for one in diagnosis.refinements
         ]
         """Name, words that count anywhere, words that count in the location."""
-        self._devices = ListedWords(diagnosis.devices, reader, plurals=True)
-        self._elsewhere = ListedWords(diagnosis.elsewhere, reader, plurals=True)
+        self.devices = ListedWords(diagnosis.devices, reader)
+        self.elsewhere = ListedWords(diagnosis.elsewhere, reader)
 
-    def stated(
-        self,
-        wording: Iterable[str],
-        location: Sequence[str],
-        attributes: Iterable[str],
-        spelled: Iterable[str],
-    ) -> list[str]:
+    def stated(self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]) -> list[str]:
         """Names of the refinements that apply, most specific first.
 
-        `wording` is the finding as worded and normalised, `spelled` are the refinements that its spelling is
-        listed under.
+        `others` are the finding as worded and normalised, and attributes; `spelled` the refinements that its
+        spelling is listed under.
         """
         if not self._refinements:
             return []
-        cells = [cell for cell in (*location, *wording, *attributes) if cell]
-        by_spelling = set(spelled)
+        cells, by_spelling = [cell for cell in (*location, *others) if cell], set(spelled)
         return [
             name
             for name, anywhere, there in self._refinements
             if name in by_spelling or anywhere.in_any(cells) or there.in_any(location)
         ]
-
-    def names_device(self, cells: Iterable[str]) -> bool:
-        """Whether a cell names a device."""
-        return self._devices.in_any(cells)
-
-    def lies_elsewhere(self, location: Iterable[str]) -> bool:
-        """Whether the location makes it another condition: a pericardial "effusion" is no pleural one."""
-        return self._elsewhere.in_any(location)
 
     def without_refinements(self, wording: str) -> str | None:
         """The wording without this diagnosis' refinement words and their negations; None without any."""

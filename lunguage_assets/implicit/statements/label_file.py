@@ -10,23 +10,26 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.match import diagnosis_of
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.pathways.match import diagnosis_of, is_of_device
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.pathways.refinements import ListedWords
 from lunguage_assets.implicit.rows import Row, attribute_values, tokens, word_forms
-from lunguage_assets.implicit.yaml_file import Source, YamlMapping, read_yaml
+from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml, wrong_at
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
 _REFINING_OF = attribute_values(REFINING)
-
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
+
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
@@ -54,41 +57,66 @@ class Label(YamlMapping):
     denied_by: list[str] = []
     concluded_from: list[list[str]] = []
 
+    @model_validator(mode="after")
+    def _is_stated_by_something(self) -> Self:
+        if not self.diagnoses and not self.findings:
+            raise ValueError("nothing states this label: give diagnoses or findings")
+        return self
+
 
 class _LabelsFile(YamlMapping):
     labels: list[Label]
 
+    @model_validator(mode="after")
+    def _names_labels_of_the_file(self) -> Self:
+        names = [label.name for label in self.labels]
+        alone = {label.name for label in self.labels if not label.denied_by}
+        for number, label in enumerate(self.labels):
+            wrong = {
+                "name": [label.name] if label.name in names[:number] else [],
+                "instead_of": [one for one in label.instead_of if one not in names or one == label.name],
+                "denied_by": [one for one in label.denied_by if one not in alone],
+            }
+            for field, found in wrong.items():
+                if found:
+                    problem = f"found {', '.join(found)}, expected names of the file, each label once"
+                    raise wrong_at(("labels", number, field), problem)
+        return self
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, eq=False)
 class Meaning:
-    """A finding read as a label: the number of the label, and how."""
+    """A finding read as a label: the number of the label, how, and the words that describe it or do not."""
 
     label: int
-    reads: Reading
-    at: tuple[tuple[str, ...], ...] = ()
-    not_at: tuple[tuple[str, ...], ...] = ()
-    described: ListedWords | None = None
-    not_described: ListedWords | None = None
-    not_explained_by: frozenset[str] = frozenset()
+    entry: Findings
+    described: ListedWords
+    not_described: ListedWords
+    not_explained_by: frozenset[str]
+
+    @property
+    def reads(self) -> Reading:
+        return self.entry.reads
 
     @property
     def placeless(self) -> bool:
         """Whether the place belongs to the finding itself."""
-        return bool(self.at) or self.reads in ("size", "whole", "denial")
+        return bool(self.entry.at) or self.reads in ("size", "whole", "denial")
 
     def describes(self, cells: Sequence[str]) -> bool:
         """Whether the wording and the attributes of a row admit this meaning."""
-        wanted = self.described is None or self.described.in_any(cells)
-        return wanted and (self.not_described is None or not self.not_described.in_any(cells))
+        wanted = not self.entry.described or self.described.in_any(cells)
+        return wanted and not self.not_described.in_any(cells)
 
     def holds_at(self, location: str) -> bool:
         """Whether the place of a row admits this meaning."""
-        if not self.at and not self.not_at:
+        at, not_at = self.entry.at, self.entry.not_at
+        if not at and not not_at:
             return True
         words = _words(location)
-        if any(words.issuperset(place) for place in self.not_at):
+        if any(words.issuperset(tokens(place)) for place in not_at):
             return False
-        return not self.at or any(words.issuperset(place) for place in self.at)
+        return not at or any(words.issuperset(tokens(place)) for place in at)
 
 
 @lru_cache(maxsize=100_000)
@@ -102,26 +130,13 @@ class LabelList:
 
     def __init__(self, labels: list[Label], vocabulary: Vocabulary, dictionary: PathwayDictionary) -> None:
         self.labels = tuple(labels)
+        self.names = [label.name for label in labels]
         self._vocabulary, self._dictionary = vocabulary, dictionary
         self._of_name: dict[str, list[Meaning]] = {}
         self._of_diagnosis: dict[str, list[Meaning]] = {}
         for number, label in enumerate(labels):
-            for diagnosis in map(plain, label.diagnoses):
-                self._of_diagnosis.setdefault(diagnosis, []).append(Meaning(number, "presence"))
-            for entry in label.findings:
-                meaning = Meaning(
-                    number,
-                    entry.reads,
-                    tuple(map(tokens, entry.at)),
-                    tuple(map(tokens, entry.not_at)),
-                    dictionary.naming(entry.described) if entry.described else None,
-                    dictionary.naming(entry.not_described) if entry.not_described else None,
-                    frozenset(map(vocabulary.finding, entry.not_explained_by)),
-                )
-                for form in {vocabulary.finding(name) for name in entry.names}:
-                    self._of_name.setdefault(form, []).append(meaning)
-                for diagnosis in map(plain, entry.diagnoses):
-                    self._of_diagnosis.setdefault(diagnosis, []).append(meaning)
+            for entry in (Findings(diagnoses=label.diagnoses), *label.findings):
+                self._note(number, entry)
         self.concluding = {
             vocabulary.finding(name): (number, part)
             for number, label in enumerate(labels)
@@ -131,9 +146,17 @@ class LabelList:
         """Of a normal structure: the label that it helps to conclude, and which part of it."""
         self.meanings = cache(self._meanings)
 
-    @property
-    def names(self) -> list[str]:
-        return [label.name for label in self.labels]
+    def _note(self, label: int, entry: Findings) -> None:
+        described, not_described = (
+            ListedWords(words, self._dictionary.reader, plurals=False)
+            for words in (entry.described, entry.not_described)
+        )
+        causes = frozenset(map(self._vocabulary.finding, entry.not_explained_by))
+        meaning = Meaning(label, entry, described, not_described, causes)
+        for form in set(map(self._vocabulary.finding, entry.names)):
+            self._of_name.setdefault(form, []).append(meaning)
+        for diagnosis in map(plain, entry.diagnoses):
+            self._of_diagnosis.setdefault(diagnosis, []).append(meaning)
 
     def _meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
         """Labels that a finding may be, by its diagnosis or its names, in the order of preference."""
@@ -175,7 +198,7 @@ class LabelList:
         if causes:
             found = [one for one in found if not causes <= one.not_explained_by]
         replaced = {other for one in found for other in self.labels[one.label].instead_of}
-        return (one for one in found if self.labels[one.label].name not in replaced)
+        return (one for one in found if self.names[one.label] not in replaced)
 
     def _is_family(self, meaning: Meaning) -> bool:
         """Whether what has this meaning is one with others of the label: what is healed is no kind of it."""
@@ -183,7 +206,7 @@ class LabelList:
 
     def is_diagnosis(self, label: int) -> bool:
         """Whether all wordings of a label mean one thing, a diagnosis; else it is a family of findings."""
-        return self.labels[label].name in self.labels[label].diagnoses
+        return self.names[label] in self.labels[label].diagnoses
 
     def present(self, row: Row) -> Mapping[int, bool]:
         """Labels that a row says are present, each with whether its place belongs to the finding itself."""
@@ -192,34 +215,27 @@ class LabelList:
     def diagnosis(self, row: Row) -> str:
         """The diagnosis that a row names at its place, or empty; a device has none."""
         found = diagnosis_of(row, self._dictionary)
-        return found if found is not None and not self._names_device(row, found) else ""
+        return "" if found is None or is_of_device(row, found, self._dictionary) else found
 
     def is_of_device(self, row: Row) -> bool:
         """Whether a device has the condition that a row names ("fracture" of a lead), and not the patient."""
         found = diagnosis_of(row, self._dictionary)
-        return found is not None and self._names_device(row, found)
-
-    def _names_device(self, row: Row, diagnosis: str) -> bool:
-        cells = (row.name, plain(row.ent), row.location, *row.location_parts)
-        return self._dictionary.rules[diagnosis].names_device(cells)
+        return found is not None and is_of_device(row, found, self._dictionary)
 
     def refinements_of(self, row: Row) -> frozenset[str]:
-        """Refinements of its diagnosis that a row states."""
+        """Refinements that a row states of its diagnosis: to deny a loculated effusion denies no other."""
         location = (row.location, *row.location_parts)
         return self.refinements(self.diagnosis(row), row.name, row.ent, location, _REFINING_OF(row))
 
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
-        """Refinements of a diagnosis that a row states: a denial of a loculated effusion denies no other.
-
-        `diagnosis` of the row, or empty; the `location` and its parts; `attributes` are cells of `REFINING`.
+        """The same from the cells of a row: its `diagnosis`, or empty; the `location` and its parts; the
+        `attributes` of `REFINING`.
         """
         if not diagnosis:
             return frozenset()
-        wording = (name, plain(ent))
-        spelled = self._dictionary.spelled_refinements(wording)
-        return frozenset(self._dictionary.rules[diagnosis].stated(wording, location, attributes, spelled))
+        return frozenset(self._dictionary.refinements(diagnosis, name, ent, location, attributes))
 
     def read_as(self, meaning: Meaning, status: str, measured: str) -> bool | None:
         """True when a row is read as it stands, False when the other way round, None when it says nothing of
@@ -251,10 +267,14 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
 
     `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
     """
-    content, source = read_yaml(path or resource("labels.yaml"), _LabelsFile)
+    file = path or resource("labels.yaml")
+    labels = read_yaml(file, _LabelsFile).labels
     vocabulary, packaged = _packaged()
-    _check(source, content.labels, packaged)
-    return LabelList(content.labels, vocabulary, dictionary or packaged)
+    named = {one for label in labels for one in label.diagnoses}
+    named |= {one for label in labels for entry in label.findings for one in entry.diagnoses}
+    if unknown := sorted(one for one in named if plain(one) not in packaged.diagnoses):
+        raise ConfigurationError(f"{file}: found diagnoses {unknown}, expected those of pathways.yaml.")
+    return LabelList(labels, vocabulary, dictionary or packaged)
 
 
 @cache
@@ -262,21 +282,3 @@ def _packaged() -> tuple[Vocabulary, PathwayDictionary]:
     """The built-in forms, and the packaged dictionary seen through them; every batch asks for them often."""
     vocabulary = Vocabulary.from_terms(TERMS.frame())
     return vocabulary, load_dictionary(None, vocabulary)
-
-
-def _check(source: Source, labels: list[Label], dictionary: PathwayDictionary) -> None:
-    names = [label.name for label in labels]
-    alone = {label.name for label in labels if not label.denied_by}
-    for number, label in enumerate(labels):
-        said = [*label.diagnoses, *(one for entry in label.findings for one in entry.diagnoses)]
-        wrong = {
-            "name": [label.name] if label.name in names[:number] else [],
-            "findings": [] if said or label.findings else ["nothing that states it"],
-            "diagnoses": [one for one in said if plain(one) not in dictionary.diagnoses],
-            "instead_of": [one for one in label.instead_of if one not in names or one == label.name],
-            "denied_by": [one for one in label.denied_by if one not in alone],
-        }
-        for field, found in wrong.items():
-            if found:
-                problem = f"found {', '.join(found)}, expected names of the file, each label once"
-                raise source.error(("labels", number, field), problem, "Fix the label; see the header.")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.implicit.rows import tokens, word_forms
@@ -55,15 +55,6 @@ class StatementsFile(YamlMapping):
     fillers: list[str]
     qualifiers: list[Qualifier]
     resolved: ResolvedWords
-
-    @model_validator(mode="after")
-    def _larger_places_first(self) -> Self:
-        known = {""}
-        for region in self.regions:
-            if region.within not in known:
-                raise ValueError(f"{region.within!r} is not listed before {region.name!r}: list it first")
-            known.add(region.name)
-        return self
 
 
 class Place(NamedTuple):

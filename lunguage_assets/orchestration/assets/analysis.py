@@ -16,8 +16,8 @@ from lunguage_assets.explicit.analysis.experts import load_experts, load_respons
 from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
 from lunguage_assets.explicit.analysis.validation import ranking_robustness as rank_with_half
 from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.orchestration.assets.explicit import same_vocabulary
 from lunguage_assets.orchestration.assets.release import newest_studies
@@ -87,17 +87,17 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
     listed = load_label_list(dictionary=dictionary)
 
-    def of_batch(batch: str) -> EdgeAudit:
+    def of_batch(batch: str) -> tuple[PathwayDictionary, Vocabulary]:
         terms = read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
         vocabulary = Vocabulary.from_terms(terms)
-        return EdgeAudit(load_dictionary(home.home.pathways_file, vocabulary), vocabulary, listed)
+        return load_dictionary(home.home.pathways_file, vocabulary), vocabulary
 
     counts: Counts = Counter()
     with newest_studies(home, *keys) as studies:
-        audits = {batch: of_batch(batch) for batch in studies.batches}
+        known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
-                counts.update(audits[str(batch)].counts(rows))
+                counts.update(edge_counts(rows, *known[str(batch)], listed))
     audit = audit_table(counts, dictionary)
     measured = audit[audit["mentioned"] > 0]
     below = int((audit["against_experts"] == "below").sum())

@@ -72,7 +72,7 @@ def _note_both(
     for study, own, name, parts in zip(*(column_values(gone, one) for one in names), strict=True):
         lost.add((study, name, place_parts(parts)))
         for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
-            whole = meaning.reads != "against" and meaning.described is None
+            whole = meaning.reads != "against" and not meaning.entry.described
             if whole and meaning.holds_at(", ".join(parts)):
                 said.setdefault((study, meaning.label), Said()).both = True
     standing = rows[rows["study_id"].isin({study for study, _, _ in lost}) & (rows["source"] == "original")]

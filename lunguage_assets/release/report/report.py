@@ -18,7 +18,7 @@ from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts import by_group
 from lunguage_assets.explicit.fit.probability import calibrate
-from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
+from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
 from lunguage_assets.pictures.plots import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -14,19 +13,18 @@ from invented_reports import Said, dictionary, run, said, vocabulary
 from profiles import examples
 from statsmodels.stats.proportion import proportion_confint
 
-from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table
+from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.tables import PATHWAY_AUDIT
 
 
-@lru_cache(maxsize=1)
-def auditor() -> EdgeAudit:
-    return EdgeAudit(dictionary(), vocabulary(), load_label_list(dictionary=dictionary()))
+def counts(rows: pd.DataFrame) -> Counts:
+    return edge_counts(rows, dictionary(), vocabulary(), load_label_list(dictionary=dictionary()))
 
 
 def audited(*rows: Said) -> pd.DataFrame:
     """The edges whose diagnosis some study states."""
-    frame = audit_table(auditor().counts(run(rows).rows), dictionary())
+    frame = audit_table(counts(run(rows).rows), dictionary())
     PATHWAY_AUDIT.to_arrow(frame)
     return frame[(frame["studies"] > 0) | (frame["tentative_studies"] > 0)]
 
@@ -71,10 +69,10 @@ def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
 def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies() -> None:
     pathway = dictionary().pathways_of("consolidation")[0].id
     for hits, n, verdict in ((10, 40, "below"), (97, 100, "above"), (8, 10, "open")):
-        counts: Counts = Counter(
+        found: Counts = Counter(
             {((pathway, 0), True, "present"): hits, ((pathway, 0), True, "absent"): n - hits}
         )
-        frame = audit_table(counts, dictionary()).query("pathway_id == @pathway and edge == 0").iloc[0]
+        frame = audit_table(found, dictionary()).query("pathway_id == @pathway and edge == 0").iloc[0]
         assert (frame["share_low"], frame["share_high"]) == pytest.approx(
             proportion_confint(hits, n, method="wilson")
         )
@@ -85,11 +83,11 @@ def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies()
 @examples(15)
 def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(rows: list[Said]) -> None:
     result = run(rows).rows
-    whole = auditor().counts(result)
+    whole = counts(result)
     studies = result["study_id"].unique().tolist()
     half = studies[: len(studies) // 2]
-    parts = auditor().counts(result[result["study_id"].isin(half)])
-    parts.update(auditor().counts(result[~result["study_id"].isin(half)]))
+    parts = counts(result[result["study_id"].isin(half)])
+    parts.update(counts(result[~result["study_id"].isin(half)]))
     assert whole == parts
     frame = audit_table(whole, dictionary())
     PATHWAY_AUDIT.to_arrow(frame)

@@ -8,8 +8,7 @@ import pytest
 from invented_reports import dictionary, run, said, vocabulary
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
 
 
 def test_a_tree_has_every_pathway_with_every_sub_finding() -> None:
