@@ -51,7 +51,7 @@ def broken_files(home: Home) -> list[str]:
     """
     from lunguage_assets.corpus.vocabulary import Vocabulary
     from lunguage_assets.explicit.hedges.hedging import load_corrections
-    from lunguage_assets.implicit.merging.blacklist import load_blacklist
+    from lunguage_assets.implicit.merging.apart import load_blacklist
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
     from lunguage_assets.tables import TERMS
 

@@ -7,16 +7,15 @@ The three rules of resolution, their order, and the care for subtrees and refere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
 from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
 
 from lunguage_assets.implicit.expansion import expand
-from lunguage_assets.implicit.merging import candidates, deduplicate
-from lunguage_assets.implicit.merging.blacklist import Marks
-from lunguage_assets.implicit.merging.distinctions import Values
+from lunguage_assets.implicit.merging import apart, candidates, deduplicate
+from lunguage_assets.implicit.merging.apart import Marks
 from lunguage_assets.implicit.pathways import match, refinements
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.rows import tokens
@@ -47,10 +46,10 @@ def one_block(study: Sequence[Any]) -> list[list[Any]]:
     return [[row for row in study if row.disposition == "kept"]]
 
 
-def single_link(size: int, pairs: Sequence[tuple[int, int, float]]) -> list[list[int]]:
+def single_link(size: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """As if a chain of similar rows made a group."""
     groups = [{number} for number in range(size)]
-    for a, b, _ in pairs:
+    for a, b in pairs:
         one, other = (next(group for group in groups if number in group) for number in (a, b))
         if one is not other:
             groups.remove(other)
@@ -77,11 +76,11 @@ RULES: list[Any] = [
         [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
     ),
     pytest.param(
-        Values, "differ", without(False),
+        apart, "values_differ", without(False),
         [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
     ),
     pytest.param(
-        candidates, "courses_differ", without(False),
+        apart, "courses_differ", without(False),
         [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(

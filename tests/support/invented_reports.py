@@ -16,7 +16,7 @@ import pandas as pd
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
-from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account

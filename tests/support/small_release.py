@@ -25,7 +25,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import write_table
 from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.merging.blacklist import load_blacklist
+from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account

@@ -14,10 +14,16 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.encoders.encoder import Embedder, make_embedder
+from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist, unite_attributes
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
-from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.merging.candidates import Candidates
-from lunguage_assets.implicit.merging.distinctions import unite_attributes
+from lunguage_assets.implicit.merging.candidates import (
+    Pair,
+    Phrases,
+    comparable,
+    compared,
+    groups,
+    phrase_cosines,
+)
 from lunguage_assets.implicit.merging.restated import place_of, restated
 from lunguage_assets.implicit.rows import (
     BARE,
@@ -62,45 +68,52 @@ def deduplicate(
     The mode is decided here and goes with the rows (column `mode`): the later stages cannot use another. In
     mode `paper` the paper's blacklist pairs alone keep rows apart (implicit.md section 6).
     """
-    rows = _rows(findings, embedder.identity, settings)
+    studies = _studies(findings, settings)
+    rows = [row for study in studies for row in study]
+    for row in rows:
+        row.encoder = embedder.identity
     assign_beliefs(rows, probabilities)
-    studies = by_study(rows)
     blocks = [block for study in studies for block in blocks_of(study)]
-    found = Candidates(blocks, _apart(blacklist, settings)).groups(embedder, settings.merge_threshold)
-    for block, groups in zip(blocks, found, strict=True):
-        for group in groups:
-            similar = {block[position].finding_id: similarity for position, similarity in group}
-            alike = [block[position] for position, _ in group]
+    pairs = _comparable(blocks, blacklist, settings)
+    cosines = phrase_cosines(compared(pairs), embedder)
+    for block, listed in zip(blocks, pairs, strict=True):
+        for group in groups(len(block), listed, cosines, settings.merge_threshold):
+            similar = {block[position].finding_id: similarity for position, similarity in group.items()}
+            alike = [block[position] for position in group]
             _merge(alike, min(alike, key=claim_preference), blacklist, similar)
-    listed = load_label_list()
+    labels = load_label_list()
     for study in studies:
         if settings.mode != PAPER:
             for block in blocks_of(study):
-                for same in restated(block, blacklist, listed):
-                    _merge_restated(study, same, blacklist, listed)
-        move_references(study)
-    return write_rows(DEDUPLICATED_FINDINGS, [row for study in studies for row in study])
+                for same in restated(block, blacklist, labels):
+                    _merge_restated(study, same, blacklist, labels)
+        _move_references(study)
+    return write_rows(DEDUPLICATED_FINDINGS, rows)
 
 
 def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:
     """The distinct phrases of FINDINGS whose vectors `deduplicate` needs, sorted: those that are compared."""
-    studies = by_study(_rows(findings, "", settings))
-    blocks = [block for study in studies for block in blocks_of(study)]
-    return sorted(Candidates(blocks, _apart(blacklist, settings)).phrases)
+    blocks = [block for study in _studies(findings, settings) for block in blocks_of(study)]
+    asked = compared(_comparable(blocks, blacklist, settings))
+    return sorted({phrase for pair in asked for phrase in pair})
 
 
-def _rows(findings: pd.DataFrame, encoder: str, settings: ImplicitSettings) -> list[Row]:
-    """The rows with encoder and mode; history is excluded unless it is wanted."""
+def _studies(findings: pd.DataFrame, settings: ImplicitSettings) -> list[list[Row]]:
+    """The rows of each study with their mode; history is excluded unless it is wanted."""
     rows = read_rows(findings)
     for row in rows:
-        row.encoder, row.mode = encoder, settings.mode
+        row.mode = settings.mode
         if row.section == "hist" and settings.history == "exclude":
             row.disposition = "excluded"
-    return rows
+    return by_study(rows)
 
 
-def _apart(blacklist: Blacklist, settings: ImplicitSettings) -> Blacklist:
-    return blacklist.of_the_paper() if settings.mode == PAPER else blacklist
+def _comparable(
+    blocks: Sequence[Sequence[Row]], blacklist: Blacklist, settings: ImplicitSettings
+) -> list[dict[Pair, Phrases]]:
+    """The pairs of each block that may merge; in mode `paper` the paper's pairs alone keep rows apart."""
+    listed = blacklist.of_the_paper() if settings.mode == PAPER else blacklist
+    return [comparable(block, listed) for block in blocks]
 
 
 def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
@@ -138,7 +151,7 @@ def _merge(
 
 
 def _merge_restated(
-    study: Sequence[Row], group: Sequence[Row], blacklist: Blacklist, listed: LabelList
+    study: Sequence[Row], group: Sequence[Row], blacklist: Blacklist, labels: LabelList
 ) -> None:
     """Merge rows that state the same thing.
 
@@ -148,7 +161,7 @@ def _merge_restated(
 
     def preference(row: Row) -> tuple[Any, ...]:
         uninformed, claim, *rest = claim_preference(row)
-        return uninformed, claim, not listed.diagnosis(row), *rest
+        return uninformed, claim, not labels.diagnosis(row), *rest
 
     survivor = min(group, key=preference)
     at = place_of(survivor, group)
@@ -160,19 +173,20 @@ def _merge_restated(
             row.merged_into = survivor.finding_id
 
 
-def move_references(study: Sequence[Row]) -> None:
-    """Point references to merged rows to their survivor, without self-references and repeats."""
+def _move_references(study: Sequence[Row]) -> None:
+    """Point references to merged rows to their survivor, without self-references and repeats; bare names stay
+    as they are.
+    """
     survivor_of = {row.finding_id: row.merged_into for row in study if row.merged_into is not None}
+
+    def moved(references: tuple[str, ...], own: str) -> tuple[str, ...]:
+        found = dict.fromkeys(
+            token if token.startswith(BARE) else survivor_of.get(token, token)
+            for token in references
+            if token != own
+        )
+        return tuple(token for token in found if token != own)
+
     for row in study:
-        row.evidence = _moved(row.evidence, survivor_of, row.finding_id)
-        row.associate = _moved(row.associate, survivor_of, row.finding_id)
-
-
-def _moved(references: tuple[str, ...], survivor_of: Mapping[str, str], own: str) -> tuple[str, ...]:
-    """References with merged rows replaced by survivors, token by token; bare names stay as they are."""
-    found = (
-        token if token.startswith(BARE) else survivor_of.get(token, token)
-        for token in references
-        if token != own
-    )
-    return tuple(token for token in dict.fromkeys(found) if token != own)
+        row.evidence = moved(row.evidence, row.finding_id)
+        row.associate = moved(row.associate, row.finding_id)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from lunguage_assets.implicit.merging.blacklist import Blacklist
-from lunguage_assets.implicit.merging.candidates import complete_link, kept_apart
+from lunguage_assets.implicit.merging.apart import Blacklist, wording_of
+from lunguage_assets.implicit.merging.candidates import complete_link
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import anatomy
@@ -27,10 +27,11 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
     at a wide place that repeats one of several others joins one of its own status, or none.
     """
     statements = [_Statement(row, listed) for row in block]
+    wordings = [wording_of(row, blacklist) for row in block]
     again = {
         (a, b)
-        for (a, one), (b, other) in combinations(enumerate(statements), 2)
-        if one.states_the_same(other) and not kept_apart(one.row, other.row, blacklist)
+        for a, b in combinations(range(len(block)), 2)
+        if statements[a].states_the_same(statements[b]) and not wordings[a].separated(wordings[b])
     }
     partners: dict[int, set[int]] = {}
     for a, b in again:
@@ -40,12 +41,12 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
         number: all(pair in again for pair in combinations(sorted(others), 2))
         for number, others in partners.items()
     }
-    pairs = [
-        (a, b, statements[a].nearness(statements[b]))
-        for a, b in sorted(again)
+    near = {
+        (a, b): statements[a].nearness(statements[b])
+        for a, b in again
         if block[a].status == block[b].status or (one_thing[a] and one_thing[b])
-    ]
-    for numbers in complete_link(len(block), pairs):
+    }
+    for numbers in complete_link(len(block), near):
         yield [block[number] for number in numbers]
 
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.merging.distinctions import Apart
+from lunguage_assets.implicit.merging.apart import Apart, Blacklist, load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.conflicts import (
     PAPER_RULES,

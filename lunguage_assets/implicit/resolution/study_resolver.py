@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lunguage_assets.implicit.merging.distinctions import Apart, unite_attributes
+from lunguage_assets.implicit.merging.apart import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflicts import Rule, decide, type_of
 from lunguage_assets.implicit.rows import BARE, Row, natural, report_position, united_tokens

@@ -9,13 +9,12 @@ from any_cosines import AnyCosines
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, Said, blacklist, deduplicated, frames, said
-from plain_merging import plainly_deduplicated
+from plain_merging import plain_groups
 from profiles import examples
 
-from lunguage_assets.implicit.merging.candidates import linearised
-from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
-from lunguage_assets.implicit.merging.distinctions import stated_values
-from lunguage_assets.implicit.rows import read_rows
+from lunguage_assets.implicit.merging.apart import linearised, stated_values, values_differ
+from lunguage_assets.implicit.merging.deduplicate import blocks_of, compared_phrases, deduplicate
+from lunguage_assets.implicit.rows import by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES
 
@@ -63,7 +62,7 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
             assert kind == kind_of_other
             assert not blacklist().separates(said_one, said_other)
             assert not blacklist().separates(", ".join(one.location_parts), ", ".join(other.location_parts))
-            assert not stated_values(said_one).differ(stated_values(said_other))
+            assert not values_differ(stated_values(said_one), stated_values(said_other))
             assert said_one == said_other or round(encoder.cosine(said_one, said_other), 6) >= threshold
         sides = {
             word for row in group for word in " ".join(row.location_parts).split() if word in SIDES_AND_LOBES
@@ -145,21 +144,33 @@ changed = st.builds(
     st.sampled_from([0.9, 0.97, 1.0]),
     st.sampled_from(["method", "method", "paper"]),
 )
-def test_rows_of_equal_wording_as_one_candidate_change_nothing(
+def test_groups_are_those_of_the_plain_rules(
     rows: list[Said], encoder: AnyCosines, threshold: float, mode: str
 ) -> None:
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(merge_threshold=threshold, mode=mode)
-    pd.testing.assert_frame_equal(
-        deduplicate(findings, fitted, encoder, blacklist(), options),
-        plainly_deduplicated(findings, fitted, encoder, blacklist(), options),
-    )
-
-
-def test_thousands_of_rows_that_say_the_same_become_one() -> None:
-    rows = [
-        said("opacity", location="RUL", severity="mild", evidence=[number // 2]) for number in range(2_998)
+    frame = deduplicate(findings, fitted, encoder, blacklist(), options)
+    found = {row.finding_id: row.merge_similarity for row in read_rows(frame) if row.merged_into is not None}
+    groups = {
+        frozenset({own, *merged})
+        for own, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
+        if len(merged)
+    }
+    listed = blacklist().of_the_paper() if mode == "paper" else blacklist()
+    studies = by_study(read_rows(findings.assign(mode=mode)))
+    expected = [
+        group
+        for study in studies
+        for block in blocks_of(study)
+        for group in plain_groups(block, encoder, listed, threshold)
     ]
+    assert groups == {frozenset(group) for group in expected}
+    closest = {own: cosine for group in expected for own, cosine in group.items()}
+    assert found == {own: closest[own] for own in found}
+
+
+def test_hundreds_of_rows_that_say_the_same_become_one() -> None:
+    rows = [said("opacity", location="RUL", severity="mild", evidence=[number // 2]) for number in range(300)]
     rows += [said("opacity", location="right upper lobe"), said("nodule")]
     frame = deduplicated(rows, embedder=AlikeEmbedder())
-    assert frame["disposition"].value_counts().to_dict() == {"merged": 2_999, "kept": 1}
+    assert frame["disposition"].value_counts().to_dict() == {"merged": 301, "kept": 1}

@@ -8,8 +8,7 @@ import pytest
 from invented_reports import blacklist
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.merging.blacklist import load_blacklist
-from lunguage_assets.implicit.merging.distinctions import stated_values
+from lunguage_assets.implicit.merging.apart import load_blacklist, stated_values, values_differ
 
 
 def test_the_packaged_list_holds_the_papers_33_pairs_and_the_three_of_the_authors() -> None:
@@ -105,5 +104,5 @@ def test_a_wrong_list_names_the_line_and_the_field(tmp_path: Path, text: str, li
     ],
 )
 def test_numbers_and_levels_differ_where_both_are_stated(one: str, other: str, differ: bool) -> None:
-    assert stated_values(one).differ(stated_values(other)) is differ
-    assert stated_values(other).differ(stated_values(one)) is differ
+    assert values_differ(stated_values(one), stated_values(other)) is differ
+    assert values_differ(stated_values(other), stated_values(one)) is differ

@@ -1,0 +1,266 @@
+"""What keeps two findings apart whatever their similarity, and which attributes of two rows may be united
+(implicit.md sections 2 and 5): pairs of words (data, `resources/blacklist.yaml`), numbers, levels, and
+directions of change.
+
+A row that states no number does not differ from one that does: complete link keeps 5 mm and 8 mm apart around
+it. Of directions the same holds, and "unchanged" is one. What deduplication keeps apart, resolution keeps
+apart too. The survivor keeps its own cells then, and the other's are in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from pydantic import model_validator
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    CLINICAL_ATTRIBUTES,
+    PAPER,
+    Row,
+    attribute_values,
+    collapsed,
+    tokens,
+    united_cells,
+    word_forms,
+)
+from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml, wrong_at
+
+COURSES = ("improved", "no_change", "worsened")
+_ONE_OF_THEM = ("onset", "severity")
+_PHRASED = attribute_values(("ent", "location", *CLINICAL_ATTRIBUTES))
+
+# pairs of words
+
+
+class _PairsFile(YamlMapping):
+    paper_pairs: list[tuple[str, str]] = []
+    term_pairs: list[tuple[str, str]] = []
+    exact_pairs: list[tuple[str, str]] = []
+
+    @model_validator(mode="after")
+    def _single_words_each_once(self) -> Self:
+        seen: set[frozenset[str]] = set()
+        for field, pairs in self:
+            for number, pair in enumerate(pairs):
+                both, words = frozenset(map(collapsed, pair)), field != "exact_pairs"
+                if not all(both) or (words and any(tokens(term) != (term,) for term in both)):
+                    problem = f"{pair}, expected single words, or whole phrases under exact_pairs"
+                    raise wrong_at((field, number), problem)
+                if words and (len(both) == 1 or both in seen):
+                    raise wrong_at((field, number), f"{pair} is listed twice, or one word paired with itself")
+                seen.add(both)
+        return self
+
+
+class Marks(NamedTuple):
+    """The listed words and whole phrases of a finding, and what the other finding must not say."""
+
+    said: frozenset[object]
+    opposite: frozenset[object]
+
+    def separate(self, other: Marks) -> bool:
+        """Whether a pair has one member here and the other there."""
+        return not self.said.isdisjoint(other.opposite)
+
+
+class Blacklist:
+    """Pairs that must never be merged.
+
+    `paper_pairs` (the paper's) and `term_pairs` are pairs of single words, `exact_pairs` of whole phrases;
+    all are symmetric.
+    """
+
+    def __init__(
+        self,
+        term_pairs: Iterable[tuple[str, str]],
+        exact_pairs: Iterable[tuple[str, str]] = (),
+        paper_pairs: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        self._paper_pairs = tuple((collapsed(a), collapsed(b)) for a, b in paper_pairs)
+        self.term_pairs = (*self._paper_pairs, *((collapsed(a), collapsed(b)) for a, b in term_pairs))
+        phrases = [((collapsed(a),), (collapsed(b),)) for a, b in exact_pairs]
+        self._opposites: dict[object, set[object]] = {}
+        """Of a word, or of a phrase in a tuple of its own."""
+        for a, b in (*self.term_pairs, *phrases):
+            self._opposites.setdefault(a, set()).add(b)
+            self._opposites.setdefault(b, set()).add(a)
+        self._listed = cache(lambda token: [form for form in word_forms(token) if form in self._opposites])
+        self.marks = lru_cache(maxsize=100_000)(self._marks)
+
+    def of_the_paper(self) -> Blacklist:
+        """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
+        if not self._paper_pairs:
+            raise ConfigurationError(
+                "the blacklist has no paper_pairs, and mode 'paper' "
+                "uses nothing else. Restore them, or use mode 'method'."
+            )
+        return Blacklist((), (), self._paper_pairs)
+
+    def _marks(self, phrases: tuple[str, ...], place: str = "") -> Marks:
+        """The blacklisted words of a finding, plurals too, of its phrases and its place; and of the exact
+        pairs those that are one of its phrases as a whole.
+        """
+        texts = (*phrases, place)
+        said: set[object] = {form for text in texts for token in tokens(text) for form in self._listed(token)}
+        said.update((phrase,) for phrase in map(collapsed, phrases) if (phrase,) in self._opposites)
+        return Marks(frozenset(said), frozenset[object]().union(*(self._opposites[one] for one in said)))
+
+    def separates(self, a: str, b: str) -> bool:
+        """Whether a pair keeps two plain phrases apart."""
+        return self.marks((a,)).separate(self.marks((b,)))
+
+
+def load_blacklist(path: Path | None = None) -> Blacklist:
+    """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
+    content = read_yaml(path or resource("blacklist.yaml"), _PairsFile)
+    return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
+
+
+# numbers and levels
+
+_CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_NUMBER_WORDS = {
+    word: str(number)
+    for words in (_CARDINALS, _ORDINALS)
+    for number, word in enumerate(words.split(), start=1)
+}
+_WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
+_LEVEL = re.compile(
+    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
+    r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
+)
+_QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+Values = dict[str, set[str | float]]
+"""Values that a finding states: vertebral levels, lengths in millimetres, other numbers (counts, ribs,
+percentages); a kind that it does not state is not there.
+"""
+
+
+@lru_cache(maxsize=200_000)
+def stated_values(phrase: str) -> Values:
+    """The values that a phrase states: "eighth rib" = "8th rib", centimetres are millimetres."""
+    values: Values = {}
+    text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
+    if not _DIGITS.search(text):
+        return values
+    for letter, number, last_letter, last in _LEVEL.findall(text):
+        levels = values.setdefault("level", set())
+        levels.add(f"{letter}{int(number)}")
+        if last:
+            levels.add(f"{last_letter or letter}{int(last)}")
+    for found in _QUANTITY.finditer(_LEVEL.sub(" ", text)):
+        unit = found.group(1)
+        numbers = values.setdefault("length" if unit else "number", set())
+        factor = 10.0 if unit == "cm" else 1.0
+        numbers.update(round(float(digits) * factor, 6) for digits in _DIGITS.findall(found.group()))
+    return values
+
+
+def values_differ(one: Values, other: Values) -> bool:
+    """Whether both state a value of the same kind and the values are not the same."""
+    return any(other.get(kind, values) != values for kind, values in one.items())
+
+
+# directions of change
+
+
+def course(row: Row) -> frozenset[str]:
+    """The directions of change that a row states, out of `COURSES`; an empty cell states nothing."""
+    if row.improved or row.no_change or row.worsened:
+        return frozenset(name for name in COURSES if getattr(row, name))
+    return frozenset()
+
+
+def courses_differ(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether one improved and the other worsened, or their directions have nothing in common."""
+    if not one or not other:
+        return False
+    turned = ("improved" in one and "worsened" in other) or ("worsened" in one and "improved" in other)
+    return turned or one.isdisjoint(other)
+
+
+# rows
+
+
+def linearised(row: Row) -> str:
+    """The phrase that is compared, as the report words it: finding, location and clinical attributes, the
+    non-empty ones in this order, in lower case, with single blanks.
+    """
+    return collapsed(" ".join(filter(None, _PHRASED(row))))
+
+
+class Wording(NamedTuple):
+    """The phrase of a row, and what decides whether it may merge, whatever the similarity."""
+
+    phrase: str
+    listed: Marks
+    values: Values
+    course: frozenset[str]
+
+    def separated(self, other: Wording) -> bool:
+        """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
+        return (
+            values_differ(self.values, other.values)
+            or courses_differ(self.course, other.course)
+            or self.listed.separate(other.listed)
+        )
+
+
+def wording_of(row: Row, blacklist: Blacklist) -> Wording:
+    """What keeps a row apart from others; in mode `paper` the blacklist alone."""
+    phrase = linearised(row)
+    # the canonical forms say what an abbreviation hides: RUL is right and upper
+    listed = blacklist.marks((phrase, row.name), ", ".join(row.location_parts))
+    if row.mode == PAPER:
+        return Wording(phrase, listed, {}, frozenset())
+    # two tips of a tube, 4 and 6 cm above the carina, are told apart by their placement
+    values = stated_values(f"{phrase}, {row.placement}" if row.placement else phrase)
+    return Wording(phrase, listed, values, course(row))
+
+
+Apart = Callable[[str, str], bool]
+"""Whether two cells exclude each other by their words or by their direction."""
+
+
+def unite_attributes(survivor: Row, other: Row, apart: Apart) -> list[tuple[str, str]]:
+    """Unite the attributes of a row with the survivor's, which is changed in place, where nothing excludes
+    them.
+
+    Returns:
+        (column, cell) of what was not united, in the order of the columns.
+    """
+    excluded = _excluded(survivor, other, apart) if survivor.mode != PAPER else set()
+    kept_apart = []
+    for name in ATTRIBUTE_NAMES:
+        cell = getattr(other, name)
+        if cell and name in excluded:
+            kept_apart.append((name, cell))
+        elif cell:
+            setattr(survivor, name, united_cells([getattr(survivor, name), cell]))
+    return kept_apart
+
+
+def _excluded(survivor: Row, other: Row, apart: Apart) -> set[str]:
+    excluded: set[str] = set()
+    gone = says_resolved(survivor.improved), says_resolved(other.improved)
+    if courses_differ(course(survivor), course(other)) or gone[0] != gone[1]:
+        excluded.update(COURSES)  # what is there has not resolved
+    for name in ATTRIBUTE_NAMES:
+        one, cell = getattr(survivor, name), getattr(other, name)
+        if not one or not cell or collapsed(one) == collapsed(cell):
+            continue
+        numbers = values_differ(stated_values(one), stated_values(cell))
+        if name in _ONE_OF_THEM or numbers or apart(one, cell):
+            excluded.add(name)
+    return excluded
