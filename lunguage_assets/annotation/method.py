@@ -26,7 +26,7 @@ from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
-from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.protocol import Judge

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
-from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.guarantees import balance, explained_studies, violations
 from lunguage_assets.quality.beliefs import Rule, belief_rules, place_rules
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table

@@ -15,10 +15,9 @@ from generated_reports import ENTS, PLACES
 from invented_reports import Outcome, Said, dictionary, in_mode, run, said
 from resolution_oracle import oracle_violations
 
-from lunguage_assets.implicit.resolution.conflicts import RULES, Rule
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
+from lunguage_assets.implicit.resolution.study_resolver import RULES, Rule, StudyResolver
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {

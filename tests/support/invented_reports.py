@@ -19,7 +19,7 @@ from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS

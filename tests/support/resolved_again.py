@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution import resolve
-from lunguage_assets.implicit.resolution.conflicts import PAPER_RULES, RULES, Conflict, detect
-from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver
+from lunguage_assets.implicit.resolution.study_resolver import PAPER_RULES, RULES, LogEntry, StudyResolver
 from lunguage_assets.implicit.rows import PAPER, Row, by_study, read_rows
 
 
@@ -15,11 +15,11 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> resolve.
     """Resolve LUNGUAGE_PLUS_PLUS rows again; contradictions of stated rows, which stay, are not listed."""
     resolved: list[Row] = []
     log: list[LogEntry] = []
-    conflicts: list[Conflict] = []
+    conflicts: list[resolve.Conflict] = []
     for study in by_study(read_rows(rows)):
         rules = PAPER_RULES if study[0].mode == PAPER else RULES
-        resolver = StudyResolver(study, dictionary, rules, resolve.apart_by(dictionary, None))
-        conflicts += detect(resolver.groups)
+        resolver = StudyResolver(study, dictionary, rules, load_blacklist())
+        conflicts += resolve.detect(resolver.groups)
         resolved += resolver.run()
         log += resolver.log
     return resolve.resolution_of(resolved, log, conflicts)

@@ -28,7 +28,7 @@ from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, load_dictionary
-from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.opening import make_judge

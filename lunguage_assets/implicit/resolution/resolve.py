@@ -1,29 +1,31 @@
 """Joins expansions to the report's rows and resolves contradictions (implicit.md section 5).
 
-Reading, joining and writing frames is here; one study is resolved in `study_resolver.py`.
+One study is resolved in `study_resolver.py`; here frames are read, joined and written, and the conflicts and
+the log are listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.merging.apart import Apart, Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.resolution.conflicts import (
+from lunguage_assets.implicit.resolution.study_resolver import (
     PAPER_RULES,
     RULES,
-    Conflict,
+    LogEntry,
     Rule,
-    detect,
-    stated_contradictions,
-    suppressed,
+    StudyResolver,
+    entry,
+    kept_apart,
+    type_of,
 )
-from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry, kept_apart
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     BARE,
@@ -37,10 +39,20 @@ from lunguage_assets.implicit.rows import (
     values_of,
     write_rows,
 )
-from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
+from lunguage_assets.implicit.statements.against import Key, Statements
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.tables import (
+    CONFLICT_SOURCES,
+    CONFLICT_TYPES,
+    CONFLICTS,
+    LUNGUAGE_PLUS_PLUS,
+    RESOLUTION_LOG,
+)
 
 GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
+
+Conflict = dict[str, Any]
+"""One type and source of disagreement in one group: a row of CONFLICTS."""
 
 
 class Resolution(NamedTuple):
@@ -77,7 +89,7 @@ def resolve(
     by_id = {row.finding_id: row for row in delivered}
     children = _join(read_rows(expansions), by_id)
     known = {own: rest for own, *rest in values_of(matches, "finding_id", "pathway_id", "pathway", "reason")}
-    apart, listed = apart_by(dictionary, blacklist), load_label_list(dictionary=dictionary)
+    blacklist, listed = blacklist or load_blacklist(), load_label_list(dictionary=dictionary)
     living: dict[str, list[Row]] = {}
     linked: dict[str, list[Row]] = {}
     for row in (*delivered, *children):
@@ -93,15 +105,11 @@ def resolve(
     conflicts: list[Conflict] = []
     for study in by_study(delivered):
         own, links = study[0].study_id, linked.get(study[0].study_id, [])
-        by_mode = PAPER_RULES if study[0].mode == PAPER else RULES
-        resolver = StudyResolver(living.get(own, []), dictionary, by_mode if rules is None else rules, apart)
-        conflicts += detect(resolver.groups)
-        for child in links:
-            stating = by_id[child.linked_to or ""]
-            if child.outcome == STATED and stating.disposition != "excluded":
-                conflicts += suppressed(child, stating)
+        by_mode = rules or (PAPER_RULES if study[0].mode == PAPER else RULES)
+        resolver = StudyResolver(living.get(own, []), dictionary, by_mode, blacklist)
+        conflicts += [*detect(resolver.groups), *_suppressed(links, by_id)]
         study_rows = resolver.run()
-        conflicts += stated_contradictions(study_rows, listed)
+        conflicts += _stated_contradictions(study_rows, listed)
         resolved += study_rows
         log += _log_of(study, links, by_id, resolver)
     return resolution_of(resolved, log, conflicts)
@@ -130,14 +138,72 @@ def _support(parent: Row, evidence: str) -> None:
         parent.evidence = (*parent.evidence, evidence)
 
 
-def apart_by(dictionary: PathwayDictionary, blacklist: Blacklist | None) -> Apart:
-    """Cells exclude each other by the blacklist, or by the directions that they state."""
-    separates = (blacklist or load_blacklist()).separates
-    return lambda one, other: separates(one, other) or dictionary.contradictory(one, other)
+# conflicts
+
+
+def detect(groups: dict[Key, list[Row]]) -> Iterator[Conflict]:
+    """Every type and source of conflict of every group of two or more, in the order of the keys."""
+    for key in sorted(key for key, rows in groups.items() if len(rows) > 1):
+        alike: dict[tuple[str, str], list[Row]] = {}
+        for row in groups[key]:
+            alike.setdefault((row.status, row.source), []).append(row)
+        taking_part: dict[tuple[int, int], set[str]] = {}
+        for some, others in combinations_with_replacement(alike.values(), 2):
+            if some is others and len(some) == 1:
+                continue
+            kind = CONFLICT_TYPES.index(type_of(some[0].status, others[0].status))
+            source = (some[0].source == "expansion") + (others[0].source == "expansion")
+            taking_part.setdefault((kind, source), set()).update(row.finding_id for row in (*some, *others))
+        for (kind, source), ids in sorted(taking_part.items()):
+            conflict = _conflict(groups[key][0], CONFLICT_TYPES[kind], CONFLICT_SOURCES[source], ids)
+            yield conflict | {"location_parts": key[2]}
+
+
+def _suppressed(links: Iterable[Row], by_id: Mapping[str, Row]) -> Iterator[Conflict]:
+    """Conflicts of certainty between a child that was not generated and the row that states it."""
+    for child in links:
+        stating = by_id[child.linked_to or ""]
+        stated = child.outcome == STATED and stating.disposition != "excluded"
+        if stated and child.status != stating.status:
+            kind, ids = type_of(child.status, stating.status), (child.finding_id, stating.finding_id)
+            yield _conflict(child, kind, CONFLICT_SOURCES[1], ids) | {"suppressed": True}
+
+
+def _stated_contradictions(rows: Sequence[Row], listed: LabelList) -> Iterator[Conflict]:
+    """Stated rows of a resolved study that contradict each other by containment: both stay.
+
+    A denial everywhere beside a presence somewhere, or a size beside a diagnosis. None in mode `paper`.
+    """
+    stated = [row for row in rows if row.source == "original"]
+    if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):
+        return
+    found: dict[tuple[str, ...], Row] = {}
+    for denial, presence in Statements(listed, stated).contradictions():
+        found.setdefault(tuple(sorted((denial.finding_id, presence.finding_id))), presence)
+    for ids, presence in sorted(found.items()):
+        yield _conflict(presence, "stated_contradiction", CONFLICT_SOURCES[0], ids)
+
+
+def _conflict(row: Row, kind: str, source: str, ids: Iterable[str]) -> Conflict:
+    """A conflict about the finding of a row, between the rows of these ids."""
+    return {
+        "number": 0,
+        "study_id": row.study_id,
+        "currency": row.currency,
+        "name": row.name,
+        "location_parts": row.location_parts,
+        "conflict_type": kind,
+        "source": source,
+        "finding_ids": sorted(ids),
+        "suppressed": False,
+    }
+
+
+# the log
 
 
 def _log_of(
-    study: Sequence[Row], linked: Sequence[Row], by_id: dict[str, Row], resolver: StudyResolver
+    study: Sequence[Row], linked: Sequence[Row], by_id: Mapping[str, Row], resolver: StudyResolver
 ) -> list[LogEntry]:
     """The log of a study's rows at every stage; survivors are the rows that stand for them in the end."""
     log = []
@@ -156,21 +222,17 @@ def _log_of(
     return log + resolver.log
 
 
-def _cells_kept_apart(row: Row, survivor: Row) -> list[LogEntry]:
+def _cells_kept_apart(row: Row, survivor: Row) -> Iterator[LogEntry]:
     """What a merged row says and its survivor did not take over, column by column."""
-    lost = []
     for name in ATTRIBUTE_NAMES:
-        kept, cell = getattr(survivor, name), getattr(row, name)
-        if cell and cell != kept:
-            own = {collapsed(part) for part in cell_parts(kept)}
-            parts = [part for part in cell_parts(cell) if collapsed(part) not in own]
-            if parts:
-                lost.append(kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}"))
-    return lost
+        own = set(map(collapsed, cell_parts(getattr(survivor, name))))
+        parts = [part for part in cell_parts(getattr(row, name)) if collapsed(part) not in own]
+        if parts:
+            yield kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}")
 
 
 def resolution_of(
-    resolved: Sequence[Row], log: Sequence[dict[str, Any]], conflicts: Sequence[dict[str, Any]]
+    resolved: Sequence[Row], log: Sequence[LogEntry], conflicts: Sequence[Conflict]
 ) -> Resolution:
     """Rows, events and conflicts as tables, in their order."""
     for events in (log, conflicts):

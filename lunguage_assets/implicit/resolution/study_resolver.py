@@ -1,22 +1,74 @@
-"""Resolves the contradictions of one study and keeps its references whole (implicit.md section 5).
-
-Which row of a key is kept is `conflicts.py`; what happens to the others, their sub-findings and
-everything that refers to them is here.
+"""Resolves the contradictions of one study and keeps its references whole (implicit.md section 5): the three
+rules, each on what the previous one left, and what happens to the rows that lose, their sub-findings and
+everything that refers to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from lunguage_assets.implicit.merging.apart import Apart, unite_attributes
+from lunguage_assets.implicit.merging.apart import Blacklist, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolution.conflicts import Rule, decide, type_of
-from lunguage_assets.implicit.rows import BARE, Row, natural, report_position, united_tokens
+from lunguage_assets.implicit.rows import BARE, Row, claim_preference, natural, report_position, united_tokens
 from lunguage_assets.implicit.statements.against import grouped
+
+Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
 
 LogEntry = dict[str, Any]
 """One event: a row of RESOLUTION_LOG."""
+
+_STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
+_SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
+
+
+def type_of(status: str, other: str) -> str:
+    """The type of a conflict between two statuses: polarity, else certainty, else repetition."""
+    if status[1] != other[1]:
+        return "polarity"
+    if status != other:
+        return "certainty_pos" if status[1] == "p" else "certainty_neg"
+    return _SAME_STATUS[status]
+
+
+def originals_outrank_expansions(rows: Sequence[Row]) -> list[Row]:
+    """Rule 1: where originals and expansions meet, the expansions go."""
+    return [row for row in rows if row.source == "original"] or list(rows)
+
+
+def definite_contradiction(rows: Sequence[Row]) -> list[Row]:
+    """Rule 2: at least one dp and at least one dn, and nothing tentative: all go."""
+    return [] if {row.status for row in rows} == {"dp", "dn"} else list(rows)
+
+
+def strongest_claim(rows: Sequence[Row]) -> list[Row]:
+    """Rule 3: the row with the highest support, in mode `paper` with the highest p.
+
+    Ties: dp > tp > tn > dn, then impression before findings, then report order.
+    """
+    return sorted(rows, key=lambda row: claim_preference(row, _STATUS_ORDER[row.status]))[:1]
+
+
+RULES: tuple[Rule, ...] = (
+    ("rule 1: originals outrank expansions", originals_outrank_expansions),
+    ("rule 2: definite contradiction", definite_contradiction),
+    ("rule 3: highest support", strongest_claim),
+)
+"""Rules by their name in the resolution log, in the order in which they apply."""
+
+PAPER_RULES: tuple[Rule, ...] = (*RULES[:2], ("rule 3: highest p", strongest_claim))
+"""The same in mode `paper`, where a confident denial loses to a weak suspicion (`Row.claim`)."""
+
+
+def _decide(rows: Sequence[Row], rules: Sequence[Rule]) -> tuple[list[Row], list[tuple[Row, str]]]:
+    """The rows of a group that the rules keep, and every lost row with the deciding rule."""
+    remaining, lost = list(rows), []
+    for name, rule in rules:
+        kept = rule(remaining)
+        staying = {row.finding_id for row in kept}
+        lost += [(row, name) for row in remaining if row.finding_id not in staying]
+        remaining = kept
+    return remaining, lost
 
 
 def entry(row: Row, event: str, stage: str, rule: str, **options: str | None) -> LogEntry:
@@ -55,9 +107,13 @@ class StudyResolver:
     """
 
     def __init__(
-        self, rows: Sequence[Row], dictionary: PathwayDictionary, rules: Sequence[Rule], apart: Apart
+        self,
+        rows: Sequence[Row],
+        dictionary: PathwayDictionary,
+        rules: Sequence[Rule],
+        blacklist: Blacklist,
     ) -> None:
-        self._dictionary, self._rules, self._apart = dictionary, rules, apart
+        self._dictionary, self._rules, self._blacklist = dictionary, rules, blacklist
         in_order = sorted(rows, key=report_position)
         self.living: dict[str, Row] = {row.finding_id: row for row in in_order}
         self._children: dict[str, list[Row]] = {}
@@ -92,7 +148,7 @@ class StudyResolver:
 
     def _settle(self, rows: Sequence[Row]) -> None:
         """Keep what the rules keep of the rows of one key."""
-        remaining, lost = decide(rows, self._rules) if len(rows) > 1 else (rows, [])
+        remaining, lost = _decide(rows, self._rules) if len(rows) > 1 else (rows, [])
         for survivor in remaining[:1]:
             merged = set(survivor.merged_ids)
             for row, rule in lost:
@@ -110,15 +166,18 @@ class StudyResolver:
         References are united, and attributes that do not exclude each other. The loser's sub-findings go: the
         survivor has its own, with its own probability.
         """
-        contradictory = self._dictionary.contradictory(survivor.measurement, loser.measurement)
-        apart = unite_attributes(survivor, loser, self._apart)
+        contradictory, separates = self._dictionary.contradictory, self._blacklist.separates
+        unlinked = contradictory(survivor.measurement, loser.measurement)
+        apart = unite_attributes(
+            survivor, loser, lambda one, other: separates(one, other) or contradictory(one, other)
+        )
         own = {child.finding_id for child in self._children.get(loser.finding_id, ())}
         evidence = tuple(token for token in loser.evidence if token not in own)
         survivor.evidence = united_tokens(survivor.evidence, evidence)
         survivor.associate = united_tokens(survivor.associate, loser.associate)
         del self.living[loser.finding_id]
         self._merged_into[loser.finding_id] = survivor.finding_id
-        if contradictory and loser.source == "expansion":  # its survivor is no evidence for its parent
+        if unlinked and loser.source == "expansion":  # its survivor is no evidence for its parent
             self._unlinked.add(loser.finding_id)
         kind = type_of(survivor.status, loser.status)
         self.log.append(entry(loser, "merged", "resolve", rule, conflict_type=kind))

@@ -12,7 +12,7 @@ from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
-from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_tools, resolve
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from invented_reports import STUDY, identity, run, said
 
-from lunguage_assets.implicit.resolution.accounting import account, explained_studies
 from lunguage_assets.implicit.resolution.guarantees import (
     LIVING_PARENT,
     NO_CLASH,
@@ -18,6 +17,8 @@ from lunguage_assets.implicit.resolution.guarantees import (
     STUDY_PRESENT,
     UNIQUE_NUMBERS,
     WHOLE_REFERENCES,
+    account,
+    explained_studies,
     violations,
 )
 from lunguage_assets.tables import ACCOUNTING, LUNGUAGE_PLUS_PLUS, REJECTED, REPORTS

@@ -23,7 +23,6 @@ from platform_support import contents
 from small_release import Made, audits, opened, stored, write_release
 
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.implicit.resolution.accounting import explained_studies
 from lunguage_assets.implicit.resolution.guarantees import (
     GUARANTEES,
     LIVING_PARENT,
@@ -34,6 +33,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     STUDY_PRESENT,
     UNIQUE_NUMBERS,
     WHOLE_REFERENCES,
+    explained_studies,
     violations,
 )
 from lunguage_assets.implicit.statements.places import place_parts
