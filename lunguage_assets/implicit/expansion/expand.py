@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,11 +64,12 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
     children: list[Row] = []
     listed = load_label_list(dictionary=dictionary)
     for study in by_study(read_rows(deduplicated)):
-        expander = _StudyExpander(study, dictionary, vocabulary, listed)
-        for row in study:
-            found = match(row, dictionary)
-            matches.append(found)
-            children.extend(expander.children(row, found, row.finding_id, 1, matches))
+        found = [match(row, dictionary) for row in study]
+        expanding = any(one.matched is not None for one in found)
+        expander = _StudyExpander(study if expanding else (), dictionary, vocabulary, listed)
+        for one in found:
+            matches.append(one)
+            children.extend(expander.children(one, matches))
     records = [found.record() for found in matches]
     return Expansion(PATHWAY_MATCHES.frame(records), write_rows(EXPANSIONS, children))
 
@@ -82,54 +82,35 @@ class _StudyExpander:
     ) -> None:
         self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
         self._study = study
-
-    @cached_property
-    def _by_id(self) -> dict[str, Row]:
-        return {row.finding_id: row for row in self._study}
-
-    @cached_property
-    def _told(self) -> list[Row]:
+        self._by_id = {row.finding_id: row for row in study}
+        self._told = [row for row in study if row.disposition != "excluded"]
         """What the report says now, merged rows included."""
-        return [row for row in self._study if row.disposition != "excluded"]
-
-    @cached_property
-    def _statements(self) -> Statements:
-        return Statements(self._listed, self._told)
-
-    @cached_property
-    def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
-        """The stated rows by canonical name and by that of their wording."""
-        stated: dict[tuple[str, str, bool], list[Row]] = {}
+        self._statements = Statements(listed, self._told)
+        self._stated: dict[tuple[str, str, bool], list[Row]] = {}
+        """By canonical name and by that of their wording, currency and polarity."""
+        self._labelled: dict[tuple[int, str], list[Row]] = {}
+        """The stated rows that say that a label is present, by label and currency."""
         for row in self._told:
-            if not only_shares_the_name(row, self._dictionary):
-                worded = row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
+            if not only_shares_the_name(row, dictionary):
+                worded = row.name if row.mode == PAPER else vocabulary.finding(row.ent)
                 for name in {row.name, worded}:
-                    stated.setdefault((name, row.currency, row.positive), []).append(row)
-        return stated
+                    self._stated.setdefault((name, row.currency, row.positive), []).append(row)
+            for label in listed.present(row) if is_present(row) else ():
+                self._labelled.setdefault((label, row.currency), []).append(row)
 
-    @cached_property
-    def _labelled(self) -> dict[tuple[int, str], list[Row]]:
-        """The stated rows that say that a label is present, by label."""
-        labelled: dict[tuple[int, str], list[Row]] = {}
-        for row in self._told:
-            if is_present(row):
-                for label in self._listed.present(row):
-                    labelled.setdefault((label, row.currency), []).append(row)
-        return labelled
+    def children(self, found: Match, matches: list[Match]) -> Iterator[Row]:
+        """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched.
 
-    def children(
-        self, parent: Row, found: Match, root_id: str, depth: int, matches: list[Match]
-    ) -> Iterator[Row]:
-        """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched."""
+        Their own answers are appended to `matches`.
+        """
         if found.matched is None:
             return
-        edges = found.matched.edges
+        parent, edges = found.row, found.matched.edges
         children: dict[tuple[str, bool, tuple[str, ...]], Row] = {}
         for number, edge in enumerate(edges):
             child = self._child(parent, edge)
             child.finding_id = f"{parent.finding_id}/{number}"
             child.parent_pathway_id, child.edge = found.matched.id, number
-            child.root_id, child.depth = root_id, depth
             first = children.setdefault((child.name, child.positive, child.location_parts), child)
             if first is not child:  # each once, with the attributes of its repeats
                 for name in ATTRIBUTE_NAMES:
@@ -139,19 +120,18 @@ class _StudyExpander:
             if outcome is None:
                 continue
             child.outcome, child.linked_to = outcome
-            if child.outcome != "generated":
-                yield child
-                continue
-            child_match = match(child, self._dictionary)
-            matches.append(child_match)
             yield child
-            yield from self.children(child, child_match, root_id, depth + 1, matches)
+            if child.outcome == "generated":
+                matches.append(match(child, self._dictionary))
+                yield from self.children(matches[-1], matches)
 
     def _child(self, parent: Row, edge: Edge) -> Row:
         """A sub-finding where its parent stands, with what it inherits and the belief that follows."""
         child = copy(parent)
         child.ent, child.name, child.cat, child.status = edge.ent, edge.name, edge.category, edge.status
         child.sent, child.source = "", "expansion"
+        child.root_id = parent.root_id or parent.finding_id
+        child.depth = parent.depth + 1 if parent.source == "expansion" else 1
         if not _inherits(edge, parent):
             child.location, child.location_parts = "", ()
         if edge.location:
@@ -171,8 +151,8 @@ class _StudyExpander:
         child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
     def _outcome(self, child: Row, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
-        """Whether a child is generated, and the stated row that it is linked to or that speaks against it;
-        None when the pathway does not imply it here.
+        """The outcome, with the stated row that says it or speaks against it; None when the pathway does not
+        imply the child here.
         """
         stating: Iterable[Row]
         if child.mode == PAPER:
@@ -188,7 +168,7 @@ class _StudyExpander:
             stating = (row for row in self._study if (row.name, row.positive) == said)
         else:
             stating = self._stating(child, edge, parent)
-        first = min(self._survivors(stating), key=claim_preference, default=None)
+        first = self._strongest(stating)
         if first is not None:
             return "already stated", first.finding_id
         if child.mode == PAPER:
@@ -211,17 +191,15 @@ class _StudyExpander:
 
     def _excluding(self, child: Row, edge: Edge) -> Row | None:
         """The statement by which the pathway file leaves a child out; None without one."""
-        found = (
-            row
-            for row in self._told
-            if row.currency == child.currency
-            and (
-                self._is_one_of(row, edge.unless_stated)
-                if is_present(row)
-                else self._is_one_of(row, edge.unless_denied) and _denies(row, child)
-            )
-        )
-        return min(self._survivors(found), key=claim_preference, default=None)
+        found = []
+        for row in self._told:
+            if is_present(row):
+                excludes = self._is_one_of(row, edge.unless_stated)
+            else:
+                excludes = self._is_one_of(row, edge.unless_denied) and _denies(row, child)
+            if excludes and row.currency == child.currency:
+                found.append(row)
+        return self._strongest(found)
 
     def _is_one_of(self, row: Row, listed: Sequence[Subject]) -> bool:
         """Whether a row is about a subject of the pathway file, by its name or as a kind of its diagnosis."""
@@ -231,10 +209,10 @@ class _StudyExpander:
         said = self._listed.refinements_of(row)
         return any(subject in names and refinements <= said for subject, refinements in listed)
 
-    def _survivors(self, rows: Iterable[Row]) -> list[Row]:
-        """The rows, each once; a merged row counts through its survivor."""
+    def _strongest(self, rows: Iterable[Row]) -> Row | None:
+        """The preferred row; a merged row counts through its survivor."""
         kept = (self._by_id[row.merged_into] if row.merged_into is not None else row for row in rows)
-        return list({row.finding_id: row for row in kept}.values())
+        return min(kept, key=claim_preference, default=None)
 
     def _stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that state the child, however surely: by its name, or by another that means the same."""
