@@ -16,7 +16,7 @@ import pandas as pd
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import ReaderSpread, chosen_anchors, reader_range
-from lunguage_assets.implicit.statements.qualifiers import QUALIFIER, qualifying
+from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
 from lunguage_assets.release.explain.wording import RULES, SECTIONS, attributes, stated_as, status_of
 
 Record = Mapping[Any, Any]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
-from lunguage_assets.implicit.statements.qualifiers import QUALIFIER
+from lunguage_assets.implicit.statements.against import QUALIFIER
 
 TOLERANCE = 1e-9
 

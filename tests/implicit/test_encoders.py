@@ -17,10 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny_encoder
-from hypothesis import given
-from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, blacklist, frames, said, vocabulary
-from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.implicit.encoders import sentence, vectors
@@ -68,28 +65,6 @@ def test_spellings_of_one_thing_are_alike_and_things_are_told_apart_by_their_wor
     one: str, other: str, alike: float
 ) -> None:
     assert cosine(one, other) == alike
-
-
-words = st.lists(
-    st.sampled_from(
-        ["opacity", "effusion", "rul", "left", "nodules", "5", "mm", "of", "lungs", "-", "zzz", "chf"]
-    ),
-    max_size=6,
-).map(" ".join)
-
-
-@examples(60)
-@given(st.lists(words, min_size=1, max_size=6))
-def test_a_phrase_is_like_itself_and_two_are_alike_the_same_beside_any_others(phrases: list[str]) -> None:
-    pairs = [(a, b) for a in range(len(phrases)) for b in range(len(phrases))]
-    first, second = zip(*pairs, strict=True)
-    exact = LexicalEmbedder(vocabulary()).cosines(phrases, first, second).reshape(len(phrases), -1)
-    np.testing.assert_allclose(np.diag(exact), 1.0)
-    np.testing.assert_array_equal(exact, exact.T)
-    assert ((exact >= 0.0) & (exact <= 1.0 + 1e-9)).all()
-    one, last = phrases[0], phrases[-1]
-    (alone,) = LexicalEmbedder(vocabulary()).cosines([one, last], [0], [1])
-    assert alone == exact[0, -1]
 
 
 class Wrong(AlikeEmbedder):

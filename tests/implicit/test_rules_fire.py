@@ -14,7 +14,7 @@ import pytest
 from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
 
 from lunguage_assets.implicit.expansion import expand
-from lunguage_assets.implicit.merging import apart, candidates, deduplicate
+from lunguage_assets.implicit.merging import apart, deduplicate, groups
 from lunguage_assets.implicit.merging.apart import Marks
 from lunguage_assets.implicit.pathways import match, refinements
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
@@ -48,13 +48,13 @@ def one_block(study: Sequence[Any]) -> list[list[Any]]:
 
 def single_link(size: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """As if a chain of similar rows made a group."""
-    groups = [{number} for number in range(size)]
+    found = [{number} for number in range(size)]
     for a, b in pairs:
-        one, other = (next(group for group in groups if number in group) for number in (a, b))
+        one, other = (next(group for group in found if number in group) for number in (a, b))
         if one is not other:
-            groups.remove(other)
+            found.remove(other)
             one |= other
-    return sorted(sorted(group) for group in groups if len(group) > 1)
+    return sorted(sorted(group) for group in found if len(group) > 1)
 
 
 def without(answer: Any) -> Callable[..., Any]:
@@ -84,7 +84,7 @@ RULES: list[Any] = [
         [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(
-        candidates, "complete_link", single_link,
+        groups, "complete_link", single_link,
         [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
         id="complete link",
     ),

@@ -31,10 +31,9 @@ from lunguage_assets.implicit.rows import (
     word_forms,
     write_rows,
 )
-from lunguage_assets.implicit.statements.against import Statements, is_present
+from lunguage_assets.implicit.statements.against import Statements, is_present, qualifier_of
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import anatomy
-from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)

@@ -1,7 +1,7 @@
 """Findings of one study with the same meaning are merged into one survivor (implicit.md section 2).
 
 Nothing that the report says is rewritten. A positive and a negative never meet here: contradictions are left
-to `resolve.py`. What is stated again, at a wider place or by another name, is found in `restated.py`.
+to `resolve.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.encoders.encoder import Embedder, make_embedder
 from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist, unite_attributes
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
-from lunguage_assets.implicit.merging.candidates import (
-    Pair,
-    Phrases,
-    comparable,
-    compared,
-    groups,
-    phrase_cosines,
-)
-from lunguage_assets.implicit.merging.restated import place_of, restated
+from lunguage_assets.implicit.merging.groups import asked_phrases, place_of, restated, similar_groups
 from lunguage_assets.implicit.rows import (
     BARE,
     PAPER,
@@ -35,9 +27,9 @@ from lunguage_assets.implicit.rows import (
     united_tokens,
     write_rows,
 )
+from lunguage_assets.implicit.statements.against import qualifier_of
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.implicit.statements.places import says_resolved
-from lunguage_assets.implicit.statements.qualifiers import qualifier_of
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
@@ -74,10 +66,9 @@ def deduplicate(
         row.encoder = embedder.identity
     assign_beliefs(rows, probabilities)
     blocks = [block for study in studies for block in blocks_of(study)]
-    pairs = _comparable(blocks, blacklist, settings)
-    cosines = phrase_cosines(compared(pairs), embedder)
-    for block, listed in zip(blocks, pairs, strict=True):
-        for group in groups(len(block), listed, cosines, settings.merge_threshold):
+    found = similar_groups(blocks, _apart(blacklist, settings), embedder, settings.merge_threshold)
+    for block, groups in zip(blocks, found, strict=True):
+        for group in groups:
             similar = {block[position].finding_id: similarity for position, similarity in group.items()}
             alike = [block[position] for position in group]
             _merge(alike, min(alike, key=claim_preference), blacklist, similar)
@@ -94,8 +85,7 @@ def deduplicate(
 def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:
     """The distinct phrases of FINDINGS whose vectors `deduplicate` needs, sorted: those that are compared."""
     blocks = [block for study in _studies(findings, settings) for block in blocks_of(study)]
-    asked = compared(_comparable(blocks, blacklist, settings))
-    return sorted({phrase for pair in asked for phrase in pair})
+    return asked_phrases(blocks, _apart(blacklist, settings))
 
 
 def _studies(findings: pd.DataFrame, settings: ImplicitSettings) -> list[list[Row]]:
@@ -108,12 +98,8 @@ def _studies(findings: pd.DataFrame, settings: ImplicitSettings) -> list[list[Ro
     return by_study(rows)
 
 
-def _comparable(
-    blocks: Sequence[Sequence[Row]], blacklist: Blacklist, settings: ImplicitSettings
-) -> list[dict[Pair, Phrases]]:
-    """The pairs of each block that may merge; in mode `paper` the paper's pairs alone keep rows apart."""
-    listed = blacklist.of_the_paper() if settings.mode == PAPER else blacklist
-    return [comparable(block, listed) for block in blocks]
+def _apart(blacklist: Blacklist, settings: ImplicitSettings) -> Blacklist:
+    return blacklist.of_the_paper() if settings.mode == PAPER else blacklist
 
 
 def blocks_of(study: Sequence[Row]) -> list[list[Row]]:

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.implicit.statements.against import QUALIFIER
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.implicit.statements.qualifiers import QUALIFIER
 from lunguage_assets.release.labels.claims import Claim
 from lunguage_assets.release.labels.labels import SaidOfLabels
 from lunguage_assets.tables.labels import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, NO_FINDING

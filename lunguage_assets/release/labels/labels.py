@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.implicit.rows import column_values, rounded
+from lunguage_assets.implicit.statements.against import qualifying
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
 from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
-from lunguage_assets.implicit.statements.qualifiers import qualifying
 from lunguage_assets.release.labels.claims import Claim, Said
 from lunguage_assets.tables.labels import LABELS
 

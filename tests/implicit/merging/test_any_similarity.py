@@ -16,7 +16,6 @@ from lunguage_assets.implicit.merging.apart import linearised, stated_values, va
 from lunguage_assets.implicit.merging.deduplicate import blocks_of, compared_phrases, deduplicate
 from lunguage_assets.implicit.rows import by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
-from lunguage_assets.tables import ATTRIBUTES
 
 SIDES_AND_LOBES = ("right", "left", "upper", "lower")
 findings_said = st.builds(
@@ -69,36 +68,6 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
         }
         assert not {"right", "left"} <= sides
         assert not {"upper", "lower"} <= sides
-
-
-UNITED = (*ATTRIBUTES, "evidence", "associate")
-
-
-@examples(40)
-@given(reports, any_cosines, st.sampled_from(["exclude", "keep"]))
-def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_place(
-    rows: list[Said], encoder: AnyCosines, history: str
-) -> None:
-    """Side, lobe, wording, polarity and currency above all; and every merged row points to a row that
-    stays.
-    """
-    findings, _, _ = frames(rows)
-    frame = deduplicated(rows, embedder=encoder, history=history).set_index("finding_id")
-    delivered = findings.set_index("finding_id").loc[frame.index]
-    fixed = [name for name in delivered.columns if name in frame.columns and name not in UNITED]
-    assert {"status", "location", "location_parts", "currency", "sent", "ent"} <= set(fixed)
-    pd.testing.assert_frame_equal(frame[fixed], delivered[fixed], check_dtype=False)
-    others = frame.index[frame["merged_ids"].str.len() == 0]
-    pd.testing.assert_frame_equal(
-        frame.loc[others, list(ATTRIBUTES)], delivered.loc[others, list(ATTRIBUTES)], check_dtype=False
-    )
-    merged = frame[frame["disposition"] == "merged"]
-    assert (frame.loc[merged["merged_into"], "disposition"] == "kept").all()
-    assert sorted(merged.index) == sorted(one for ids in frame["merged_ids"] for one in ids)
-    assert merged["merge_similarity"].between(0.9, 1.0).all()
-    for column in ("evidence", "associate"):
-        assert not {token for tokens in frame[column] for token in tokens} & set(merged.index)
-        assert not any(own in tokens for own, tokens in zip(frame.index, frame[column], strict=True))
 
 
 @examples(40)

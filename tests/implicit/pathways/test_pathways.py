@@ -1,15 +1,16 @@
-"""The dictionary of pathways: published structure, checks on loading, the paper's notation."""
+"""The dictionary of pathways: published structure, checks on loading, notation, trees."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from invented_reports import dictionary, vocabulary
+from invented_reports import dictionary, run, said, vocabulary
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
 from lunguage_assets.tables import TERMS
 
 PUBLISHED = {  # variants, pathways, depth, width: the table of implicit.md section 3
@@ -159,3 +160,50 @@ def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(tmp_path:
     (tmp_path / "latin.yaml").write_bytes(b"diagnoses: \xff")
     with pytest.raises(ConfigurationError, match="UTF-8"):
         load_dictionary(tmp_path / "latin.yaml", vocabulary())
+
+
+def test_a_tree_has_every_pathway_with_every_sub_finding() -> None:
+    for diagnosis in dictionary().diagnoses:
+        lines = list(pathway_tree(dictionary(), diagnosis))
+        assert lines.pop(0) == diagnosis
+        for pathway in dictionary().pathways_of(diagnosis):
+            assert lines.pop(0).endswith(f"({pathway.id})")
+            for edge in pathway.edges:
+                line = lines.pop(0)
+                assert edge.ent in line
+                assert ("absent: " in line) == (edge.status == "dn")
+                assert (f"at: {edge.location}" in line) == bool(edge.location)
+                assert all(value in line for value in edge.attributes.values())
+        assert lines == []
+
+
+def test_a_diagnosis_that_a_person_adds_is_shown_and_expanded_without_code(tmp_path: Path) -> None:
+    added = """
+  - name: silicosis
+    spellings: {plain: [silicosis], acute: [acute silicosis]}
+    refinements:
+      - {name: acute, words: [acute]}
+    pathways:
+      - id: silicosis_1
+        implies:
+          - {finding: nodules, status: dp, location: bilateral upper lung, attributes: {morphology: rounded}}
+      - id: silicosis_2
+        when: {refinements: [acute]}
+        implies:
+          - {diagnosis: consolidation, status: dp, strength: 0.5}
+          - {finding: fluid, status: dn, strength: 0.5}
+"""
+    file = tmp_path / "pathways.yaml"
+    file.write_text(resource("pathways.yaml").read_text() + added)
+    own = load_dictionary(file, vocabulary())
+    assert list(pathway_tree(own, "silicosis")) == [
+        "silicosis",
+        "    if any view (silicosis_1)",
+        "        nodules (at: bilateral upper lung; morphology: rounded)",
+        "    if acute, any view (silicosis_2)",
+        "        consolidation (strength 0.5; a diagnosis)",
+        "        absent: fluid (strength 0.5)",
+    ]
+    rows = run([said("silicosis", "tp", p=0.8, onset="acute")], pathways=own).rows
+    assert rows["support"].tolist() == pytest.approx([0.8, 0.4, 0.4, 0.4, 0.4])
+    assert rows.set_index("name").loc["fluid", ["prob", "p_high"]].tolist() == pytest.approx([0.3, 0.8])

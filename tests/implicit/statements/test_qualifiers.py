@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from invented_reports import deduplicated, identity, in_mode, record, said
 
-from lunguage_assets.implicit.statements.qualifiers import qualifying
+from lunguage_assets.implicit.statements.against import qualifying
 
 _PLAIN = ("",) * 5
 

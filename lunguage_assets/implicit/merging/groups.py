@@ -1,23 +1,99 @@
-"""Rows that state the same thing again: in findings and impression, at a place and a narrower one, or by
-another name of one diagnosis (implicit.md section 2).
+"""Groups of rows of a block that mean the same (implicit.md section 2), all of a group with each other.
 
-Names, places and labels decide, no encoder: "effusion" and "left pleural effusion" are too far apart for one,
-and left and right too near.
+By similarity: an encoder decides about pairs that nothing keeps apart. By what they state: in findings and
+impression, at a place and a narrower one, or by another name of one diagnosis; there names, places and labels
+decide, no encoder: "effusion" and "left pleural effusion" are too far apart for one, and left and right too
+near.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from lunguage_assets.implicit.encoders.encoder import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.apart import Blacklist, wording_of
-from lunguage_assets.implicit.merging.candidates import complete_link
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import anatomy
 
 _TOLD_TWICE = {"find", "impr"}
 _SAME_PLACE, _SAME_STATUS = 0.5, 0.25
+
+Blocks = Sequence[Sequence[Row]]
+Pair = tuple[int, int]
+"""Positions of two items, the lower first."""
+
+Phrases = tuple[str, str]
+"""Of two rows, in alphabetical order."""
+
+
+def similar_groups(
+    blocks: Blocks, blacklist: Blacklist, embedder: Embedder, threshold: float
+) -> Iterator[list[dict[int, float]]]:
+    """The groups of each block that are merged: each position with the highest similarity to another member.
+
+    Every phrase is encoded once, and only if it is compared with another one; a phrase is like itself
+    whatever the encoder. Raises `MethodError` when the encoder answers wrongly.
+    """
+    comparable = [_comparable(block, blacklist) for block in blocks]
+    asked, phrases = _asked(comparable)
+    number = {phrase: place for place, phrase in enumerate(phrases)}
+    first, second = ([number[pair[side]] for pair in asked] for side in (0, 1))
+    cosines = dict(zip(asked, pair_cosines(embedder, phrases, first, second).tolist(), strict=True))
+    for block, pairs in zip(blocks, comparable, strict=True):
+        similar = {pair: cosines.get(said, 1.0) for pair, said in pairs.items()}
+        similar = {pair: cosine for pair, cosine in similar.items() if cosine >= threshold}
+        yield [_closest(group, similar) for group in complete_link(len(block), similar)]
+
+
+def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
+    """The distinct phrases that an encoder is asked for, sorted."""
+    return _asked([_comparable(block, blacklist) for block in blocks])[1]
+
+
+def _comparable(block: Sequence[Row], blacklist: Blacklist) -> dict[Pair, Phrases]:
+    """The pairs of rows that nothing but their similarity keeps apart."""
+    wordings = [wording_of(row, blacklist) for row in block]
+    found: dict[Pair, Phrases] = {}
+    for (a, one), (b, other) in combinations(enumerate(wordings), 2):
+        if not one.separated(other):
+            found[a, b] = min(one.phrase, other.phrase), max(one.phrase, other.phrase)
+    return found
+
+
+def _asked(comparable: Sequence[Mapping[Pair, Phrases]]) -> tuple[list[Phrases], list[str]]:
+    """The distinct pairs of different phrases, and the phrases."""
+    pairs = {phrases for pairs in comparable for phrases in pairs.values() if phrases[0] != phrases[1]}
+    return sorted(pairs), sorted({phrase for pair in pairs for phrase in pair})
+
+
+def _closest(group: Sequence[int], similar: Mapping[Pair, float]) -> dict[int, float]:
+    closest = dict.fromkeys(group, 0.0)
+    for a, b in combinations(group, 2):
+        cosine = min(1.0, similar.get((a, b), 0.0))
+        closest[a], closest[b] = max(closest[a], cosine), max(closest[b], cosine)
+    return closest
+
+
+def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
+    """Groups of two or more of `size` items, all compatible with each other, sorted.
+
+    Pairs are taken by similarity descending, then by position; two groups unite only when every cross pair is
+    listed.
+    """
+    groups = [[number] for number in range(size)]
+    """Of each item: its group, which all of its members share."""
+    for a, b in sorted(similar, key=lambda pair: (-similar[pair], pair)):
+        one, other = groups[a], groups[b]
+        if one is other or any((min(x, y), max(x, y)) not in similar for x in one for y in other):
+            continue
+        one += other
+        for member in other:
+            groups[member] = one
+    return sorted(
+        sorted(group) for number, group in enumerate(groups) if len(group) > 1 and number == min(group)
+    )
 
 
 def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> Iterator[list[Row]]:
