@@ -45,9 +45,8 @@ def rounded(p: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One finding with its belief; the field names are the columns of the tables, lists are tuples.
-
-    A sub-finding has its place in the expansion, too: `outcome` and the fields behind it.
+    """One finding with its belief; the field names are the columns of the tables, lists are tuples. `outcome`
+    and the fields behind it are of a sub-finding.
     """
 
     finding_id: str
@@ -121,10 +120,7 @@ _FIELDS = fields(Row)
 
 
 def read_rows(frame: pd.DataFrame) -> list[Row]:
-    """The frame's rows, with the columns that a row has as a field; the others keep their defaults.
-
-    Missing text is None, lists are tuples.
-    """
+    """The frame's rows; what is no column keeps its default. Missing text is None, lists are tuples."""
     read: list[Iterable[Any]] = [
         column_values(frame, one.name)
         if one.name in frame or one.default is MISSING
@@ -195,8 +191,8 @@ def tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=50_000)
 def word_forms(token: str) -> frozenset[str]:
-    """The token and the singulars that it may be the plural of: "opacities" -> opacity, "masses" -> mass,
-    "atelectases" -> atelectasis.
+    """The token and the singulars that it may be the plural of: "masses" -> mass, "atelectases" ->
+    atelectasis.
     """
     forms = {token}
     if len(token) > 3:

@@ -32,10 +32,8 @@ def wrong_at(place: Place, problem: str) -> PydanticCustomError:
 
 
 def read_yaml(file: Path, model: type[Model]) -> Model:
-    """The file in its form.
-
-    Raises:
-        ConfigurationError: it is not there, no YAML in UTF-8, gives a key twice, or a value does not fit.
+    """The file in its form; raises `ConfigurationError` when it is not there, no YAML in UTF-8, gives a key
+    twice, or has a value that does not fit.
     """
     try:
         read: Model = _read(file, file.read_text(encoding="utf-8"), model)

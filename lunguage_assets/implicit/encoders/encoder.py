@@ -1,5 +1,4 @@
-"""Sentence encoders, which measure the similarity of two phrases: the built-in one, the configured one,
-and cosines (implicit.md section 2).
+"""Sentence encoders, which measure the similarity of two phrases (implicit.md section 2).
 
 An encoder is part of the provenance: its `identity` is stored with every row. One that cannot be opened is an
 error, never a reason to take another.
@@ -61,10 +60,7 @@ either; of one that has both, the cosines are asked for.
 
 
 def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path) -> Embedder:
-    """The configured encoder; a model's weights are loaded at the first phrase that is not known yet.
-
-    `home`: the folder in whose `encodings` the vectors of a model are kept, and from which the path of a
-        vectors file counts.
+    """The configured encoder, opened; a model keeps its vectors in `encodings` of the home.
 
     Raises:
         ConfigurationError: a library, model or revision is missing, or no vectors file is named.
@@ -94,11 +90,8 @@ def _from_outside(settings: ImplicitSettings, home: Path) -> VectorEmbedder:
 def pair_cosines(
     embedder: Embedder, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once.
-
-    Raises:
-        MethodError: the encoder's answer is not one finite unit vector per phrase, or not one finite cosine
-            per pair.
+    """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once. Raises
+    `MethodError` when the answer is not one finite unit vector per phrase, or one finite cosine per pair.
     """
     if not phrases:
         return np.zeros(0)
@@ -122,8 +115,7 @@ def pair_cosines(
 class LexicalEmbedder:
     """Phrases as sets of vocabulary-normalised words: no model, exact, the same everywhere.
 
-    Abbreviations are expanded and plurals are singular, so "effusion RUL" is "pleural effusion right upper
-    lobe". There are no vectors: words hashed into a few hundred numbers would invent similarity.
+    Abbreviations are expanded and plurals singular: "effusion RUL" is "pleural effusion right upper lobe".
     """
 
     identity = IDENTITY

@@ -72,9 +72,7 @@ class SentenceEmbedder:
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
-
-        A row depends on the phrases of its batch in the last bits only, below the rounding of cosines. Raises
-        `ConfigurationError` when the model cannot be loaded.
+        Raises `ConfigurationError` when it cannot be loaded.
         """
         found: NDArray[np.float32] = self._model.encode(
             list(phrases),

@@ -56,10 +56,8 @@ def checked_vectors(identity: str, answer: Floats, rows: int) -> Floats:
 
 
 class PrecomputedEmbedder:
-    """Vectors from a file, normalised to length 1.
-
-    Its identity names the encoder that the file names, and the file's content. Raises `InputError` when the
-    file cannot be used.
+    """Vectors from a file, normalised to length 1, known by the encoder that it names and by its content;
+    raises `InputError` when it cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,11 +71,7 @@ class PrecomputedEmbedder:
         self.identity = f"precomputed {name.decode('utf-8', 'replace')}, sha256:{content[:16]}"
 
     def encode(self, phrases: Sequence[str]) -> Floats:
-        """n x d.
-
-        Raises:
-            InputError: phrases without a vector (how many, and what to do), or vectors that cannot be used.
-        """
+        """n x d; raises `InputError` for phrases without a vector, or vectors that cannot be used."""
         missing = len(set(phrases) - self._known.keys())
         if missing:
             found = f"no vector for {missing} of {len(phrases)} phrases"
@@ -104,9 +98,7 @@ class CachedEmbedder:
         self.path = folder / f"{name}-{digest}.parquet"
 
     def encode(self, phrases: Sequence[str]) -> Floats:
-        """n x d, as the inner encoder says; its errors are raised, after what was encoded until then is
-        kept.
-        """
+        """n x d, as the inner encoder says; when it fails, what was encoded until then is kept."""
         known = dict(zip(*_read_vectors(self.path), strict=True)) if self.path.exists() else {}
         missing = sorted(set(phrases) - known.keys(), key=lambda phrase: (len(phrase), phrase))
         for start in range(0, len(missing), KEPT_EVERY):

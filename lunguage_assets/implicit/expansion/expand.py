@@ -1,7 +1,5 @@
-"""Expands diagnoses into their sub-findings, down to the leaves (implicit.md section 4).
-
-The rows of the report are read, never changed: that parents gain their children as evidence, and that
-contradictions go, is `resolve.py`.
+"""Expands diagnoses into their sub-findings, down to the leaves (implicit.md section 4). The rows of the
+report are read, never changed.
 """
 
 from __future__ import annotations
@@ -98,9 +96,8 @@ class _StudyExpander:
                 self._labelled.setdefault((label, row.currency), []).append(row)
 
     def children(self, found: Match, matches: list[Match]) -> Iterator[Row]:
-        """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched.
-
-        Their own answers are appended to `matches`.
+        """The sub-findings of a matched row, each followed by its own, whose answers are appended to
+        `matches`.
         """
         if found.matched is None:
             return
@@ -150,9 +147,7 @@ class _StudyExpander:
         child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
     def _outcome(self, child: Row, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
-        """The outcome, with the stated row that says it or speaks against it; None when the pathway does not
-        imply the child here.
-        """
+        """The outcome and the stated row behind it; None when the pathway does not imply the child here."""
         stating: Iterable[Row]
         if child.mode == PAPER:
             place = frozenset(child.location_parts)

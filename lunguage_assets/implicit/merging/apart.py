@@ -72,10 +72,8 @@ class Marks(NamedTuple):
 
 
 class Blacklist:
-    """Pairs that must never be merged.
-
-    `paper_pairs` (the paper's) and `term_pairs` are pairs of single words, `exact_pairs` of whole phrases;
-    all are symmetric.
+    """Pairs that must never be merged, in either order: `paper_pairs` (the paper's) and `term_pairs` of
+    single words, `exact_pairs` of whole phrases.
     """
 
     def __init__(
@@ -105,9 +103,7 @@ class Blacklist:
         return Blacklist((), (), self._paper_pairs)
 
     def _marks(self, phrases: tuple[str, ...], place: str = "") -> Marks:
-        """The blacklisted words of a finding, plurals too, of its phrases and its place; and of the exact
-        pairs those that are one of its phrases as a whole.
-        """
+        """The listed words of a finding, plurals too, and which of its phrases are listed as a whole."""
         texts = (*phrases, place)
         said: set[object] = {form for text in texts for token in tokens(text) for form in self._listed(token)}
         said.update((phrase,) for phrase in map(collapsed, phrases) if (phrase,) in self._opposites)
@@ -194,9 +190,7 @@ def courses_differ(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def linearised(row: Row) -> str:
-    """The phrase that is compared, as the report words it: finding, location and clinical attributes, the
-    non-empty ones in this order, in lower case, with single blanks.
-    """
+    """The phrase that is compared: finding, location and clinical attributes as worded, in lower case."""
     return collapsed(" ".join(filter(None, _PHRASED(row))))
 
 
@@ -234,11 +228,8 @@ Apart = Callable[[str, str], bool]
 
 
 def unite_attributes(survivor: Row, other: Row, apart: Apart) -> list[tuple[str, str]]:
-    """Unite the attributes of a row with the survivor's, which is changed in place, where nothing excludes
-    them.
-
-    Returns:
-        (column, cell) of what was not united, in the order of the columns.
+    """Unite the attributes of a row with the survivor's, which is changed, where nothing excludes them;
+    return (column, cell) of the others, in the order of the columns.
     """
     excluded = _excluded(survivor, other, apart) if survivor.mode != PAPER else set()
     kept_apart = []

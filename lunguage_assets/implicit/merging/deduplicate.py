@@ -52,13 +52,9 @@ def deduplicate(
     """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS.
 
     Every finding gets its probability; merged rows and history rows are marked. One row per finding, sorted
-    by study and report order whatever the order of the input. A tentative finding without a row in
-    `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the attributes and
-    references of their group united; references to merged rows point to the survivor everywhere in the study.
-    Raises `MethodError` when the encoder answers wrongly.
-
-    The mode is decided here and goes with the rows (column `mode`): the later stages cannot use another. In
-    mode `paper` the paper's blacklist pairs alone keep rows apart (implicit.md section 6).
+    by study and report order whatever the order of the input. Survivors have the attributes and references of
+    their group united; references to merged rows point to the survivor everywhere in the study. The mode is
+    decided here and goes with the rows. Raises `MethodError` when the encoder answers wrongly.
     """
     studies = _studies(findings, settings)
     rows = [row for study in studies for row in study]
@@ -119,10 +115,8 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
 def _merge(
     group: Sequence[Row], survivor: Row, blacklist: Blacklist, similar: Mapping[str, float | None]
 ) -> None:
-    """Merge a group into its survivor, which takes over the others' references, and the attributes that its
-    own do not exclude.
-
-    It keeps its wording, sentence and probability. `similar` has the similarity of each row, by finding id.
+    """Merge a group into its survivor, which keeps its wording, sentence and probability. `similar` has the
+    similarity of each row, by finding id.
     """
     others = [row for row in group if row is not survivor]
     survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
@@ -139,11 +133,7 @@ def _merge(
 def _merge_restated(
     study: Sequence[Row], group: Sequence[Row], blacklist: Blacklist, labels: LabelList
 ) -> None:
-    """Merge rows that state the same thing.
-
-    Of equal claims the one that names a diagnosis survives, and it takes the narrowest place, of a denial the
-    widest.
-    """
+    """Merge rows that state the same thing: of equal claims the one that names a diagnosis survives."""
 
     def preference(row: Row) -> tuple[Any, ...]:
         uninformed, claim, *rest = claim_preference(row)
@@ -160,9 +150,7 @@ def _merge_restated(
 
 
 def _move_references(study: Sequence[Row]) -> None:
-    """Point references to merged rows to their survivor, without self-references and repeats; bare names stay
-    as they are.
-    """
+    """Point references to merged rows to their survivor, without self-references and repeats."""
     survivor_of = {row.finding_id: row.merged_into for row in study if row.merged_into is not None}
 
     def moved(references: tuple[str, ...], own: str) -> tuple[str, ...]:

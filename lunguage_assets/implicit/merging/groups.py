@@ -1,9 +1,7 @@
 """Groups of rows of a block that mean the same (implicit.md section 2), all of a group with each other.
 
-By similarity: an encoder decides about pairs that nothing keeps apart. By what they state: in findings and
-impression, at a place and a narrower one, or by another name of one diagnosis; there names, places and labels
-decide, no encoder: "effusion" and "left pleural effusion" are too far apart for one, and left and right too
-near.
+By similarity, where nothing keeps two apart. By what they state: in findings and impression, at a place and a
+narrower one, or by another name of one diagnosis; there no encoder decides.
 """
 
 from __future__ import annotations
@@ -32,9 +30,7 @@ def similar_groups(
     blocks: Blocks, blacklist: Blacklist, embedder: Embedder, threshold: float
 ) -> Iterator[list[dict[int, float]]]:
     """The groups of each block that are merged: each position with the highest similarity to another member.
-
-    Every phrase is encoded once, and only if it is compared with another one; a phrase is like itself
-    whatever the encoder. Raises `MethodError` when the encoder answers wrongly.
+    Every phrase is encoded once, and only if it is compared. Raises `MethodError` for a wrong answer.
     """
     comparable = [_comparable(block, blacklist) for block in blocks]
     asked, phrases = _asked(comparable)
@@ -77,10 +73,8 @@ def _closest(group: Sequence[int], similar: Mapping[Pair, float]) -> dict[int, f
 
 
 def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
-    """Groups of two or more of `size` items, all compatible with each other, sorted.
-
-    Pairs are taken by similarity descending, then by position; two groups unite only when every cross pair is
-    listed.
+    """Groups of two or more of `size` items, all compatible with each other, sorted: pairs are taken by
+    similarity descending, then by position; two groups unite only when every cross pair is listed.
     """
     groups = [[number] for number in range(size)]
     """Of each item: its group, which all of its members share."""
@@ -97,10 +91,8 @@ def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
 
 
 def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> Iterator[list[Row]]:
-    """Groups of rows of a block that state the same thing, in report order.
-
-    A block is of one study, polarity and currency. In a group every row states the same as every other. A row
-    at a wide place that repeats one of several others joins one of its own status, or none.
+    """Groups of rows of a block that state the same thing, in report order. A row at a wide place that
+    repeats one of several others joins one of its own status, or none.
     """
     statements = [_Statement(row, listed) for row in block]
     wordings = [wording_of(row, blacklist) for row in block]

@@ -36,9 +36,8 @@ Counts = Counter[tuple[EdgeKey, bool, Mention]]
 def edge_counts(
     rows: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList
 ) -> Counts:
-    """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up.
-
-    `dictionary` is the one that the rows were matched to, `vocabulary` that of the batch.
+    """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up; `vocabulary` is that of the
+    batch.
     """
     known = [one for diagnosis in dictionary.diagnoses for one in dictionary.pathways_of(diagnosis)]
     edges = {pathway.id: pathway.edges for pathway in known}

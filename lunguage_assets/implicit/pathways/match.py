@@ -80,9 +80,7 @@ def is_of_device(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> boo
 
 
 def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:
-    """Whether the row is another condition of a diagnosis' name: a pericardial "effusion" states no pleural
-    one.
-    """
+    """Whether the row is another condition: a pericardial "effusion" states no pleural one."""
     diagnosis = dictionary.recognise(row.name)
     return diagnosis is not None and is_elsewhere(row, diagnosis, dictionary)
 

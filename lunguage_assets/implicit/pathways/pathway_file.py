@@ -1,7 +1,4 @@
-"""The form of `resources/pathways.yaml`, and the checks of the file alone.
-
-What needs the vocabulary (recognising a finding, cycles) is in `pathways.py`.
-"""
+"""The form of `resources/pathways.yaml`, and the checks of the file alone."""
 
 from __future__ import annotations
 
@@ -165,10 +162,7 @@ class Diagnosis(YamlMapping):
 
     @model_validator(mode="after")
     def _one_pathway_each(self) -> Self:
-        """Refuse two pathways for one (refinement, view situation), by trying all situations.
-
-        A spelling selects through its refinement alone, so the refinements stand for all terms.
-        """
+        """Refuse two pathways for one (refinement, view situation), by trying all situations."""
         for refinement in (PLAIN, *(one.name for one in self.refinements)):
             entries = [entry for entry in self.entries if refinement in entry.when.refinements]
             for views in view_situations():

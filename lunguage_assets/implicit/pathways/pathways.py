@@ -1,7 +1,5 @@
-"""The dictionary of expert pathways (implicit.md section 3).
-
-It recognises diagnoses, chooses a pathway, and writes the paper's notation, trees and statistics. The form of
-the file is in `pathway_file.py`; what a row states is read in `match.py`.
+"""The dictionary of expert pathways (implicit.md section 3): it recognises diagnoses, chooses a pathway, and
+writes the paper's notation, trees and statistics.
 """
 
 from __future__ import annotations
@@ -34,11 +32,7 @@ Subject = tuple[str, frozenset[str]]
 
 
 class Edge(NamedTuple):
-    """One sub-finding of a pathway, ready to become a row.
-
-    It is not implied beside words of the diagnosis' row or of what shows it (`unless_said`), nor beside what
-    the report states or denies.
-    """
+    """One sub-finding of a pathway, ready to become a row, and what keeps it from being implied."""
 
     ent: str
     name: str
@@ -79,13 +73,7 @@ class DiagnosisStatistics(NamedTuple):
 
 
 class PathwayDictionary:
-    """Diagnoses and their pathways, seen through a vocabulary.
-
-    Attributes:
-        diagnoses: as the file has them, by name.
-        rules: the refinements, devices and foreign places of each.
-        reader: cells as tokens, in which negated words are apart.
-    """
+    """Diagnoses and their pathways, seen through a vocabulary; `reader` keeps negated words apart."""
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -111,10 +99,8 @@ class PathwayDictionary:
         self._pathways = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
 
     def recognise(self, name: str, ent: str = "") -> str | None:
-        """The diagnosis that a finding names, by its canonical name, else by its wording; else None.
-
-        A spelling that is not listed is recognised when it is a listed one plus refinement words ("acute on
-        chronic bronchitis").
+        """The diagnosis that a finding names, by its canonical name, else by its wording; else None. A listed
+        spelling with refinement words is recognised, too ("acute on chronic bronchitis").
         """
         found = self._recognise(name)
         if found is None and ent and ent != name:
@@ -135,13 +121,8 @@ class PathwayDictionary:
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: Iterable[str]
     ) -> list[str]:
-        """Refinements of a diagnosis that a finding states, most specific first.
-
-        Args:
-            diagnosis: of the finding.
-            name: canonical, `ent` as worded.
-            location: the cell and its parts.
-            attributes: the cells that count.
+        """Refinements of a diagnosis that a finding states, most specific first; `location`: the cell and its
+        parts, `attributes`: the cells that count.
         """
         wording = (name, plain(ent))
         spelled = self._spelled_refinements(wording)
@@ -155,9 +136,8 @@ class PathwayDictionary:
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
     ) -> tuple[MatchedPathway | None, str]:
-        """The pathway for the most specific refinement and the study's views, with the reason.
-
-        Reasons are those of `tables.MATCH_REASONS`.
+        """The pathway for the most specific refinement and the study's views, with one of
+        `tables.MATCH_REASONS`.
         """
         refinement = refinements[0] if refinements else PLAIN
         candidates = [one for one in self._pathways[diagnosis] if refinement in one.when.refinements]
@@ -272,9 +252,8 @@ class PathwayDictionary:
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
-    """The packaged dictionary, or the file at `path`.
-
-    Raises `ConfigurationError` that names line and field, or the diagnoses of a cycle.
+    """The packaged dictionary, or the file at `path`; raises `ConfigurationError` that names line and field,
+    or the diagnoses of a cycle.
     """
     file = path or resource("pathways.yaml")
     dictionary = PathwayDictionary(read_yaml(file, PathwayFile), vocabulary)
@@ -301,11 +280,7 @@ def _notation(when: When, edges: Sequence[Edge]) -> str:
 
 
 def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[str]:
-    """The diagnosis, the situations of its pathways, and what they imply, as indented lines, unions last, for
-    the report of a release and the site.
-
-    A sub-finding that is itself a diagnosis is named as one: its own tree says what it shows.
-    """
+    """The diagnosis, the situations of its pathways, and what they imply, as indented lines, unions last."""
     yield diagnosis
     for pathway in dictionary.pathways_of(diagnosis):
         yield f"    if {_situation(pathway.when)} ({pathway.id})"

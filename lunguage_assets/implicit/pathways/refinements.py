@@ -68,11 +68,8 @@ class ListedWords:
 
 
 class RefinementRule:
-    """The refinement words, device words and foreign places of one diagnosis.
-
-    Attributes:
-        devices: words for what has the condition, and is not the patient.
-        elsewhere: locations that make it another condition: a pericardial "effusion" is no pleural one.
+    """The refinement words of one diagnosis, `devices` that have it instead of the patient, and locations
+    `elsewhere` that make it another condition: a pericardial "effusion" is no pleural one.
     """
 
     def __init__(self, diagnosis: Diagnosis, reader: Reader) -> None:
@@ -90,10 +87,8 @@ class RefinementRule:
         self.elsewhere = ListedWords(diagnosis.elsewhere, reader)
 
     def stated(self, location: Sequence[str], others: Iterable[str], spelled: Iterable[str]) -> list[str]:
-        """Names of the refinements that apply, most specific first.
-
-        `others` are the finding as worded and normalised, and attributes; `spelled` the refinements that its
-        spelling is listed under.
+        """Names of the refinements that apply, most specific first; `others` are names and attributes,
+        `spelled` the refinements that the spelling is listed under.
         """
         if not self._refinements:
             return []

@@ -50,9 +50,8 @@ def account(
 ) -> pd.DataFrame:
     """ACCOUNTING: one row per delivered study, sorted, also for studies of which nothing is left.
 
-    Rows in are the delivered rows as counted on reading; everything else is counted in the table of the stage
-    where it happened, so `balanced` can fail. Of studies in `set_aside`, which are in none of the other
-    tables, all rows that were not rejected are.
+    Everything is counted in the table of the stage where it happened, so `balanced` can fail. Studies in
+    `set_aside` are in none of the other tables.
     """
     disposition = _counted(deduplicated, "disposition")
     outcome = _counted(expansion.expansions, "outcome")
@@ -115,10 +114,8 @@ class Violation(NamedTuple):
 def violations(
     rows: pd.DataFrame, studies: Iterable[str] = (), explained: Iterable[str] = ()
 ) -> list[Violation]:
-    """Every broken guarantee in LUNGUAGE_PLUS_PLUS rows; empty when all hold.
-
-    `studies` are the input studies; one without rows must be among `explained` (see
-    `accounting.explained_studies`).
+    """Every broken guarantee in LUNGUAGE_PLUS_PLUS rows; empty when all hold. Of the input `studies` one
+    without rows must be among `explained` (`explained_studies`).
     """
     found: list[Violation] = []
     present: set[str] = set()
@@ -134,9 +131,8 @@ def violations(
 
 
 def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a guarantee of implicit.md section 5 is broken, or accounts do not balance.
-
-    LUNGUAGE_PLUS_PLUS, ACCOUNTING and REPORTS are of the same studies.
+    """Raise `InvalidTable` when LUNGUAGE_PLUS_PLUS breaks a guarantee of implicit.md section 5, or ACCOUNTING
+    of the same studies does not balance.
     """
     broken = violations(rows, reports["study_id"], explained_studies(accounts))
     problems = [

@@ -1,7 +1,5 @@
-"""Joins expansions to the report's rows and resolves contradictions (implicit.md section 5).
-
-One study is resolved in `study_resolver.py`; here frames are read, joined and written, and the conflicts and
-the log are listed.
+"""Joins expansions to the report's rows and resolves contradictions (implicit.md section 5): frames,
+conflicts and the log. One study is resolved in `study_resolver.py`.
 """
 
 from __future__ import annotations
@@ -116,9 +114,8 @@ def resolve(
 
 
 def _join(children: Sequence[Row], by_id: dict[str, Row]) -> list[Row]:
-    """The children in the order of the pathways, with mode and encoder of their parents.
-
-    They join `by_id`; the evidence of the parents gains them, or the rows that state them.
+    """The children in the order of the pathways, with mode and encoder of their parents; they join `by_id`,
+    and the evidence of the parents gains them, or the rows that state them.
     """
     by_id |= {child.finding_id: child for child in children}
     in_order = sorted(children, key=lambda child: natural(child.finding_id))
@@ -170,9 +167,8 @@ def _suppressed(links: Iterable[Row], by_id: Mapping[str, Row]) -> Iterator[Conf
 
 
 def _stated_contradictions(rows: Sequence[Row], listed: LabelList) -> Iterator[Conflict]:
-    """Stated rows of a resolved study that contradict each other by containment: both stay.
-
-    A denial everywhere beside a presence somewhere, or a size beside a diagnosis. None in mode `paper`.
+    """Stated rows of a resolved study that contradict each other by containment: both stay. None in mode
+    `paper`.
     """
     stated = [row for row in rows if row.source == "original"]
     if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):

@@ -1,6 +1,5 @@
 """Resolves the contradictions of one study and keeps its references whole (implicit.md section 5): the three
-rules, each on what the previous one left, and what happens to the rows that lose, their sub-findings and
-everything that refers to them.
+rules, and what happens to the rows that lose, their sub-findings and everything that refers to them.
 """
 
 from __future__ import annotations
@@ -42,9 +41,8 @@ def definite_contradiction(rows: Sequence[Row]) -> list[Row]:
 
 
 def strongest_claim(rows: Sequence[Row]) -> list[Row]:
-    """Rule 3: the row with the highest support, in mode `paper` with the highest p.
-
-    Ties: dp > tp > tn > dn, then impression before findings, then report order.
+    """Rule 3: the row with the highest support, in mode `paper` with the highest p; then dp > tp > tn > dn,
+    then impression before findings, then report order.
     """
     return sorted(rows, key=lambda row: claim_preference(row, _STATUS_ORDER[row.status]))[:1]
 
@@ -161,10 +159,8 @@ class StudyResolver:
                 self._remove(row, rule, "polarity")
 
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
-        """Merge a row into the survivor, which keeps its wording, probability and parent.
-
-        References are united, and attributes that do not exclude each other. The loser's sub-findings go: the
-        survivor has its own, with its own probability.
+        """Merge a row into the survivor, which keeps its wording, probability and parent; the loser's sub-
+        findings go: the survivor has its own.
         """
         contradictory, separates = self._dictionary.contradictory, self._blacklist.separates
         unlinked = contradictory(survivor.measurement, loser.measurement)

@@ -40,9 +40,7 @@ Key = tuple[str, str, tuple[str, ...], str]
 
 
 def qualifier_of(row: Row) -> Qualifier | None:
-    """What restricts a denial to a kind of its finding; None of any other row, and in mode `paper`. A merged
-    row counts by its own words.
-    """
+    """What restricts a denial to a kind of its finding; None of any other row, and in mode `paper`."""
     if row.positive or row.mode == PAPER or row.cat == _DEVICE or says_resolved(row.improved):
         return None
     found = qualifying(row.name, row.ent, row.sent, _CELLS_OF(row))
@@ -51,10 +49,7 @@ def qualifier_of(row: Row) -> Qualifier | None:
 
 @lru_cache(maxsize=100_000)
 def qualifying(name: str, ent: str, sentence: str, cells: tuple[str, ...]) -> tuple[Qualifier, str] | None:
-    """The qualifier of a denied finding and its word, nearest to the finding first.
-
-    `name` is canonical, `ent` as worded; `cells` are attributes of the finding.
-    """
+    """The qualifier of a denied finding and its word, nearest to the finding first; `name` is canonical."""
     if not _any_word().search(sentence):
         return None
     said, named = tokens(sentence), tokens(ent)
@@ -81,9 +76,7 @@ def _any_word() -> re.Pattern[str]:
 
 @cache
 def belief_of(name: str) -> tuple[float, float, float]:
-    """p, its lower and its upper end (95%) of a finding of which only a kind is denied: the share of such
-    denials beside which people coded the finding, with Jeffreys' interval.
-    """
+    """p, its lower and its upper end (95%, Jeffreys) of a finding of which only a kind is denied."""
     counts = next(one for one in statements_file().qualifiers if one.name == name)
     coded, other = counts.coded + 0.5, counts.denied - counts.coded + 0.5
     low, high = (rounded(float(betaincinv(coded, other, end))) for end in (0.025, 0.975))
@@ -91,8 +84,8 @@ def belief_of(name: str) -> tuple[float, float, float]:
 
 
 class Assertion(NamedTuple):
-    """What a row says of one subject, a canonical name or the number of a label that has a diagnosis: present
-    or absent, and at which place.
+    """What a row says of a canonical name, or of the number of a label that has a diagnosis, and at which
+    place.
     """
 
     row: Row
@@ -120,12 +113,7 @@ def is_present(row: Row) -> bool:
 
 
 class Statements:
-    """The assertions of stated rows, by subject.
-
-    Args:
-        listed: labels and what findings mean of them.
-        rows: of one study.
-    """
+    """The assertions of stated rows of one study, by subject."""
 
     def __init__(self, listed: LabelList, rows: Iterable[Row]) -> None:
         self._listed = listed
@@ -168,9 +156,8 @@ class Statements:
 
 
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Rows by key: the place is its anatomical parts, in mode `paper` its location set.
-
-    A denial of a kind only ("no large effusion") has a key of its own: it disputes no statement.
+    """Rows by key: the place is its anatomical parts, in mode `paper` its location set. A denial of a kind
+    only has a key of its own: it disputes no statement.
     """
     groups: dict[Key, list[Row]] = {}
     for row in rows:

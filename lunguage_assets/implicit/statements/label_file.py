@@ -1,7 +1,4 @@
-"""The closed list of study-level labels (`resources/labels.yaml`), and which findings belong to which label.
-
-What a study says of a label is decided in `release/labels/labels.py`.
-"""
+"""The closed list of study-level labels (`resources/labels.yaml`), and which findings mean which label."""
 
 from __future__ import annotations
 
@@ -166,9 +163,8 @@ class LabelList:
         return tuple(dict.fromkeys((*general, *by_name)))
 
     def read(self, row: Row, status: str = "") -> Iterator[tuple[Meaning, bool]]:
-        """The meanings of a row at its place, each with whether the row says that its label is present.
-
-        `status`: read instead of the row's own.
+        """The meanings of a row at its place, each with whether the row says that its label is present;
+        `status` is read instead of its own.
         """
         status = status or row.status
         place = ", ".join((row.location, *row.location_parts))
@@ -230,8 +226,8 @@ class LabelList:
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
-        """The same from the cells of a row: its `diagnosis`, or empty; the `location` and its parts; the
-        `attributes` of `REFINING`.
+        """The same from the cells of a row: diagnosis or empty, location and its parts, attributes of
+        `REFINING`.
         """
         if not diagnosis:
             return frozenset()
@@ -264,8 +260,7 @@ def is_borderline(measured: str) -> bool:
 
 def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | None = None) -> LabelList:
     """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and field.
-
-    `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
+    `dictionary`: whose diagnoses and directions count, by default the packaged one.
     """
     file = path or resource("labels.yaml")
     labels = read_yaml(file, _LabelsFile).labels
