@@ -29,7 +29,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import ATTRIBUTES, REPORTS, SECTIONS
-from lunguage_assets.tables.text import STRUCTURED_FINDINGS
+from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 _FILE = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""

@@ -1,13 +1,15 @@
-"""Pictures of the ranking, of probabilities and their validation, of conflicts, and of p against outcomes.
+"""Pictures of the ranking, of agreement, of probabilities and their validation, and of p against outcomes.
 Each returns the bytes of a PNG.
 
-Colours are told apart by colour-blind readers (Okabe and Ito; viridis for ordered values), and never carry a
-distinction alone.
+Colours are told apart by colour-blind readers (Okabe and Ito; viridis and cividis for ordered values), and
+never carry a distinction alone.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,18 +17,44 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
-from lunguage_assets.pictures.canvas import bare_figure, one_panel, plain, png
-from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 P_EDGES = np.array([step / 20 for step in range(21)])
 """Edges of the bars of p."""
 POINTS = 1500
 """Findings that are drawn one by one, at most."""
-_SMALL = 8
+_SMALL, _DPI = 8, 110
 _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
-_SCALES = ("#D55E00", "#009E73", "#CC79A7")
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
-_KINDS = ((_BLUE, ""), (_ORANGE, "///"), (_GREY, "..."))
+_CHANCE_TO_FULL = (0.5, 1.0)
+
+
+def bare_figure(width: float, height: float) -> Any:
+    """A figure of its own, outside pyplot's global state: assets may run side by side. Inches."""
+    from matplotlib.figure import Figure  # slow to import
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plain(axes: Any) -> None:
+    """No frame at the top and on the right, a pale grid below what is drawn."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+
+
+def one_panel(width: float, height: float) -> tuple[Any, Any]:
+    """A plain figure with one panel."""
+    figure = bare_figure(width, height)
+    axes = figure.subplots()
+    plain(axes)
+    return figure, axes
+
+
+def png(figure: Any) -> bytes:
+    """The picture; the same figure gives the same bytes."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
+    return stream.getvalue()
 
 
 def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
@@ -110,62 +138,6 @@ def calibration_plot(points: pd.DataFrame, calibration: Calibration, anchors: Se
     return png(figure)
 
 
-def scale_plot(scale: pd.DataFrame, marks: pd.DataFrame) -> bytes:
-    """PNG: p of every phrase with the interval of the mean (thick) and the range of another reader (thin),
-    and published scales below it.
-
-    Args:
-        scale: a `PHRASE_SCALE` frame.
-        marks: columns scale, phrase, middle, low, high (shares); a band has no middle.
-    """
-    drawn = scale[scale["p"].notna() | scale["phrase"].isin(marks["phrase"])].iloc[::-1]
-    figure, axes = _of_phrases(drawn["phrase"].tolist())
-    places = {phrase: place for place, phrase in enumerate(drawn["phrase"].tolist())}
-    ours = drawn[drawn["p"].notna()]
-    own = ours["phrase"].map(places) + 0.12
-    reader = {"lw": 0.8, "label": "another reader, 95%"}
-    axes.hlines(own, ours["reader_low"], ours["reader_high"], color=_BLUE, **reader)
-    mean = {"lw": 3, "alpha": 0.5, "label": "ours, 95% of the mean"}
-    axes.hlines(own, ours["p_low"], ours["p_high"], color=_BLUE, **mean)
-    axes.plot(ours["p"], own, "o", ms=4, color=_BLUE, label="ours")
-    anchors = ours["is_anchor"].astype(bool)
-    axes.plot(ours["p"][anchors], own[anchors], "D", ms=6, mfc="none", color="black", label="anchor")
-    for (name, rows), colour in zip(marks.groupby("scale", sort=False), _SCALES, strict=False):
-        rows = rows[rows["phrase"].isin(places)]
-        at = rows["phrase"].map(places) - 0.18
-        axes.hlines(at, rows["low"], rows["high"], lw=2.5, color=colour, label=str(name))
-        axes.plot(rows["middle"], at, "s", ms=4, color=colour)
-    axes.set(xlim=(0, 1), xlabel="probability that the finding is present")
-    axes.legend(loc="upper left", fontsize=_SMALL)
-    return png(figure)
-
-
-def robustness_plot(robustness: pd.DataFrame) -> bytes:
-    """Change of mu and rank with fewer comparisons per pair, every repeat a point (`RANKING_ROBUSTNESS`
-    frame).
-    """
-    figure = bare_figure(9.0, 3.4)
-    panels = figure.subplots(1, 3)
-    kept = sorted(robustness["comparisons"].unique().tolist())
-    names = [f"{n} per pair" if n != kept[-1] or len(kept) == 1 else f"all {n},\nother orders" for n in kept]
-    measures = {
-        "mean_abs_mu": "mean |change of mu|",
-        "mean_abs_rank": "mean |change of rank|",
-        "spearman": "Spearman with the ranking",
-    }
-    for axes, (column, label) in zip(panels, measures.items(), strict=True):
-        for place, comparisons in enumerate(kept):
-            values = robustness.loc[robustness["comparisons"] == comparisons, column].to_numpy(np.float64)
-            spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
-            axes.plot(place + spread, values, "o", ms=4, color=_BLUE, alpha=0.7)
-            axes.plot([place - 0.25, place + 0.25], [np.nanmean(values)] * 2, lw=2, color=_VERMILION)
-        axes.set_xticks(range(len(kept)), names)
-        axes.set(xlim=(-0.6, len(kept) - 0.4), ylabel=label)
-        plain(axes)
-    panels[0].set_title("points: repeats; bar: their mean", fontsize=9, loc="left")
-    return png(figure)
-
-
 def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
     """Mean distance to the known rank against step (`FIT_VALIDATION` frame): by strategy and judges, by K, by
     N.
@@ -238,23 +210,6 @@ def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps
     return png(figure)
 
 
-def conflict_bars(counts: Mapping[tuple[str, str], int]) -> bytes:
-    """A stacked bar per type of conflict, a part per source, told apart by colour and hatching."""
-    figure, axes = one_panel(7.0, 3.6)
-    places, left = np.arange(len(CONFLICT_TYPES)), np.zeros(len(CONFLICT_TYPES))
-    for source, (colour, hatch) in zip(CONFLICT_SOURCES, _KINDS, strict=True):
-        widths = np.array([counts[kind, source] for kind in CONFLICT_TYPES], dtype=np.float64)
-        style = {"color": colour, "hatch": hatch, "edgecolor": "white", "height": 0.7, "label": source}
-        axes.barh(places, widths, left=left, **style)
-        left += widths
-    axes.set_yticks(places, CONFLICT_TYPES)
-    axes.grid(visible=False, axis="y")
-    axes.invert_yaxis()
-    axes.set(xlabel="conflicts (groups of rows)", xlim=(0, max(float(left.max()), 1.0) * 1.05))
-    axes.legend(fontsize=_SMALL)
-    return png(figure)
-
-
 def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
     """Observed share against mean p, a point per bin, with the mean interval of p and Wilson's of the share.
 
@@ -274,6 +229,72 @@ def reliability_diagram(bins: pd.DataFrame, title: str) -> bytes:
     axes.set_title(title, fontsize=10)
     axes.legend(loc="upper left", fontsize=_SMALL)
     return png(figure)
+
+
+def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
+    """Pairwise agreement of judges, with its numbers, from a `tables.JUDGE_AGREEMENT` frame; empty axes for
+    fewer than two judges.
+    """
+    square = _square(agreement[agreement["measure"] == "pairwise agreement"], "value")
+    size = 2.5 + 0.8 * max(len(square), 2)
+    figure = bare_figure(size + 1.0, size)
+    axes = figure.subplots()
+    if len(square):
+        values = square.to_numpy()
+        shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
+        axes.set_aspect("auto")
+        axes.set_xticks(range(len(square)), square.columns, rotation=30, ha="right")
+        axes.set_yticks(range(len(square)), square.index)
+        for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+            colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
+            style = {"ha": "center", "va": "center", "color": colour, "fontsize": _SMALL}
+            axes.text(column, row, f"{values[row, column]:.3f}", **style)
+    return png(figure)
+
+
+def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
+    """Spearman correlation of every two rankings, from a `tables.RANKING_CORRELATIONS` frame: judge by judge,
+    each in all its orders.
+    """
+    first, second = (
+        list(zip(correlations[side], correlations[f"{side}_order"], strict=True))
+        for side in ("first", "second")
+    )
+    rankings = sorted({*first, *second}, key=lambda ranking: (ranking[1] < 0, ranking))
+    numbers = {"first": map(rankings.index, first), "second": map(rankings.index, second)}
+    square = _square(correlations.assign(**{name: [*of] for name, of in numbers.items()}), "spearman")
+    figure = bare_figure(7.5, 6.5)
+    axes = figure.subplots()
+    if rankings:
+        values = square.to_numpy(copy=True)
+        np.fill_diagonal(values, 1.0)
+        limits = float(np.nanmin(values)), float(np.nanmax(values))
+        _shown(figure, axes, values, "Spearman correlation of mu", limits)
+        groups = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]
+        starts = [i for i, group in enumerate(groups) if i == 0 or group != groups[i - 1]]
+        middles = [(start + end - 1) / 2 for start, end in pairwise([*starts, len(groups)])]
+        names = [groups[start] for start in starts]
+        axes.set_xticks(middles, names, rotation=30, ha="right")
+        axes.set_yticks(middles, names)
+        for start in starts[1:]:
+            axes.axhline(start - 0.5, color="white", lw=1.2)
+            axes.axvline(start - 0.5, color="white", lw=1.2)
+    return png(figure)
+
+
+def _square(pairs: pd.DataFrame, value: str) -> pd.DataFrame:
+    """A symmetric table, sorted, from every pair (first, second) once; NaN on the diagonal."""
+    found = pairs.pivot(index="first", columns="second", values=value).astype("float64")
+    labels = sorted({*pairs["first"], *pairs["second"]})
+    return found.combine_first(found.T).reindex(index=labels, columns=labels)
+
+
+def _shown(figure: Any, axes: Any, square: Any, label: str, limits: tuple[float, float]) -> Any:
+    """Draw a matrix with colours between the limits."""
+    low, high = limits
+    image = axes.imshow(square, cmap="cividis", vmin=low, vmax=high if high > low else low + 1e-6)
+    figure.colorbar(image, ax=axes, label=label, shrink=0.8)
+    return image
 
 
 def _pooled(validation: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.tables import RELEASE, TABLES
 from lunguage_assets.tables.columns import choices_told
-from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
+from lunguage_assets.tables.released import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.schema import Column, Table
 
 _FILES = {

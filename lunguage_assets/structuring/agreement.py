@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.tables.columns import ATTRIBUTES
-from lunguage_assets.tables.text import STRUCTURING_AGREEMENT
+from lunguage_assets.tables.corpus import STRUCTURING_AGREEMENT
 
 GOLD = "gold"
 """Name of the gold rows among the structurers; they come first, and recall is the share of them found."""

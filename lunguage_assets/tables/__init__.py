@@ -8,8 +8,8 @@ section 1).
 
 from __future__ import annotations
 
+from lunguage_assets.tables import analyses, corpus, explicit, implicit
 from lunguage_assets.tables.analyses import (
-    CALIBRATION,
     EXPERT_AGREEMENT,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
@@ -32,7 +32,21 @@ from lunguage_assets.tables.columns import (
     STATUSES,
     VIEWS,
 )
-from lunguage_assets.tables.corpus import FINDINGS, INTAKE_NOTES, REJECTED, REPORTS, TERMS
+from lunguage_assets.tables.corpus import (
+    FINDINGS,
+    INTAKE_NOTES,
+    READING_NOTES,
+    REFUSED_VALUES,
+    REJECTED,
+    REJECTED_REPORTS,
+    REPORT_SENTENCES,
+    REPORT_TEXTS,
+    REPORTS,
+    SENTENCE_ACCOUNTS,
+    STRUCTURED_FINDINGS,
+    STRUCTURING_AGREEMENT,
+    TERMS,
+)
 from lunguage_assets.tables.explicit import (
     COMPARISON_MATCHES,
     FIT_LOG,
@@ -51,30 +65,11 @@ from lunguage_assets.tables.implicit import (
     RESOLUTION_LOG,
     SET_ASIDE,
 )
-from lunguage_assets.tables.released import PUBLISHED_COLUMNS, RELEASE
+from lunguage_assets.tables.released import CALIBRATION, PUBLISHED_COLUMNS, RELEASE
 from lunguage_assets.tables.schema import Table
-from lunguage_assets.tables.text import (
-    READING_NOTES,
-    REFUSED_VALUES,
-    REJECTED_REPORTS,
-    REPORT_SENTENCES,
-    REPORT_TEXTS,
-    SENTENCE_ACCOUNTS,
-    STRUCTURED_FINDINGS,
-    STRUCTURING_AGREEMENT,
-)
 
-TABLES: dict[str, Table] = {
-    table.name: table
-    for table in (
-        REPORT_TEXTS, REPORT_SENTENCES, REJECTED_REPORTS, READING_NOTES,
-        STRUCTURED_FINDINGS, SENTENCE_ACCOUNTS, REFUSED_VALUES, STRUCTURING_AGREEMENT,
-        REPORTS, FINDINGS, REJECTED, INTAKE_NOTES, TERMS,
-        HEDGE_PHRASES, HEDGE_VOCABULARY, COMPARISON_MATCHES, REFERENCE_RANKING, FITTED_PROBABILITIES, FIT_LOG,
-        JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS, FIT_VALIDATION, EXPERT_AGREEMENT,
-        DEDUPLICATED_FINDINGS, PATHWAY_MATCHES, EXPANSIONS,
-        CONFLICTS, RESOLUTION_LOG, LUNGUAGE_PLUS_PLUS, ACCOUNTING, SET_ASIDE,
-        PATHWAY_AUDIT,
-    )
-}  # fmt: skip
+_MODULES = (corpus, explicit, implicit, analyses)
+TABLES = {
+    table.name: table for module in _MODULES for table in vars(module).values() if isinstance(table, Table)
+}
 """The tables of the store by name, in the order of the pipeline."""

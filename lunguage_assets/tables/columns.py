@@ -1,14 +1,14 @@
-"""Codes and columns that several tables share."""
+"""Codes and columns that several tables share, and how a column is written."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from lunguage_assets.tables.schema import Column
 
 SECTIONS = ("hist", "find", "impr")
-TEXT_SECTIONS = (*SECTIONS, "other")
 STATUSES = ("dp", "dn", "tp", "tn")
 CATEGORIES = ("PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO.")
 MEANINGS = {
@@ -49,14 +49,14 @@ ATTRIBUTES: dict[str, str] = {
 }  # fmt: skip
 """Internal column -> published column of the 13 attributes, in the order of Lunguage.csv."""
 
-
 A_STUDY = "s[0-9]{8,18}"
 A_PATIENT = "p[0-9]{8,18}"
 A_STATED_ROW = f"{A_STUDY}:-?[0-9]+"
 A_ROW = f"{A_STATED_ROW}(?:/[0-9]+)*"
 A_HASH = "[0-9a-f]+"
 MASK_SHOWN = "<finding>"
-"""Patterns of identifiers.
+SOME_TEXT = r"\S"
+"""Patterns of identifiers and texts.
 
 A stated row is a study and its row number; a generated one appends the edges that lead to it.
 """
@@ -77,6 +77,11 @@ def choices_told(column: Column) -> str:
 
 def text(name: str, description: str, **more: Any) -> Column:
     return Column(name, "string", description, **more)
+
+
+def restricted(name: str, description: str, **more: Any) -> Column:
+    """Text of a report, which never leaves the store."""
+    return text(name, description, restricted=True, **more)
 
 
 def row_id(name: str, description: str, form: str = A_ROW, **more: Any) -> Column:
@@ -113,14 +118,15 @@ def probability(name: str, description: str, **more: Any) -> Column:
     return number(name, description, 0.0, 1.0, **more)
 
 
+def ends(name: str, of: str, kind: Callable[..., Column] = probability, **more: Any) -> tuple[Column, Column]:
+    """The two ends of an interval, `NAME_low` and `NAME_high`."""
+    low = kind(f"{name}_low", f"Lower end of {of}", **more)
+    return low, kind(f"{name}_high", f"Upper end of {of}", **more)
+
+
 MODE = code("mode", "Which rules made the row: the method's, or those of mode `paper`", MODES)
 STUDY = text("study_id", "Study, 's' and 8 to 18 digits", pattern=whole(A_STUDY))
-FINDING_ID = text(
-    "finding_id",
-    "Stable identity of the row: study:row number; a generated row appends /edge to its parent's",
-    pattern=whole(A_ROW),
-)
-SOME_TEXT = r"\S"
+FINDING_ID = row_id("finding_id", "Identity of the row: study:row number; generated: its parent's and /edge")
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
 SUBJECT = text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT))
 ANY_SUBJECT = replace(SUBJECT, pattern="")
@@ -134,28 +140,18 @@ VIEWS_WRITTEN = text(
 ENT = text("ent", "Finding as the report words it")
 CANONICAL_NAME = text("name", "Finding in canonical form")
 STATUS = code("status", "Certainty initial + polarity initial: dp, dn, tp, tn", STATUSES)
-STATUS_OF_ROW = replace(STATUS, description="Status of the row")
 SAME_NAME = flag("same_name_in_sentence", "Another finding of the same name masks this sentence identically")
-DIAGNOSIS = text("diagnosis", "Diagnosis of the pathway dictionary, or empty")
 PATHWAY_ID = text("pathway_id", "Matched pathway, or empty")
 PATHWAY = text("pathway", "Matched pathway in the paper's notation, or empty")
 POSITION = integer("number", "Position in the list")
-OWN_OR_PUBLISHED = code("ruler", "own or published", ("own", "published"))
+RULER = code("ruler", "own: ranked on this corpus; published: the paper's", ("own", "published"))
 RULER_REASON = text("ruler_reason", "Why the published ruler is used; empty for an own one")
-OF_RANKING = text("ranking_version", "Ranking that the probabilities come from")
 PAST_OR_CURRENT = code("currency", "Past or current", CURRENCIES)
 LOCATION_SET = listed("location_parts", "Location set")
-STATED_OR_GENERATED = code(
-    "source", "Stated in the report, or generated from a pathway", ("original", "expansion")
-)
-HEADING = text("heading", "Heading of the section as written; empty without one", restricted=True)
-BEGIN = integer("begin", "First character in the report")
-END = integer("end", "Character behind the last one", 1)
-TEXT_SECTION = code("section", "History, findings, impression, or other", TEXT_SECTIONS)
-SENTENCE = text("sent", "Sentence of the report", restricted=True)
-TESTED_RANKING = text("ranking_version", "Ranking that was tested")
+SENTENCE = restricted("sent", "Sentence of the report")
+REPORT_BATCH = text("report_batch", "Batch that delivered the released version of the study")
 
-ATTRIBUTE_CELLS: tuple[Column, ...] = tuple(
+ATTRIBUTE_CELLS = tuple(
     text(column, f"Attribute '{published}', comma-separated") for column, published in ATTRIBUTES.items()
 )
 FINDING: tuple[Column, ...] = (
@@ -165,7 +161,7 @@ FINDING: tuple[Column, ...] = (
     SEQUENCE,
     SECTION,
     integer("sent_idx", "Number of the sentence in its section"),
-    text("sent", "Sentence of the report; empty in generated rows", restricted=True),
+    restricted("sent", "Sentence of the report; empty in generated rows"),
     integer("ent_idx", "Number of the finding inside its section (repeats across sections)"),
     ENT,
     text("name", "Finding in the vocabulary's canonical form, lower case (never the diagnosis)"),
@@ -177,10 +173,7 @@ FINDING: tuple[Column, ...] = (
     listed("evidence", "References to rows that support this one: finding ids, or ~bare names"),
     listed("associate", "References to rows that this one goes with: finding ids, or ~bare names"),
     code("currency", "Past or current diagnosis (DxTP)", CURRENCIES),
-    replace(
-        VIEWS_WRITTEN,
-        description="Projections and postures of the study, comma-joined in fixed order; empty when unknown",
-    ),
+    VIEWS_WRITTEN,
 )
 """Columns that every table of findings shares."""
 
@@ -201,13 +194,8 @@ INTERVAL = ("p_low", "prob", "p_high")
 
 BELIEF: tuple[Column, ...] = (
     probability("prob", "Probability that the finding is present"),
-    probability("p_low", "Lower end of the interval of prob"),
-    probability("p_high", "Upper end of the interval of prob"),
-    probability(
-        "support",
-        "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a "
-        "generated row",
-    ),
+    *ends("p", "the interval of prob"),
+    probability("support", "How surely the row is claimed: p or 1 - p by polarity; generated: its parent's"),
     code("p_source", "Where prob comes from", (*P_SOURCES, "pathway")),
     flag("prob_is_bound", "prob follows from a pathway: a bound, not an estimate"),
 )

@@ -1,13 +1,15 @@
-"""The released tables: the published columns, and the Parquet file with the provenance of every row."""
+"""Tables of a release that are stored nowhere else: the published columns and their provenance, labels for
+training classifiers (implicit.md section 6), the scale of phrases, calibration.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from lunguage_assets.tables import columns as c
-from lunguage_assets.tables.columns import code, integer, listed, text
+from lunguage_assets.tables.columns import code, ends, flag, integer, listed, number, probability, text
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
-from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables.schema import Where, table
 
 PUBLISHED_COLUMNS: tuple[str, ...] = (
     "idx", "subject_id", "study_id", "sequence", "section", "sent", "ent", "cat", "prob", "status",
@@ -17,34 +19,144 @@ PUBLISHED_COLUMNS: tuple[str, ...] = (
 )  # fmt: skip
 """Columns of the published Lunguage++ CSV, in order (implicit.md section 6)."""
 
-
 RELEASE = replace(
     LUNGUAGE_PLUS_PLUS,
     name="release",
     description="The released Parquet: Lunguage++ with the provenance of every row.",
     columns=(
         *LUNGUAGE_PLUS_PLUS.columns,
-        text("report_batch", "Batch that delivered the released version of the study"),
+        c.REPORT_BATCH,
         text("ranker", "Ranker whose probabilities these are"),
         listed("judges", "Judges of the ranker, in panel order"),
-        code("ruler", "own: ranked on this corpus; published: the paper's ranking", ("own", "published")),
+        c.RULER,
     ),
     constant=(),
 )
 
-STUDIES = Table(
+STUDIES = table(
     "studies",
     "The studies of a release, one row each, also those without any row: identifiers as numbers, as in the "
     "files of MIMIC-CXR-JPG.",
-    (
-        c.STUDY,
-        c.ANY_SUBJECT,
-        integer("study_number", "study_id without its letter"),
-        integer("subject_number", "subject_id without its letter"),
-        c.VIEWS_WRITTEN,
-        text("report_batch", "Batch that delivered the released version of the study"),
-        integer("rows_out", "Rows of the study in the result"),
-        text("set_aside", "Rules that the study broke, so that it has no rows and no labels; else empty"),
-    ),
-    ("study_id",),
+    c.STUDY,
+    c.ANY_SUBJECT,
+    integer("study_number", "study_id without its letter"),
+    integer("subject_number", "subject_id without its letter"),
+    c.VIEWS_WRITTEN,
+    c.REPORT_BATCH,
+    integer("rows_out", "Rows of the study in the result"),
+    text("set_aside", "Rules that the study broke, so that it has no rows and no labels; else empty"),
+    key=("study_id",),
+)
+
+LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
+_CLAIMED = ("p", "p_low", "p_high", "p_source", "status", "finding_id")
+
+LABELS = table(
+    "labels",
+    "UNMENTIONED IS NOT ABSENT: a label that a report says nothing about has source `unmentioned` and null "
+    "everywhere, never 0. One row per study and label: what the study says of it now (past findings do not "
+    "count).",
+    c.STUDY,
+    c.ANY_SUBJECT,
+    text("label", "Label, of the closed list in resources/labels.yaml"),
+    text("chexpert", "Its CheXpert name, or empty"),
+    code("source", "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the "
+        "report denies it, or calls it resolved; contradictory: the report says both; unmentioned: nothing "
+        "is known, and that is not absence", LABEL_SOURCES),
+    probability("p", "Probability that the finding is present anywhere in the study; null when unmentioned",
+        nullable=True),
+    *ends("p", "the interval of p; null when unmentioned", nullable=True),
+    code("p_source", "Where p comes from; null when unmentioned", (*c.P_SOURCES, "pathway"), nullable=True),
+    flag("p_is_bound", "p follows from a pathway or from other labels: a bound, not an estimate"),
+    code("status", "What is claimed of the label: dp, dn, tp, tn; t: uncertain; null when unmentioned",
+        c.STATUSES, nullable=True),
+    flag("denied_at_place", "Denied only at a place: nothing is said of the rest of the chest"),
+    flag("past", "The report names the finding as past; that alone does not make it mentioned"),
+    text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),
+    key=("study_id", "label"),
+    ordered=(("p_low", "p", "p_high"),),
+    present=tuple(Where(name, "source", ("stated", "implied", "denied")) for name in _CLAIMED),
 )  # fmt: skip
+
+CHEXPERT = (
+    "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum", "Fracture",
+    "Lung Lesion", "Lung Opacity", "No Finding", "Pleural Effusion", "Pleural Other", "Pneumonia",
+    "Pneumothorax", "Support Devices",
+)  # fmt: skip
+"""Columns of `mimic-cxr-2.0.0-chexpert.csv` behind the two identifiers, in its order."""
+
+NO_FINDING = "No Finding"
+_SAID = "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not stated"
+_NOTHING_SAID = "1: nothing else is stated, nor implied, with or without doubt, but for devices; else blank"
+_NUMBERS = (
+    integer("subject_id", "Patient: the digits of the patient's identifier"),
+    integer("study_id", "Study: the digits of the study's identifier"),
+)
+CHEXPERT_LABELS = table(
+    "labels_chexpert",
+    "BLANK IS NOT ABSENT. What the report itself states of the 14 CheXpert labels, with the columns and "
+    "values of `mimic-cxr-2.0.0-chexpert.csv`; what a pathway implies is blank here.",
+    *_NUMBERS,
+    *(
+        number(label, _NOTHING_SAID if label == NO_FINDING else _SAID, -1.0, 1.0, nullable=True)
+        for label in CHEXPERT
+    ),
+    key=("study_id",),
+)
+CHEXPERT_PROBABILITIES = table(
+    "labels_probability",
+    "BLANK IS NOT ABSENT. The probabilities of the 14 CheXpert labels in the shape of `labels_chexpert.csv`, "
+    "implied ones included.",
+    *_NUMBERS,
+    *(
+        probability(label, "p of this label in labels.csv; blank: unmentioned", nullable=True)
+        for label in CHEXPERT
+    ),
+    key=("study_id",),
+)
+
+PHRASE_SCALE = table(
+    "phrase_scale",
+    "What each hedging phrase means on the probability scale, beside published human scales.",
+    integer("number", "Position in the table, from the most certain phrase"),
+    text("phrase", "Hedging phrase"),
+    number("mu", "Place in the ranking; null for a published phrase that is not ranked", nullable=True),
+    probability("p", "Probability that the anchors give to this place", nullable=True),
+    *ends("p", "its 95% interval, the mean's", nullable=True),
+    *ends("reader", "the range in which another reader's p would lie, 95%", nullable=True),
+    flag("is_anchor", "The scale goes through this phrase"),
+    text("published", "What published scales say of the phrase, in hundredths, with the scale's name"),
+    key=("number",),
+    ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
+)
+
+CALIBRATION = table(
+    "calibration",
+    "Probabilities of labels held against outcomes that somebody else established (`lunguage calibrate`), "
+    "for all cells and by group.",
+    code("by", "What the cells are grouped by", ("all", "label", "source", "p_source", "phrase")),
+    text("group", "Which of them; empty for all cells"),
+    integer("cells", "Studies x labels with p and an outcome"),
+    integer("positive", "Of these, outcomes that are 1"),
+    probability("mean_p", "Mean of p"),
+    probability("observed", "Share of outcomes that are 1"),
+    *ends("observed", "its 95% interval (Wilson)"),
+    probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
+    probability("ece", "Expected calibration error over bins of equally many cells"),
+    probability("reader_brier", "Brier score with p as a distribution over readers"),
+    probability("reader_ece", "Expected calibration error with p as a distribution over readers"),
+    number(
+        "slope", "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is perfect", nullable=True
+    ),
+    *ends("slope", "its 95% interval", number, nullable=True),
+    number("intercept", "With the slope held at 1; 0 is perfect, below 0: p is too high", nullable=True),
+    *ends("intercept", "its 95% interval", number, nullable=True),
+    probability("coverage", "Share of cells in bins whose observed share lies in the bin's mean interval"),
+    key=("by", "group"),
+    ordered=(
+        ("observed_low", "observed", "observed_high"),
+        ("slope_low", "slope", "slope_high"),
+        ("intercept_low", "intercept", "intercept_high"),
+        ("positive", "cells"),
+    ),
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,8 @@ _ARROW: Mapping[ColumnType, pa.DataType] = {
     "strings": pa.list_(pa.string()),
 }
 _NUMPY = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+_KINDS = {"int": "iu", "float": "f", "bool": "b", "strings": "O"}
+"""Kinds of pandas dtypes, as NumPy's `dtype.kind` names them."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,8 @@ class Column:
         return pa.field(self.name, _ARROW[self.type], nullable=self.nullable)
 
 
-@dataclass(frozen=True)
-class Present:
-    """A nullable column holds a value in exactly those rows in which `when` is one of `values`."""
-
-    column: str
-    when: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Only:
-    """A column holds something (a text, a yes) only in rows in which `when` is one of `values`."""
+class Where(NamedTuple):
+    """A column, and the rows that may hold something in it: those in which `when` is one of `values`."""
 
     column: str
     when: str
@@ -77,9 +69,9 @@ class Table:
     """A named table; rows are stored sorted as the producing function returns them.
 
     `key` columns are together unique, and so is every group in `unique`. Columns of a chain in `ordered`
-    never fall from left to right, as far as they are present. `present` says which nullable columns are
-    filled in which rows, `only` which other columns. Columns in `constant` have one value in all rows of a
-    partition.
+    never fall from left to right, as far as they are present. A nullable column of `present` is filled in
+    exactly its rows; a column of `only` holds something (a text, a yes) in no others. Columns in `constant`
+    have one value in all rows of a partition.
     """
 
     name: str
@@ -88,8 +80,8 @@ class Table:
     key: tuple[str, ...]
     ordered: tuple[tuple[str, ...], ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
-    present: tuple[Present, ...] = ()
-    only: tuple[Only, ...] = ()
+    present: tuple[Where, ...] = ()
+    only: tuple[Where, ...] = ()
     constant: tuple[str, ...] = ()
 
     @property
@@ -134,8 +126,7 @@ class Table:
         """
         self.require_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
-        if problems := self.violations(frame):
-            raise InvalidTable(f"table {self.name}: " + "; ".join(problems))
+        self.require(frame)
         return pa.Table.from_arrays(arrays, schema=self.arrow)
 
     def _typed(self, column: Column, values: Any) -> pa.Array:
@@ -152,16 +143,23 @@ class Table:
 
     def require_columns(self, frame: pd.DataFrame) -> None:
         """Raise `InvalidTable` unless the frame has the columns and types of the table."""
-        missing = [name for name in self.names if name not in frame.columns]
-        extra = [str(name) for name in frame.columns if name not in self.names]
-        if missing or extra:
-            raise InvalidTable(
-                f"table {self.name}: missing columns {missing}, "
-                f"unexpected columns {extra}; expected {self.names}"
-            )
-        wrong = {c.name: str(frame[c.name].dtype) for c in self.columns if not _fits(c, frame[c.name])}
+        found = {str(name): values.dtype for name, values in frame.items()}
+        wrong = sorted({*self.names} ^ found.keys()) or [
+            f"{one.name} of dtype {found[one.name]}, expected {one.type}"
+            for one in self.columns
+            if not _fits(one, frame[one.name])
+        ]
         if wrong:
-            raise InvalidTable(f"table {self.name}: wrongly typed columns {wrong}")
+            raise InvalidTable(f"table {self.name}: wrong columns {wrong}; expected {self.names}")
+
+    def require(self, frame: pd.DataFrame, where: str = "") -> None:
+        """Raise `InvalidTable` for rows that break a rule about values, as `violations` names them.
+
+        `where` says which stored rows these are: something other than this package changed them.
+        """
+        if problems := "; ".join(self.violations(frame)):
+            remedy = ". Materialise it again before anything reads it." if where else ""
+            raise InvalidTable(f"table {self.name}{where and ', '}{where}: {problems}{remedy}")
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
         """Broken value rules with counts and up to five keys each; never a value of a restricted column.
@@ -186,16 +184,6 @@ class Table:
         """The key of every row, as messages quote it."""
         return ["|".join(map(str, key)) for key in rows[list(self.key)].itertuples(index=False)]
 
-    def require(self, frame: pd.DataFrame, where: str) -> None:
-        """Assert the value rules of stored rows again; `where` names the rows in the message.
-
-        Raises:
-            InvalidTable: the stored file was changed by something other than this package.
-        """
-        if problems := "; ".join(self.violations(frame)):
-            remedy = "Materialise it again before anything reads it."
-            raise InvalidTable(f"table {self.name}, {where}: {problems}. {remedy}")
-
     def rules(
         self, frame: pd.DataFrame, within: Sequence[str] = ()
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -205,23 +193,26 @@ class Table:
         for chain in self.ordered:
             for low, high in pairwise(chain):
                 yield f"{low} <= {high}", _numbers(frame[low]) > _numbers(frame[high])
-        for rule in self.present:
-            expected = frame[rule.when].isin(rule.values).to_numpy()
-            yield (
-                f"{rule.column} is there exactly where {rule.when} is {' or '.join(rule.values)}",
-                frame[rule.column].notna().to_numpy() != expected,
-            )
-        for only in self.only:
-            held = frame[only.column].fillna("").astype(bool).to_numpy()
-            yield (
-                f"{only.column} holds something only where {only.when} is {' or '.join(only.values)}",
-                held & ~frame[only.when].isin(only.values).to_numpy(),
-            )
+        for column, when, values in self.present:
+            expected = frame[when].isin(values).to_numpy()
+            rule = f"{column} is there exactly where {when} is {' or '.join(values)}"
+            yield rule, frame[column].notna().to_numpy() != expected
+        for column, when, values in self.only:
+            held = frame[column].fillna("").astype(bool).to_numpy()
+            rule = f"{column} holds something only where {when} is {' or '.join(values)}"
+            yield rule, held & ~frame[when].isin(values).to_numpy()
         for name in self.constant:
-            yield f"{name} has one value", _varies(frame, name, within)
+            groups = frame.groupby(list(within))[name] if within else None
+            several = groups.transform("nunique") > 1 if groups is not None else frame[name].nunique() > 1
+            yield f"{name} has one value", np.broadcast_to(several, len(frame))
         for group in (self.key, *self.unique):
             twice = frame.duplicated([*within, *group], keep=False)
             yield f"({', '.join(group)}) is unique", twice.to_numpy()
+
+
+def table(name: str, description: str, *columns: Column, key: tuple[str, ...], **rules: Any) -> Table:
+    """A table of these columns; `rules` are the further fields of `Table`."""
+    return Table(name, description, columns, key, **rules)
 
 
 def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -246,13 +237,6 @@ def _numbers(values: pd.Series) -> NDArray[Any]:
     return values.to_numpy()
 
 
-def _varies(frame: pd.DataFrame, name: str, within: Sequence[str]) -> NDArray[np.bool_]:
-    """All rows of partitions in which a column has several values."""
-    if within:
-        return (frame.groupby(list(within))[name].transform("nunique") > 1).to_numpy()
-    return np.full(len(frame), frame[name].nunique() > 1)
-
-
 def _matches(values: pd.Series, pattern: str) -> NDArray[np.bool_]:
     """Which strings match the pattern."""
     found = pc.match_substring_regex(pa.array(values, type=pa.string(), from_pandas=True), pattern)
@@ -261,17 +245,8 @@ def _matches(values: pd.Series, pattern: str) -> NDArray[np.bool_]:
 
 
 def _fits(column: Column, values: pd.Series) -> bool:
-    if len(values) == 0:
+    if len(values) == 0 or (column.type == "string" and values.dtype == object and values.isna().all()):
         return True
-    if column.type == "string" and values.dtype == object:
-        return bool(values.isna().all())
-    return bool(_OF_TYPE[column.type](values.dtype))
-
-
-_OF_TYPE = {
-    "string": pd.api.types.is_string_dtype,
-    "int": pd.api.types.is_integer_dtype,
-    "float": pd.api.types.is_float_dtype,
-    "bool": pd.api.types.is_bool_dtype,
-    "strings": pd.api.types.is_object_dtype,
-}
+    if column.type == "string":
+        return values.dtype != object and pd.api.types.is_string_dtype(values.dtype)
+    return values.dtype.kind in _KINDS[column.type]

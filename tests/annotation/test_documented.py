@@ -11,7 +11,7 @@ import pandas as pd
 import lunguage_assets
 from lunguage_assets.annotation import Annotation
 from lunguage_assets.tables import TABLES
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.released import LABELS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "read.md").read_text(encoding="utf-8")
 KNOWN = {**TABLES, LABELS.name: LABELS}

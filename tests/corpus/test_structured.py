@@ -17,7 +17,7 @@ from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import ATTRIBUTES, INTAKE_NOTES, REJECTED, SECTIONS, STATUSES, TABLES, TERMS
-from lunguage_assets.tables.text import REPORT_TEXTS, STRUCTURED_FINDINGS
+from lunguage_assets.tables.corpus import REPORT_TEXTS, STRUCTURED_FINDINGS
 
 NAMES = ("opacity", "effusion", "edema", "pneumonia", "ground-glass nodules")
 VIEWS = (("pa, lateral", "metadata"), ("ap", "report text"), ("", "unknown"))

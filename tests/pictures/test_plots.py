@@ -17,7 +17,8 @@ import pytest
 from PIL import Image
 from recorded_matches import noisy, ranked, recorded
 
-from lunguage_assets.explicit.analysis.validation import fit_validation, ranking_robustness
+from lunguage_assets.explicit.analysis.agreement import judge_agreement, ranking_correlations
+from lunguage_assets.explicit.analysis.validation import fit_validation
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
@@ -25,12 +26,13 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
-from lunguage_assets.tables.analyses import FIT_VALIDATION, RANKING_ROBUSTNESS
+from lunguage_assets.tables.analyses import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS
 
 SETTINGS = ExplicitSettings(bootstrap=4)
 MATCHES = recorded(6, ["one", "two"], noisy())
 RANKING = ranked(MATCHES, SETTINGS)
-ROBUSTNESS = ranking_robustness(RANKING, MATCHES, SETTINGS, 3)
+AGREEMENT = judge_agreement(MATCHES)
+CORRELATIONS = ranking_correlations(MATCHES, "panel", RANKING, SETTINGS)
 VALIDATION = fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
 VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
 PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
@@ -60,13 +62,15 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "published ranking": lambda: plots.ranking_plot(PUBLISHED),
     "probabilities": lambda: probabilities([0.1, 0.5, 0.9]),
     "calibration": lambda: calibrated(fitted(1500)),
-    "robustness": lambda: plots.robustness_plot(ROBUSTNESS),
     "curves": lambda: plots.validation_curves(VALIDATION, 5, 10),
     "spread": lambda: plots.validation_spread(VALIDATION, 5, 10),
+    "agreement": lambda: plots.agreement_heat_map(AGREEMENT),
+    "correlations": lambda: plots.correlation_heat_map(CORRELATIONS),
+    "no agreement": lambda: plots.agreement_heat_map(JUDGE_AGREEMENT.frame()),
+    "no correlations": lambda: plots.correlation_heat_map(RANKING_CORRELATIONS.frame()),
     "no ranking": lambda: plots.ranking_plot(REFERENCE_RANKING.frame()),
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
-    "no matches to halve": lambda: plots.robustness_plot(RANKING_ROBUSTNESS.frame()),
     "no curves": lambda: plots.validation_curves(FIT_VALIDATION.frame(), 5, 10),
     "no spread": lambda: plots.validation_spread(FIT_VALIDATION.frame(), 5, 10),
     "one judge": lambda: plots.validation_curves(VALIDATION[VALIDATION["judges"] == "one"], 5, 10),
@@ -112,9 +116,7 @@ def test_the_same_data_give_the_same_bytes() -> None:
     assert draw(PICTURES["calibration"]).png == drawn("calibration").png
 
 
-@pytest.mark.parametrize(
-    "name", ["vocabulary", "published ranking", "calibration", "robustness", "curves", "spread"]
-)
+@pytest.mark.parametrize("name", ["vocabulary", "published ranking", "calibration", "curves", "spread"])
 def test_no_two_texts_of_an_axis_overlap(name: str) -> None:
     """With 42 phrases as with few: tick labels, titles and axis labels, measured as they are drawn."""
     figure = drawn(name).figure

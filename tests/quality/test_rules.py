@@ -12,7 +12,7 @@ from profiles import examples
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import write_table
-from lunguage_assets.tables.schema import Column, Only, Present, Table
+from lunguage_assets.tables.schema import Column, Table, Where
 
 SMALL = Table(
     "small",
@@ -31,8 +31,8 @@ SMALL = Table(
     ("key",),
     ordered=(("low", "middle", "high"),),
     unique=(("kind", "place"),),
-    present=(Present("note", "kind", ("with",)),),
-    only=(Only("marked", "kind", ("with",)), Only("remark", "kind", ("with",))),
+    present=(Where("note", "kind", ("with",)),),
+    only=(Where("marked", "kind", ("with",)), Where("remark", "kind", ("with",))),
     constant=("version",),
 )
 HONEST = {

@@ -12,7 +12,7 @@ from profiles import examples
 
 from lunguage_assets.structuring.agreement import GOLD, gold_rows, structuring_agreement
 from lunguage_assets.tables import ATTRIBUTES
-from lunguage_assets.tables.text import AGREEMENT_FIELDS, STRUCTURED_FINDINGS
+from lunguage_assets.tables.corpus import AGREEMENT_FIELDS, STRUCTURED_FINDINGS
 
 SENTENCE = "Small opacity in the left base and an opacity at the right apex."
 

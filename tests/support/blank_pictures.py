@@ -7,19 +7,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from lunguage_assets.pictures import heat_maps, plots
+from lunguage_assets.pictures import plots
 from lunguage_assets.release.report import report
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
-_DRAWING = (heat_maps, plots)
-_USING = (*_DRAWING, report)
 _NAMES = {
     name
-    for module in _DRAWING
-    for name, found in vars(module).items()
-    if getattr(found, "__annotations__", {}).get("return") == "bytes" and found.__module__ == module.__name__
+    for name, found in vars(plots).items()
+    if getattr(found, "__annotations__", {}).get("return") == "bytes"
 }
 
 
@@ -27,7 +24,7 @@ _NAMES = {
 def blank_pictures() -> Iterator[None]:
     """Every picture of the paper's figures is a dot meanwhile."""
     with ExitStack() as stack:
-        for module in _USING:
+        for module in (plots, report):
             for name in _NAMES & vars(module).keys():
                 stack.enter_context(mock.patch.object(module, name, return_value=_DOT))
         yield

@@ -29,7 +29,7 @@ from lunguage_assets.corpus.texts.raw import (
 from lunguage_assets.corpus.views import coded_views, named_views, study_views, written
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
-from lunguage_assets.tables.text import REPORT_TEXTS
+from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 _KEPT = 20_000
 """Characters of a rejected text that are kept in `rejected`; the delivered file has the rest."""

@@ -191,17 +191,3 @@ def _among(positions: pd.DataFrame, phrases: pd.DataFrame, group: str) -> list[d
             rows.append(agreement_row("with expert", share, first=one, second=other, group=group))
     rows.append(agreement_row("with expert", mean_of(shares), group=group))
     return rows + coefficient_rows(positions, phrases, group=group)
-
-
-def by_group(agreement: pd.DataFrame) -> pd.DataFrame:
-    """Mean agreement of groups of experts: a line per group, a column for the ranking and each judge; NaN
-    where nothing was compared.
-    """
-    means = agreement[
-        (agreement["first"] == "") & agreement["measure"].isin(["with ranking", "with judge"])
-    ].sort_values("measure", ascending=False, kind="stable")
-    shown = means[(means["group"] == "all") | (means["experts"] >= FEWEST)]
-    groups = shown["group"].str.removeprefix(OCCUPATION)
-    shown = shown.assign(line=groups + " (" + shown["experts"].astype(str) + ")")
-    found = shown.pivot_table(index="line", columns="second", values="value", aggfunc="first", sort=False)
-    return found.reindex(index=shown["line"].unique(), columns=shown["second"].unique()).astype("float64")

@@ -33,8 +33,7 @@ from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_pr
 from lunguage_assets.release.labels.labels import label_frame, what_is_said
 from lunguage_assets.release.report.report import report_figures, report_page
 from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS, REFERENCE_RANKING, RELEASE
-from lunguage_assets.tables.labels import LABELS
-from lunguage_assets.tables.released import STUDIES
+from lunguage_assets.tables.released import LABELS, STUDIES
 from lunguage_assets.tables.schema import Table
 
 Append = Callable[[pd.DataFrame], None]

@@ -22,7 +22,8 @@ from lunguage_assets.release.bundle.provenance import Origin, language_models, p
 from lunguage_assets.release.report.paper_tables import paper_tables
 from lunguage_assets.release.report.scales import phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
-from lunguage_assets.tables.analyses import EXPERT_AGREEMENT, PHRASE_SCALE
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
+from lunguage_assets.tables.released import PHRASE_SCALE
 
 ANALYSES = {
     name: TABLES[name]
@@ -81,7 +82,6 @@ class ReportContext:
     tables: Mapping[str, pd.DataFrame]
     points: pd.DataFrame
     p_heights: NDArray[np.int64]
-    conflicts: Counter[tuple[str, str]]
     summary: Mapping[str, Any]
 
     @cached_property
@@ -163,7 +163,6 @@ def context_of(
         tables=paper_tables(studies, origin.dictionary.statistics()),
         points=_points(studies, placed),
         p_heights=np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)[0].astype(np.int64),
-        conflicts=conflicts,
         summary=summary,
     )
 

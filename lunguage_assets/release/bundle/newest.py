@@ -39,7 +39,6 @@ _ORDERS: Mapping[Order, str] = {
     "study": "study_id, batch_number",
     "patient": "subject_id, sequence, study_id, batch_number",
 }
-_AGAIN = "Materialise it again before anything reads it."
 
 
 class NewestStudies:
@@ -134,11 +133,10 @@ class NewestStudies:
         ).to_arrow_table()
         batch = np.array(self.batches, dtype=object)[found.column("batch").to_numpy()]
         frame = table.from_arrow(found).assign(report_batch=pd.Series(batch, dtype="str"))
-        if problems := table.violations(frame, ["report_batch"]):
+        if table.violations(frame, ["report_batch"]):
             file_of = dict(zip(self.batches, self._files[table.name], strict=True))
-            groups = frame.groupby("report_batch", sort=False)
-            wrong = next(file_of[str(one)] for one, rows in groups if table.violations(rows))
-            raise InvalidTable(f"table {table.name}, file {wrong}: {'; '.join(problems)}. {_AGAIN}")
+            for one, rows in frame.groupby("report_batch", sort=False):
+                table.require(rows, f"file {file_of[str(one)]}")
         return frame
 
 
@@ -146,7 +144,7 @@ def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -
     """A partition as DuckDB opens it, its schema asserted; a remote one through the home's file system."""
     if not is_stored(table, path):
         raise InvalidTable(
-            f"table {table.name}: the stored partition {path} was written under another schema. {_AGAIN}"
+            f"table {table.name}, file {path}: written under another schema. Materialise it again."
         )
     if is_local(path):
         return str(path)

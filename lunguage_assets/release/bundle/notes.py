@@ -13,10 +13,14 @@ from lunguage_assets.explicit.rating.trueskill import BETA
 from lunguage_assets.quality.dictionary import table_section
 from lunguage_assets.release.bundle.context import ANALYSES, ReportContext
 from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS, RELEASE, TABLES
-from lunguage_assets.tables.analyses import PHRASE_SCALE
-from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import PAPER_TABLES
-from lunguage_assets.tables.released import STUDIES
+from lunguage_assets.tables.released import (
+    CHEXPERT_LABELS,
+    CHEXPERT_PROBABILITIES,
+    LABELS,
+    PHRASE_SCALE,
+    STUDIES,
+)
 from lunguage_assets.tables.schema import Column, Table
 
 _TEMPLATES = {

@@ -16,7 +16,7 @@ from lunguage_assets.implicit.statements.against import QUALIFIER
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.release.labels.claims import Claim
 from lunguage_assets.release.labels.labels import SaidOfLabels
-from lunguage_assets.tables.labels import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, NO_FINDING
+from lunguage_assets.tables.released import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, NO_FINDING
 from lunguage_assets.tables.schema import Table
 
 _DEVICES = "Support Devices"

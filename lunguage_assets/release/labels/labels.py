@@ -19,7 +19,7 @@ from lunguage_assets.implicit.statements.against import qualifying
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
 from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
 from lunguage_assets.release.labels.claims import Claim, Said
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.released import LABELS
 
 _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}

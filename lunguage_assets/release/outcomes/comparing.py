@@ -11,7 +11,7 @@ import pandas as pd
 
 from lunguage_assets.release.outcomes.files import ANSWERS
 from lunguage_assets.release.outcomes.measures import Floats, auroc, brier
-from lunguage_assets.tables.labels import LABEL_SOURCES
+from lunguage_assets.tables.released import LABEL_SOURCES
 
 
 def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

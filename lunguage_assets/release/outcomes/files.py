@@ -21,7 +21,7 @@ from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.parquet import read_columns, read_rows
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES
-from lunguage_assets.tables.labels import CHEXPERT, LABELS
+from lunguage_assets.tables.released import CHEXPERT, LABELS
 
 ANSWERS = ("1", "0", "-1", "blank")
 """What a file of labels says of a cell."""

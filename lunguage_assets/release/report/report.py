@@ -16,25 +16,22 @@ import pandas as pd
 from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.experts import by_group
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.judges.rules.published import published_ranking
-from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
 from lunguage_assets.pictures.plots import (
+    agreement_heat_map,
     calibration_plot,
-    conflict_bars,
+    correlation_heat_map,
     probability_bars,
     ranking_plot,
-    robustness_plot,
-    scale_plot,
     validation_curves,
     validation_spread,
     vocabulary_histogram,
 )
 from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.paper_tables import published_values
-from lunguage_assets.release.report.scales import published_scales, scale_marks
+from lunguage_assets.release.report.scales import published_scales
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.paper import PAPER_TABLES
 
@@ -53,7 +50,6 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
     drawn = {
         "ranking": ranking_plot(ranking, _published_mu() if context.has_own_ruler else None),
         "probabilities": probability_bars(context.p_heights),
-        "conflicts": conflict_bars(context.conflicts),
     }
     counts = context.examples[context.examples > 0]
     if len(counts):
@@ -63,17 +59,14 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
     try:
         anchors = context.origin.anchors.of(set(ranking["phrase"]))
         drawn["calibration"] = calibration_plot(context.points, calibrate(ranking, anchors), anchors)
-        drawn["scale"] = scale_plot(context.scale, scale_marks())
     except MethodError:
         pass  # the anchors give no line
     limits = settings.opponent_limit, settings.panel_steps
     of_analyses: tuple[tuple[str, str, Callable[[pd.DataFrame], bytes]], ...] = (
         ("agreement", "judge_agreement", agreement_heat_map),
         ("correlations", "ranking_correlations", correlation_heat_map),
-        ("robustness", "ranking_robustness", robustness_plot),
         ("validation_curves", "fit_validation", lambda frame: validation_curves(frame, *limits)),
         ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
-        ("experts", "expert_agreement", lambda frame: expert_heat_map(by_group(frame))),
     )
     for name, analysis, draw in of_analyses:
         frame = context.analyses.get(analysis)
@@ -131,6 +124,9 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     if (experts := made.get("expert_agreement")) is not None and len(experts):
         printed = _printed(experts, "experts").where(experts["group"] == "all")
         shown["expert_agreement"] = experts.assign(published=printed)[["group", "experts", *_AGREEMENT]]
+    if (fewer := made.get("ranking_robustness")) is not None and len(fewer):
+        changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
+        shown["robustness"] = fewer.groupby("comparisons")[changes].mean().reset_index()
     if (audit := made.get("pathway_audit")) is not None:
         shown["pathway_audit"] = audit[audit["share"].notna()].drop(columns=["edge", "both", "place"])
     return shown

@@ -14,7 +14,7 @@ import pandas as pd
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import AnchorSet, reader_range
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.tables.analyses import PHRASE_SCALE
+from lunguage_assets.tables.released import PHRASE_SCALE
 
 
 def published_scales() -> list[dict[str, Any]]:
@@ -59,12 +59,3 @@ def _told(entry: dict[str, Any]) -> str:
         return f"readers differ by {entry['spread']} points"
     between = f"{entry['low']:g} to {entry['high']:g}"
     return f"{entry['middle']:g} ({between})" if "middle" in entry else between
-
-
-def scale_marks() -> pd.DataFrame:
-    """Columns scale, phrase, middle (NaN for a band), low, high in shares: what can be drawn."""
-    marks = [{"scale": scale["name"], **entry} for scale in published_scales() for entry in scale["phrases"]]
-    frame = pd.DataFrame(marks).dropna(subset=["low"]).reset_index(drop=True)
-    for name in ("middle", "low", "high"):
-        frame[name] = frame[name].astype("float64") / 100
-    return frame

@@ -25,7 +25,7 @@ from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
-from lunguage_assets.tables.text import REPORT_TEXTS
+from lunguage_assets.tables.corpus import REPORT_TEXTS
 
 
 def received(place: Path) -> Received:

@@ -17,7 +17,6 @@ from profiles import examples
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts import (
     Described,
-    by_group,
     expert_agreement,
     load_experts,
     load_responses,
@@ -226,7 +225,3 @@ def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(tm
     assert not (frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer").any()
     both = measured(frame, "with ranking", "", "panel", group="occupation: radiologist")
     assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)
-    shares = by_group(frame)
-    assert shares.index.tolist() == ["all (3)", "radiologist (2)", "reader (2)"], "one is a person"
-    assert shares.columns.tolist() == ["panel", "gpt", "none"]
-    assert shares.loc["radiologist (2)", "panel"] == both["value"]

@@ -22,7 +22,7 @@ from profiles import examples
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.released import LABELS
 
 CHEXPERT = {
     "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema",

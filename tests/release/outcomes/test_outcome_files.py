@@ -10,7 +10,7 @@ import pytest
 from lunguage_assets.errors import InputError
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.release.outcomes.files import read_label_file, read_outcomes
-from lunguage_assets.tables.labels import CHEXPERT
+from lunguage_assets.tables.released import CHEXPERT
 
 OUTCOMES, LABELS = "study_id,label,outcome\n", "study_id,Pneumonia\n"
 

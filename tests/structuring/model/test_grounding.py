@@ -21,7 +21,7 @@ from lunguage_assets.structuring.model.grounding import (
     parse_answer,
 )
 from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
-from lunguage_assets.tables.text import ACCOUNTS as TABLE_ACCOUNTS
+from lunguage_assets.tables.corpus import ACCOUNTS as TABLE_ACCOUNTS
 
 REPORT = report_of(
     "s00000001",
