@@ -61,6 +61,14 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
+def shown_phrase(phrase: str, most: int = 6) -> str:
+    """A hedging phrase, or its number of words where it is longer than any hedge: it may be a sentence of a
+    report.
+    """
+    words = len(phrase.split())
+    return phrase if words <= most else f"(a phrase of {words} words)"
+
+
 def literal(text: str) -> str:
     """Text that Markdown shows as it is, on one line: no tag, link, picture or column begins in it."""
     return re.sub(r"([\\`<\[\]|])", r"\\\1", " ".join(text.split()))

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 U64 = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 _SEPARATOR = b"\x1f"
 _AT_ONCE = 1 << 20
 

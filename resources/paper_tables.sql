@@ -1,12 +1,12 @@
--- Counts behind the paper's tables (implicit.md sections 5, 7; explicit.md sections 5, 6). A name in braces stands for the rows of a table in the release.
+-- Counts behind the paper's tables (implicit.md sections 5, 7; explicit.md sections 5, 6). Tables are those of the release.
 
 -- name: sizes
 -- Studies, patients, delivered rows, stated rows out, rows out, rows that resolution took away.
-SELECT (SELECT count(*) FROM {reports}), (SELECT count(DISTINCT subject_id) FROM {reports}),
+SELECT (SELECT count(*) FROM reports), (SELECT count(DISTINCT subject_id) FROM reports),
     coalesce(sum(rows_in), 0)::BIGINT, coalesce(sum(originals_out), 0)::BIGINT, coalesce(sum(rows_out), 0)::BIGINT,
-    (SELECT count(*) FROM {resolution_log}
+    (SELECT count(*) FROM resolution_log
         WHERE stage = 'resolve' AND event IN ('merged', 'removed', 'discarded'))
-FROM {accounting}
+FROM accounting
 
 -- name: certainty
 -- Stated current findings, those that were merged or removed too: rows, tentative ones without a p, and the p of the others.
@@ -14,55 +14,55 @@ SELECT diagnosis, status, count(*), count(*) FILTER (tentative AND nothing), lis
 FROM (
     SELECT diagnosis, status, p, status IN ('tp', 'tn') AS tentative, coalesce(p_source, 'none') = 'none' AS nothing
     FROM (
-        SELECT finding_id, status, source, currency FROM {lunguage_plus_plus}
-        UNION ALL SELECT finding_id, status, source, currency FROM {resolution_log} WHERE event IN ('merged', 'removed')
+        SELECT finding_id, status, source, currency FROM lunguage_plus_plus
+        UNION ALL SELECT finding_id, status, source, currency FROM resolution_log WHERE event IN ('merged', 'removed')
     )
-    JOIN (SELECT finding_id, diagnosis FROM {pathway_matches}) USING (finding_id)
-    LEFT JOIN (SELECT finding_id, p, p_source FROM {fitted_probabilities}) USING (finding_id)
+    JOIN (SELECT finding_id, diagnosis FROM pathway_matches) USING (finding_id)
+    LEFT JOIN (SELECT finding_id, p, p_source FROM fitted_probabilities) USING (finding_id)
     WHERE source = 'original' AND currency = 'current dx'
 )
 GROUP BY diagnosis, status
 
 -- name: fit
-SELECT list(steps), list(rank + 1), list(mu), list(p) FROM {fitted_probabilities} WHERE p_source = 'fitted'
+SELECT list(steps), list(rank + 1), list(mu), list(p) FROM fitted_probabilities WHERE p_source = 'fitted'
 
 -- name: stated
-SELECT diagnosis, count(*) FROM {pathway_matches} WHERE NOT generated GROUP BY ALL
+SELECT diagnosis, count(*) FROM pathway_matches WHERE NOT generated GROUP BY ALL
 
 -- name: expanded
-SELECT diagnosis, count(*) FROM {pathway_matches} WHERE reason = 'matched' AND NOT generated GROUP BY ALL
+SELECT diagnosis, count(*) FROM pathway_matches WHERE reason = 'matched' AND NOT generated GROUP BY ALL
 
 -- name: expanded_generated
-SELECT diagnosis, count(*) FROM {pathway_matches} WHERE reason = 'matched' AND generated GROUP BY ALL
+SELECT diagnosis, count(*) FROM pathway_matches WHERE reason = 'matched' AND generated GROUP BY ALL
 
 -- name: generated
 -- A generated row counts for the stated diagnosis below which it was generated, at any depth: its id goes on from that one's.
 SELECT diagnosis, count(*)
-FROM (SELECT split_part(finding_id, '/', 1) AS own FROM {pathway_matches} WHERE generated)
-JOIN {pathway_matches} ON finding_id = own GROUP BY ALL
+FROM (SELECT split_part(finding_id, '/', 1) AS own FROM pathway_matches WHERE generated)
+JOIN pathway_matches ON finding_id = own GROUP BY ALL
 
 -- name: already_stated
 -- One that the report already states counts for its immediate parent.
 SELECT diagnosis, count(*)
-FROM (SELECT regexp_replace(finding_id, '/[^/]*$', '') AS own FROM {resolution_log} WHERE event = 'already stated')
-JOIN {pathway_matches} ON finding_id = own GROUP BY ALL
+FROM (SELECT regexp_replace(finding_id, '/[^/]*$', '') AS own FROM resolution_log WHERE event = 'already stated')
+JOIN pathway_matches ON finding_id = own GROUP BY ALL
 
 -- name: added
 SELECT diagnosis, count(*)
-FROM (SELECT split_part(finding_id, '/', 1) AS own FROM {lunguage_plus_plus} WHERE source = 'expansion')
-JOIN {pathway_matches} ON finding_id = own GROUP BY ALL
+FROM (SELECT split_part(finding_id, '/', 1) AS own FROM lunguage_plus_plus WHERE source = 'expansion')
+JOIN pathway_matches ON finding_id = own GROUP BY ALL
 
 -- name: conflicts
-SELECT conflict_type, source, count(*), count(*) FILTER (suppressed) FROM {conflicts} GROUP BY ALL
+SELECT conflict_type, source, count(*), count(*) FILTER (suppressed) FROM conflicts GROUP BY ALL
 
 -- name: lost
 -- Merged, and removed or discarded. A row that takes part in conflicts of one type with rows of both kinds is counted in both.
 SELECT conflict_type, source, count(*) FILTER (event = 'merged'), count(*) FILTER (event <> 'merged')
 FROM (
     SELECT DISTINCT conflict_type, source, finding_id, event
-    FROM (SELECT conflict_type, source, unnest(finding_ids) AS finding_id FROM {conflicts})
+    FROM (SELECT conflict_type, source, unnest(finding_ids) AS finding_id FROM conflicts)
     JOIN (
-        SELECT finding_id, conflict_type, event FROM {resolution_log}
+        SELECT finding_id, conflict_type, event FROM resolution_log
         WHERE stage = 'resolve' AND event IN ('merged', 'removed', 'discarded')
     ) USING (finding_id, conflict_type)
 ) GROUP BY ALL

@@ -17,7 +17,7 @@ from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import ReaderSpread, chosen_anchors, reader_range
 from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
-from lunguage_assets.release.explain.wording import RULES, SECTIONS, attributes, stated_as, status_of
+from lunguage_assets.release.explain import RULES, SECTIONS, attributes, stated_as, status_of
 
 Record = Mapping[Any, Any]
 PARTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")

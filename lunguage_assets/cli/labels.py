@@ -76,7 +76,7 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.comparing import compared
+    from lunguage_assets.release.outcomes.calibrating import compared
     from lunguage_assets.release.outcomes.files import read_label_file, released_labels
 
     given = read_label_file(others, load_label_list())

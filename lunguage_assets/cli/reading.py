@@ -90,7 +90,7 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
     """
     from rich.console import Console
 
-    from lunguage_assets.release.explain.explain import explain_study, print_story, read_study
+    from lunguage_assets.release.explain import explain_study, print_story, read_study
 
     if chosen.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(

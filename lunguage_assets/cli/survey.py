@@ -37,7 +37,7 @@ def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, o
     _tell_written(f"{len(asked)} phrase pairs in {out}", files, restrict)
 
 
-@survey.command("make-ratings", short_help="Write a form to rate the anchors.")
+@survey.command("make-ratings", short_help="Write a CSV to rate the anchors.")
 @chooses(there=True)
 @click.option(
     "--phrase",
@@ -46,45 +46,24 @@ def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, o
     help="A phrase to be rated; repeat it for further ones. Default: the anchors in use.",
 )
 @number("--examples", 10, "Sentences per phrase.")
-@number("--raters", 2, "Empty columns for raters.")
-@into("the three files")
+@number("--raters", 2, "Raters, each with rows of their own.")
+@into("the two files")
 def make_ratings(chosen: Chosen, phrases: tuple[str, ...], examples: int, raters: int, out: Path) -> None:
-    """Write a form for the anchors: a probability per sentence, from several raters."""
-    from lunguage_assets.explicit.analysis.surveys import make_rating_survey, write_rating_survey
+    """Write the CSV in which raters say how probable each sentence is; filled in, it goes into the home."""
+    from lunguage_assets.explicit.analysis.surveys import rating_rows, write_rating_survey
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
     home, settings = chosen.home, chosen.settings.explicit
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
     used = chosen_anchors(settings.anchors, home.anchor_ratings, home.root)
     asked = phrases or [one.phrase for one in used.of(set(vocabulary["phrase"]))]
-    rated = make_rating_survey(vocabulary, asked, examples=examples, seed=settings.seed)
+    rows = rating_rows(vocabulary, asked, examples=examples, raters=raters, seed=settings.seed)
     restrict = bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
-    files = write_rating_survey(rated, out, raters=raters, restrict=restrict)
-    _tell_written(f"{len(rated)} sentences of {len(set(asked))} phrases in {out}", files, restrict)
-
-
-@survey.command("import-ratings", short_help="Import the ratings of the anchors.")
-@chooses()
-@click.option("--ratings", required=True, type=GIVEN_FILE, help="The CSV with a column per rater, filled in.")
-def import_ratings(chosen: Chosen, ratings: Path) -> None:
-    """Validate the raters' numbers and put them into the home as anchor_ratings.csv.
-
-    The next run fits with them; the settings' `anchors` may name another set.
-    """
-    from lunguage_assets.explicit.analysis.surveys import ratings_from_form
-    from lunguage_assets.explicit.fit.anchors import rated_anchors
-    from lunguage_assets.files import sheet_frame, write_private
-
-    home, given = chosen.home, ratings_from_form(ratings)
-    used = rated_anchors(given, ratings)
-    home.create()
-    written = given.assign(rating=[f"{100 * share:g}" for share in given["share"]]).drop(columns="share")
-    write_private(home.anchor_ratings, sheet_frame(written).to_csv(index=False).encode("utf-8"))
-    click.echo(f"{given['rater'].nunique()} raters, {len(given)} ratings of {len(used.anchors)} phrases")
-    for one in used.anchors:
-        click.echo(f"{one.phrase}: {one.probability:.3f} ({one.low:.3f} to {one.high:.3f})")
-    click.echo(f"between readers: {used.spread.sd:.2f} logits ({used.spread.source})")
-    click.echo(f"imported into {home.root}; `lunguage run` fits with them")
+    files = write_rating_survey(rows, out, restrict=restrict)
+    _tell_written(
+        f"{(len(rows) - 1) // raters} sentences of {len(set(asked))} phrases in {out}", files, restrict
+    )
+    click.echo(f"filled in, cp {files[0]} {home.anchor_ratings}; `lunguage run` fits with it")
 
 
 @survey.command("import", short_help="Import the answers of the experts.")

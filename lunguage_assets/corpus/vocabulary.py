@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.tables import CATEGORIES
+from lunguage_assets.tables.columns import CATEGORIES
 
 _WORD = re.compile(r"[^\W_]+")
 _DASHES = str.maketrans(

@@ -123,9 +123,9 @@ class Reads:
 
     @cached_property
     def _corrections(self) -> Mapping[str, Sequence[str]]:
-        from lunguage_assets.explicit.hedges.hedging import corrected_phrases, load_corrections
+        from lunguage_assets.explicit.hedges.hedging import load_corrections
 
-        return corrected_phrases(load_corrections(self._home.corrections_file))
+        return load_corrections(self._home.corrections_file)
 
     def _corrections_of(self, batch: str) -> str:
         """Only the corrections of this batch: those of other batches do not make it stale."""

@@ -17,14 +17,8 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span, StructuredReport
 from lunguage_assets.structuring.text.read import sectioned
-from lunguage_assets.tables import (
-    ATTRIBUTES,
-    REFUSED_VALUES,
-    REPORT_SENTENCES,
-    SENTENCE_ACCOUNTS,
-    STRUCTURED_FINDINGS,
-    Table,
-)
+from lunguage_assets.tables import ATTRIBUTES, STRUCTURED_FINDINGS, Table
+from lunguage_assets.tables.corpus import REFUSED_VALUES, REPORT_SENTENCES, SENTENCE_ACCOUNTS
 
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""

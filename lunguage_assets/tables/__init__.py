@@ -9,47 +9,19 @@ section 1).
 from __future__ import annotations
 
 from lunguage_assets.tables import analyses, corpus, explicit, implicit
-from lunguage_assets.tables.analyses import (
-    EXPERT_AGREEMENT,
-    FIT_VALIDATION,
-    JUDGE_AGREEMENT,
-    PATHWAY_AUDIT,
-    RANKING_CORRELATIONS,
-    RANKING_ROBUSTNESS,
-)
-from lunguage_assets.tables.columns import (
-    ATTRIBUTES,
-    CATEGORIES,
-    CONFLICT_SOURCES,
-    CONFLICT_TYPES,
-    CURRENCIES,
-    FINDING,
-    FINDING_COLUMNS,
-    MATCH_REASONS,
-    MODES,
-    P_SOURCES,
-    SECTIONS,
-    STATUSES,
-    VIEWS,
-)
+from lunguage_assets.tables.analyses import PATHWAY_AUDIT
+from lunguage_assets.tables.columns import ATTRIBUTES, SECTIONS, STATUSES, VIEWS
 from lunguage_assets.tables.corpus import (
     FINDINGS,
     INTAKE_NOTES,
-    READING_NOTES,
-    REFUSED_VALUES,
     REJECTED,
-    REJECTED_REPORTS,
-    REPORT_SENTENCES,
     REPORT_TEXTS,
     REPORTS,
-    SENTENCE_ACCOUNTS,
     STRUCTURED_FINDINGS,
-    STRUCTURING_AGREEMENT,
     TERMS,
 )
 from lunguage_assets.tables.explicit import (
     COMPARISON_MATCHES,
-    FIT_LOG,
     FITTED_PROBABILITIES,
     HEDGE_PHRASES,
     HEDGE_VOCABULARY,
@@ -62,10 +34,9 @@ from lunguage_assets.tables.implicit import (
     EXPANSIONS,
     LUNGUAGE_PLUS_PLUS,
     PATHWAY_MATCHES,
-    RESOLUTION_LOG,
     SET_ASIDE,
 )
-from lunguage_assets.tables.released import CALIBRATION, PUBLISHED_COLUMNS, RELEASE
+from lunguage_assets.tables.released import RELEASE
 from lunguage_assets.tables.schema import Table
 
 _MODULES = (corpus, explicit, implicit, analyses)

@@ -193,13 +193,13 @@ class Table:
         for chain in self.ordered:
             for low, high in pairwise(chain):
                 yield f"{low} <= {high}", _numbers(frame[low]) > _numbers(frame[high])
-        for column, when, values in self.present:
+        for name, when, values in self.present:
             expected = frame[when].isin(values).to_numpy()
-            rule = f"{column} is there exactly where {when} is {' or '.join(values)}"
-            yield rule, frame[column].notna().to_numpy() != expected
-        for column, when, values in self.only:
-            held = frame[column].fillna("").astype(bool).to_numpy()
-            rule = f"{column} holds something only where {when} is {' or '.join(values)}"
+            rule = f"{name} is there exactly where {when} is {' or '.join(values)}"
+            yield rule, frame[name].notna().to_numpy() != expected
+        for name, when, values in self.only:
+            held = frame[name].fillna("").astype(bool).to_numpy()
+            rule = f"{name} holds something only where {when} is {' or '.join(values)}"
             yield rule, held & ~frame[when].isin(values).to_numpy()
         for name in self.constant:
             groups = frame.groupby(list(within))[name] if within else None

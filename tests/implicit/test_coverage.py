@@ -18,7 +18,7 @@ from resolution_oracle import oracle_violations
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.resolution.study_resolver import RULES, Rule, StudyResolver
-from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
+from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
     # A generated negative row with the key of a stated negative one is always "already stated": the place is

@@ -23,8 +23,8 @@ from lunguage_assets.tables import (
     EXPANSIONS,
     LUNGUAGE_PLUS_PLUS,
     PATHWAY_MATCHES,
-    RESOLUTION_LOG,
 )
+from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 embedders = st.sampled_from([None, AlikeEmbedder(), AnyCosines(0)])
 histories = st.sampled_from(["exclude", "keep"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from hostile_words import HOSTILE
 
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.files import edited_rows
 from lunguage_assets.orchestration.build import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     SHOWN,

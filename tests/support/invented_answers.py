@@ -1,16 +1,20 @@
-"""Small invented comparison matches, one line per answer, and the coefficients of agreement in plain
-loops.
+"""Small invented comparison matches, one line per answer or of phrases whose true places are known, and the
+coefficients of agreement in plain loops.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from tentative_findings import own_vocabulary
 
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 
 Answer = tuple[str, str, int, bool, str]
@@ -43,34 +47,55 @@ def winners_frame(winners: Iterable[tuple[str, str, str]], version: str = "v") -
     return matches_frame(answers, version)
 
 
-def simulated_panel(
-    judges: Iterable[str], phrases: int = 42, repetitions: int = 10, noise: float = 0.07
-) -> dict[str, pd.DataFrame]:
-    """Judges that share a view of every sentence pair and each depart from it with probability `noise`;
-    positions by coin.
+Decide = Callable[[str, str, int, str], bool | None]
+"""(phrase_a, phrase_b, repetition, judge) -> phrase_a wins; None: the answer is invalid."""
+
+
+def names(size: int) -> list[str]:
+    return [f"p{i:02d}" for i in range(size)]
+
+
+def noisy(seed: int = 0, gap: float = 2.0, noise: float = 5.0, shared: float = 3.0) -> Decide:
+    """Places `gap` apart, the first phrase highest; noise of the sentence pair, which judges share, and of
+    the judge.
     """
-    names = [f"phrase {i:02d}" for i in range(phrases)]
-    pairs = list(combinations(range(phrases), 2))
-    shape = (len(pairs), repetitions)
-    shared = np.random.default_rng(1)
-    distance = np.array([b - a for a, b in pairs])[:, None]
-    view = shared.random(shape) < 1.0 / (1.0 + np.exp(-distance / 3.0))
-    swapped = shared.random(shape) < 0.5
-    panel = {}
-    for number, judge in enumerate(judges):
-        prefers_b = view ^ (np.random.default_rng(100 + number).random(shape) < noise)
-        panel[judge] = matches_frame(
-            (
-                names[a],
-                names[b],
-                r,
-                bool(swapped[i, r]),
-                "sentence_1" if prefers_b[i, r] == swapped[i, r] else "sentence_2",
-            )
-            for i, (a, b) in enumerate(pairs)
-            for r in range(repetitions)
-        )
-    return panel
+
+    def decide(a: str, b: str, repetition: int, judge: str) -> bool:
+        pair = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition])
+        own = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition, *judge.encode()])
+        return bool(gap * (int(b[1:]) - int(a[1:])) + pair.normal(0.0, shared) + own.normal(0.0, noise) > 0.0)
+
+    return decide
+
+
+def decided_by_pair(seed: int = 0, upsets: float = 0.2) -> Decide:
+    """Every repetition of a pair has the same answer of a judge; a share of the pairs are upsets."""
+
+    def decide(a: str, b: str, repetition: int, judge: str) -> bool:
+        return bool(np.random.default_rng([seed, int(a[1:]), int(b[1:]), *judge.encode()]).random() > upsets)
+
+    return decide
+
+
+def recorded(size: int, judges: list[str], decide: Decide, repetitions: int = 10) -> dict[str, pd.DataFrame]:
+    """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the repetition's number."""
+
+    def answered(a: str, b: str, repetition: int, judge: str) -> Answer:
+        won, swapped = decide(a, b, repetition, judge), repetition % 2 == 1
+        answer = "invalid" if won is None else "sentence_1" if won != swapped else "sentence_2"
+        return a, b, repetition, swapped, answer
+
+    met = [(a, b, repetition) for a, b in combinations(names(size), 2) for repetition in range(repetitions)]
+    return {judge: matches_frame(answered(*one, judge) for one in met) for judge in judges}
+
+
+def ranked(matches: dict[str, pd.DataFrame], settings: ExplicitSettings) -> pd.DataFrame:
+    """The ranking of those matches."""
+    phrases = sorted(
+        {phrase for frame in matches.values() for phrase in [*frame["phrase_a"], *frame["phrase_b"]]}
+    )
+    vocabulary = own_vocabulary({phrase: [f"{phrase} <finding>."] for phrase in phrases})
+    return reference_ranking(vocabulary, matches, settings)
 
 
 def plain_kappa(ratings: np.ndarray) -> float | None:
@@ -97,3 +122,12 @@ def plain_alpha(ratings: np.ndarray) -> float | None:
     )
     overall = sum(a != b for a, b in combinations(pooled, 2)) * 2 / (len(pooled) * (len(pooled) - 1))
     return 1 - within / overall
+
+
+def measured(
+    frame: pd.DataFrame, measure: str, first: str = "", second: str = "", coding: str = "none", **more: str
+) -> dict[str, Any]:
+    """The one row of an agreement table with these values; None where a value is null."""
+    wanted = {"measure": measure, "first": first, "second": second, "coding": coding, **more}
+    (row,) = frame[(frame[list(wanted)] == list(wanted.values())).all(axis=1)].to_dict("records")
+    return {str(name): None if pd.isna(value) else value for name, value in row.items()}

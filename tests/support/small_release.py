@@ -169,8 +169,7 @@ class InMemory:
             self._connection.register(name, table.to_arrow(frame[table.names]))
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        names = {name: name for name in TABLES_PER_BATCH}
-        return self._connection.execute(sql.format_map(names)).fetchall()
+        return self._connection.execute(sql).fetchall()
 
 
 def paper_tables(

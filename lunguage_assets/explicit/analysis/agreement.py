@@ -1,9 +1,8 @@
 """Agreement between judges over the comparison matches, their position bias, and correlations of rankings
 (explicit.md section 3).
 
-The published kappa was coded with phrases as categories and the published alpha with first/second, which is
-why the two differ so much. Both codings are reported for both coefficients: `phrase`, the phrase that was
-chosen (chance agreement is near zero), and `position`, whether it was shown first or second (about one half).
+Both coefficients are reported in both codings: `phrase`, the phrase that was chosen (chance agreement is near
+zero; the published kappa), and `position`, whether it was shown first or second (the published alpha).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.arrays import Floats
+from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
@@ -140,10 +139,9 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Args:
         matches: `COMPARISON_MATCHES` frame per judge, all of one vocabulary.
 
-    A judge who was shown other sentences, or these in another order, was not asked the same question. Shares
-    have Wilson's intervals; means, kappa and alpha have none. Kappa takes the questions with a valid answer
-    of every judge, alpha those with two or more, pairwise agreement those with valid answers of both. A judge
-    without any valid answer is in none of them.
+    A judge who was shown other sentences, or these in another order, was not asked the same question. Kappa
+    takes the questions with a valid answer of every judge, alpha those with two or more, pairwise agreement
+    those with valid answers of both. A judge without any valid answer is in none of them.
     """
     rows: list[dict[str, Any]] = []
     for judge, frame in matches.items():
@@ -178,8 +176,7 @@ def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Position bias and invalid answers of one judge.
 
     A coin decides which phrase is shown first, so a judge that looks at the content only chooses sentence_1
-    half the time whatever the sentences are, and the binomial test is exact. With fixed positions content and
-    position cannot be told apart, and there is no test.
+    half the time, and the binomial test is exact. With fixed positions there is no test.
     """
     from scipy.stats import binomtest
 

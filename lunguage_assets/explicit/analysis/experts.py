@@ -25,8 +25,8 @@ from lunguage_assets.explicit.analysis.agreement import (
     mean_of,
     pairwise_agreement,
 )
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
+from lunguage_assets.files import edited_rows
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
@@ -48,12 +48,10 @@ def load_responses(path: Path) -> pd.DataFrame:
     phrase that was chosen, NaN without an answer.
 
     An entry of the CSV is one of the two phrases, or 1 or 2, or empty. Columns pair, question, comment,
-    example... and those without a name are nobody's, so that the file that the paper publishes is read as it
-    is.
+    example... and those without a name are nobody's: the file that the paper publishes is read as it is.
 
     Raises:
-        InputError: not a CSV, no column of phrases or of an expert, no row, a row without two different
-            phrases, a pair that an earlier row has (in either order), or an entry that is no answer.
+        InputError: no such CSV, a pair that is none or comes twice, or an entry that is no answer.
     """
     rows = [
         (number, row)
@@ -90,8 +88,7 @@ def load_experts(path: Path | None) -> Described:
     Columns: expert, role (`writer` of reports, `reader`, or empty), occupation; others are left alone.
 
     Raises:
-        InputError: not a CSV, a missing column, another role, or a row without a name or with that of an
-            earlier row.
+        InputError: no such CSV, another role, or a row without a name or with that of an earlier row.
     """
     described: dict[str, tuple[str, str]] = {}
     if path is None or not path.exists():
@@ -128,9 +125,8 @@ def expert_agreement(
             a coin hashed from the seed breaks ties.
         seed: of the coin.
 
-    A share has Wilson's interval over pairs; averages, kappa and alpha have none. Kappa takes the pairs that
-    every expert of the group answered. In the coding `position` first and second are phrase_1 and phrase_2 of
-    the responses, the order in which the survey showed them.
+    A share has Wilson's interval over pairs. Kappa takes the pairs that every expert of the group answered.
+    In the coding `position` first and second are phrase_1 and phrase_2, as the survey showed them.
     """
     heard = responses.dropna(axis="columns", how="all")
     pairs: list[tuple[str, str]] = heard.index.tolist()

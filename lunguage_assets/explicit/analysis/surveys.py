@@ -17,13 +17,10 @@ import pandas as pd
 
 from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
-from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.analysis.experts import EXPERT_COLUMNS
-from lunguage_assets.explicit.fit.anchors import rated_share
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.explicit.fit.anchors import RATING_COLUMNS
 from lunguage_assets.files import replace_text, sheet, write_private
-
-_RATED = ("number", "phrase", "sentence")
 
 
 class PairQuestion(NamedTuple):
@@ -31,14 +28,6 @@ class PairQuestion(NamedTuple):
 
     number: int
     sides: tuple[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]]
-
-
-class RatingQuestion(NamedTuple):
-    """One sentence to rate, of which raters do not see which phrase it stands for; `number` counts from 1."""
-
-    number: int
-    phrase: str
-    sentence: str
 
 
 def make_survey(
@@ -51,7 +40,7 @@ def make_survey(
         vocabulary: `HEDGE_VOCABULARY` frame with the example sentences.
         ranking: `REFERENCE_RANKING` frame of the same vocabulary.
         pairs, examples: the most of them.
-        seed: which phrase comes first, the order of the questions, and the sentences are hashed from it.
+        seed: all that is drawn is hashed from it.
 
     Raises:
         MethodError: fewer than two ranked phrases, or a ranking of another vocabulary.
@@ -81,9 +70,8 @@ def make_survey(
 def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str, str]]:
     """Pairs that are spread over the ranking, each in alphabetical order.
 
-    All pairs are sorted by the distance of their ranks and cut into as many equal strata as pairs are wanted;
-    each stratum gives one, so that near and far pairs occur as often as among all pairs: the one whose
-    phrases were used least so far, ties by hash. From far to near, because far pairs leave the least choice.
+    All pairs are sorted by the distance of their ranks, from far to near, and cut into as many equal strata
+    as pairs are wanted. Each stratum gives the one whose phrases were used least so far, ties by hash.
     """
     place = {phrase: i for i, phrase in enumerate(ranked)}
     every = list(combinations(sorted(ranked), 2))
@@ -99,14 +87,14 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
     return chosen
 
 
-def make_rating_survey(
-    vocabulary: pd.DataFrame, phrases: Sequence[str], *, examples: int = 10, seed: int = 0
-) -> list[RatingQuestion]:
-    """Choose sentences to rate from a `HEDGE_VOCABULARY` frame, `examples` per phrase at most; the same
-    inputs and seed always give the same form.
+def rating_rows(
+    vocabulary: pd.DataFrame, phrases: Sequence[str], *, examples: int = 10, raters: int = 2, seed: int = 0
+) -> list[list[str]]:
+    """Rows of `anchor_ratings.csv` to fill in, with the header: every rater gets the same sentences,
+    `examples` per phrase at most, in one order; the same inputs and seed always give the same rows.
 
     Raises:
-        MethodError: fewer than two phrases, or one without a sentence in the vocabulary.
+        MethodError: fewer than two phrases, or one without a sentence in the `HEDGE_VOCABULARY` frame.
     """
     if len(set(phrases)) < 2:
         raise MethodError("fewer than two phrases to rate; the scale needs two at least. Name further ones.")
@@ -120,7 +108,8 @@ def make_rating_survey(
             )
         asked += [(phrase, sentence) for sentence in drawn]
     asked.sort(key=lambda one: text_hash(seed, "order of ratings", *one))
-    return [RatingQuestion(number, *one) for number, one in enumerate(asked, start=1)]
+    rows = [[f"rater_{number}", *one, ""] for number in range(1, raters + 1) for one in asked]
+    return [[*RATING_COLUMNS], *rows]
 
 
 def _drawn(sentences: Sequence[str], key: int, count: int) -> tuple[str, ...]:
@@ -155,7 +144,10 @@ def write_survey(
             row += [*shown, *[""] * (width - len(shown))]
         rows.append([*row, *[""] * experts])
     described = [list(EXPERT_COLUMNS), *([name, "", "", ""] for name in names)]
-    instructions, page = _page("instructions.txt", "form.html.j2", questions, restrict)
+    instructions = resource("survey", "instructions.txt").read_text(encoding="utf-8")
+    page = page_template("survey", "form.html.j2").render(
+        questions=questions, instructions=instructions.strip().split("\n\n"), restrict=restrict
+    )
     contents = {
         "responses.csv": sheet(rows),
         "survey.html": page,
@@ -165,46 +157,13 @@ def write_survey(
     return _write_files(folder, contents, restrict)
 
 
-def write_rating_survey(
-    questions: Sequence[RatingQuestion], folder: Path, *, raters: int = 2, restrict: bool = False
-) -> list[Path]:
-    """Write the CSV to fill in, the printable form and the instructions; return their paths. Arguments and
-    errors as `write_survey`.
+def write_rating_survey(rows: Sequence[Sequence[str]], folder: Path, *, restrict: bool = False) -> list[Path]:
+    """Write the CSV to fill in and the instructions; return their paths. Arguments and errors as
+    `write_survey`.
     """
-    header = [*_RATED, *(f"rater_{number}" for number in range(1, raters + 1))]
-    rows = [[str(number), phrase, sentence, *[""] * raters] for number, phrase, sentence in questions]
-    instructions, page = _page("anchor_instructions.txt", "anchor_form.html.j2", questions, restrict)
-    contents = {"ratings.csv": sheet([header, *rows]), "ratings.html": page, "instructions.txt": instructions}
+    instructions = resource("survey", "anchor_instructions.txt").read_text(encoding="utf-8")
+    contents = {"anchor_ratings.csv": sheet(rows), "instructions.txt": instructions}
     return _write_files(folder, contents, restrict)
-
-
-def ratings_from_form(path: Path) -> pd.DataFrame:
-    """The filled in CSV as `anchors.ratings_of` returns ratings: rater, phrase, sentence, share.
-
-    Every column but those of the question is a rater. An empty cell is no answer.
-
-    Raises:
-        InputError: not a CSV of this form, an answer that is no number from 0 to 100, or no answer at all. No
-            sentence is quoted.
-    """
-    rows = [
-        (rater, row["phrase"], row["sentence"], rated_share(path, number, rater, cell))
-        for number, row in edited_rows(path, _RATED)
-        for rater, cell in row.items()
-        if rater not in _RATED and cell.strip()
-    ]
-    if not rows:
-        raise InputError(path.name, "no rating", "at least one", "Fill in a column; nothing was imported.")
-    return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "share"])
-
-
-def _page(text: str, template: str, questions: Sequence[object], restrict: bool) -> tuple[str, str]:
-    """Instructions, and the HTML page that shows them above the questions and needs nothing else."""
-    instructions = resource("survey", text).read_text(encoding="utf-8")
-    page = page_template("survey", template).render(
-        questions=questions, instructions=instructions.strip().split("\n\n"), restrict=restrict
-    )
-    return instructions, page
 
 
 def _write_files(folder: Path, contents: Mapping[str, str], restrict: bool) -> list[Path]:

@@ -1,18 +1,16 @@
 """Validation of ranking and fit from the recorded comparisons; no judge is asked.
 
 Ranking (explicit.md section 3): ranked again with half of the comparisons. Fit (section 7): each ranked
-phrase is left out and fitted back. A step plays by the rules of the product's fit (`fitting.py`); its answers
-are drawn, with replacement, from the comparisons that were recorded for the phrase pair.
+phrase is left out and fitted back by the rules of `fitting.py`, to the number of the others above its own
+place; answers are drawn, with replacement, from the comparisons recorded for the phrase pair.
 
-The phrases that stay keep their places. The rank that the phrase should come back to is the number of the
-others above its own place. Reference and answers come from the same comparisons, so the distances say how
-well the fit finds a known place, not how well the ranking itself is known.
+Reference and answers come from the same comparisons, so the distances say how well the fit finds a known
+place, not how well the ranking itself is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -20,9 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
+from lunguage_assets.draws import U64, Integers, below, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.fits import (
     INVALID,
     LIMIT,
@@ -30,9 +27,9 @@ from lunguage_assets.explicit.fit.fits import (
     NOT_ASKED,
     Answers,
     Fits,
+    Reference,
     choose_opponents,
 )
-from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ranks
 from lunguage_assets.explicit.rating.ranking import CollectedAnswers, collect_answers
@@ -71,13 +68,11 @@ def ranking_robustness(
     Args:
         ranking: `REFERENCE_RANKING` frame; the published ruler, which has no matches, gives an empty frame.
         matches: `COMPARISON_MATCHES` frame per judge, those that the ranking was made from.
-        settings: seed, `repetitions` (comparisons per pair; half of an odd number is rounded down, and one is
-            the least), `orders`.
+        settings: seed, `repetitions` (comparisons per pair), `orders`.
         repeats: random choices of a half, hashed from the seed, the repeat and the match.
 
-    A comparison is kept with the answers of all judges, as a study of half the size would have had them, and
-    every repeat plays in random orders of its own. As many repeats with all comparisons and other orders say
-    how much of the change the order of play alone makes.
+    A comparison is kept with the answers of all judges, and every repeat plays in random orders of its own.
+    As many repeats with all comparisons say how much of the change the order of play alone makes.
     """
     if (ranking["ruler"] == "published").all():
         return RANKING_ROBUSTNESS.frame()
@@ -190,90 +185,74 @@ def fit_back(
     for phrase in range(len(mu)):
         others = np.flatnonzero(np.arange(len(mu)) != phrase)
         seed = mix(text_hash(settings.seed, "validation"), names[phrase], numbers)
-        left_out = _LeftOut(
-            Reference(mu[others], variance[others], (), ()),
-            names[others],
-            outcomes[phrase, others],
-            text_hashes(judges),
-            np.tile(seed, len(configurations)),
-            strategy == "random",
-            alone,
-            limit,
-            panel_steps,
-        )
-        found, ended = left_out.play(settings)
+        plan = _Plan(np.tile(seed, len(configurations)), strategy == "random", alone, limit, panel_steps)
+        left = Reference(mu[others], variance[others], (), ())
+        answers = outcomes[phrase, others]
+        found, ended = _play(plan, left, names[others], answers, text_hashes(judges), settings)
         known = int((mu[others] > mu[phrase]).sum())
         distance[:, phrase] = np.abs(found - known).reshape(len(configurations), seeds, STEPS)
         stopped[:, phrase] = ended.reshape(len(configurations), seeds)
     return distance, stopped
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """One left-out phrase, its opponents, and one fit per configuration and seed, all in lockstep.
-
-    `names`: hashes of the other phrases, shape (phrases,); `outcomes`: recorded answers, shape (phrases,
-    judges, repetitions); `judges`: hashes, shape (judges,). Of shape (fits,): `seed`, hash of its draws;
-    `random`: whether opponents are drawn at random; `alone`: the judge that answers alone, -1 for none;
-    `limit` and `panel_steps`: N and K.
+class _Plan(NamedTuple):
+    """One fit per configuration and seed, arrays of shape (fits,): the hash of its draws, whether opponents
+    are drawn at random, the judge that answers alone (-1: none), N and K.
     """
 
-    reference: Reference
-    names: U64
-    outcomes: Answers
-    judges: U64
     seed: U64
     random: NDArray[np.bool_]
     alone: Integers
     limit: Integers
     panel_steps: Integers
 
-    def play(self, settings: ExplicitSettings) -> tuple[Integers, Integers]:
-        """Ranks after every step, shape (fits, steps), and the step at which the product would have ended
-        each fit, shape (fits,); the fits themselves know no patience.
-        """
-        fits = Fits.start(len(self.seed), len(self.names), len(self.judges))
-        ranked = np.zeros((len(self.seed), STEPS), dtype=np.int64)
-        stopped = np.zeros(len(self.seed), dtype=np.int64)
-        while len(active := fits.running()):
-            opponent = self._opponents(active, fits)
-            fits.play(active, opponent, self._answers(active, opponent, fits), self.reference)
-            fits.end(active, self.limit[active], STEPS, _NEVER)
-            played = active[fits.steps[active] > 0]
-            ranked[played, fits.steps[played] - 1] = fits.rank[played]
-            settled = (fits.stable[active] >= settings.patience) | (fits.steps[active] >= settings.step_limit)
-            ended = settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))
-            first = active[ended & (stopped[active] == 0)]
-            stopped[first] = fits.steps[first]
-        last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
-        return np.take_along_axis(ranked, last, axis=1), stopped
 
-    def _opponents(self, active: Integers, fits: Fits) -> Integers:
-        """By draw probability as in the product, or any eligible phrase with equal chances."""
-        chosen, _ = choose_opponents(active, fits, self.reference, self.limit[active])
-        rows = active[self.random[active]]
-        if len(rows):
-            draw = mix(self.seed[rows], fits.steps[rows] + fits.void[rows], text_hash("opponent"))
-            lots = mix(draw[:, None], self.names[None, :])
-            lots = np.where(fits.counts[rows] < self.limit[rows, None], lots, np.uint64(2**64 - 1))
-            chosen[self.random[active]] = np.argmin(lots, axis=1)
-        return chosen
+def _play(
+    plan: _Plan,
+    reference: Reference,
+    names: U64,
+    outcomes: Answers,
+    judges: U64,
+    settings: ExplicitSettings,
+) -> tuple[Integers, Integers]:
+    """Fit a left-out phrase in lockstep by every plan: ranks after every step, shape (fits, steps), and the
+    step at which the product would have ended each fit, shape (fits,); the fits themselves know no patience.
 
-    def _answers(self, active: Integers, opponent: Integers, fits: Fits) -> Answers:
-        """What every judge says in this step, shape (active, judges), in the codes of `fits`.
-
-        Each judge draws its own of the recorded comparisons, as each plays its own sentence of the opponent
-        in the product.
-        """
+    Args:
+        reference, names: the other phrases, and their hashes, shape (phrases,).
+        outcomes: recorded answers, shape (phrases, judges, repetitions).
+        judges: hashes, shape (judges,).
+    """
+    fits = Fits.start(len(plan.seed), len(names), len(judges))
+    ranked = np.zeros((len(plan.seed), STEPS), dtype=np.int64)
+    stopped = np.zeros(len(plan.seed), dtype=np.int64)
+    while len(active := fits.running()):
         step = fits.steps[active] + fits.void[active]
-        keys = mix(self.seed[active, None], step[:, None], self.judges[None, :])
-        judges = np.arange(len(self.judges))
-        won = self.outcomes[opponent[:, None], judges[None, :], below(mix(keys, 0), self.outcomes.shape[2])]
-        alone = self.alone[active]
+        opponent, _ = choose_opponents(active, fits, reference, plan.limit[active])
+        drawn = plan.random[active]
+        if drawn.any():  # any eligible phrase with equal chances
+            rows = active[drawn]
+            lots = mix(mix(plan.seed[rows], step[drawn], text_hash("opponent"))[:, None], names[None, :])
+            lots = np.where(fits.counts[rows] < plan.limit[rows, None], lots, np.uint64(2**64 - 1))
+            opponent[drawn] = np.argmin(lots, axis=1)
+        # every judge draws its own of the recorded comparisons, as it plays its own sentence in the product
+        keys = mix(plan.seed[active, None], step[:, None], judges[None, :])
+        each = np.arange(len(judges))[None, :]
+        said = outcomes[opponent[:, None], each, below(mix(keys, 0), outcomes.shape[2])]
+        alone = plan.alone[active]
         one = np.where(alone >= 0, alone, np.argmin(mix(keys, 2), axis=1))
-        single = (alone >= 0) | (fits.steps[active] >= self.panel_steps[active])
-        won[single[:, None] & (judges[None, :] != one[:, None])] = NOT_ASKED
-        return won
+        single = (alone >= 0) | (fits.steps[active] >= plan.panel_steps[active])
+        said[single[:, None] & (each != one[:, None])] = NOT_ASKED
+        fits.play(active, opponent, said, reference)
+        fits.end(active, plan.limit[active], STEPS, _NEVER)
+        played = active[fits.steps[active] > 0]
+        ranked[played, fits.steps[played] - 1] = fits.rank[played]
+        settled = (fits.stable[active] >= settings.patience) | (fits.steps[active] >= settings.step_limit)
+        ended = settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))
+        first = active[ended & (stopped[active] == 0)]
+        stopped[first] = fits.steps[first]
+    last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
+    return np.take_along_axis(ranked, last, axis=1), stopped
 
 
 def _measured(distance: Integers, stopped: Integers) -> pd.DataFrame:

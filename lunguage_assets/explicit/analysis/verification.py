@@ -1,7 +1,7 @@
 """Verification of the ranking by the package `trueskill`: same matches, same order (explicit.md section 3).
 
-The package costs some 100 microseconds per match, so it plays one of the ranking's random orders, or its
-beginning. That the closed form then makes the stored ranking out of all orders is verified as well.
+The package is slow, so it plays the beginning of one of the ranking's random orders. That the closed form
+makes the stored ranking out of all orders is verified as well.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 import trueskill as package
 
-from lunguage_assets.draws import text_hash
-from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.draws import Floats, Integers, text_hash
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
@@ -28,10 +27,8 @@ SAMPLE = 10_000
 
 
 class Verification(NamedTuple):
-    """What was compared; differences are the largest of any mu or sigma.
-
-    `matches` played by the package, of `order` (0-based; -1: none, the ranking is the published one).
-    `package_difference`: package against closed form; `replay_difference`: stored ranking against the closed
+    """`matches` that the package played of an `order` (-1: none, the ranking is the published one), and the
+    largest differences of any mu or sigma: package against closed form, and stored ranking against the closed
     form over all orders.
     """
 

@@ -1,8 +1,7 @@
 """Which anchors tie the ranking to probabilities: a named set of `resources/anchors.toml`, or ratings or a
 file of one's own; and how far another radiologist's p would lie from ours (explicit.md section 6).
 
-Beside the interval of the mean stands a prediction interval for one more reader, on the logit scale: the mean
-alone is known as narrowly as one likes with more ratings, although readers differ as much as before.
+Beside the interval of the mean stands a prediction interval for one more reader, on the logit scale.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.draws import Floats
 from lunguage_assets.errors import ConfigurationError, InputError
-from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.files import edited_rows
 
 RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 NEAREST = 0.005
@@ -42,11 +41,7 @@ class ReaderSpread(NamedTuple):
     source: str
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class AnchorEntry(_Entry):
+class AnchorEntry(BaseModel, frozen=True, extra="forbid"):
     """One anchor of a set; `optional`: left out where the ranking does not have the phrase."""
 
     phrase: str = Field(min_length=1)
@@ -62,27 +57,21 @@ class AnchorEntry(_Entry):
         return self
 
 
-class SetEntry(_Entry):
+class SetEntry(BaseModel, frozen=True, extra="forbid"):
     """A named set and where its numbers come from."""
 
     source: str = Field(min_length=1)
     anchors: list[AnchorEntry] = Field(min_length=2)
 
-    @model_validator(mode="after")
-    def _each_once(self) -> SetEntry:
-        if len({one.phrase for one in self.anchors}) < len(self.anchors):
-            raise ValueError("a phrase stands twice")
-        return self
 
-
-class ReadersEntry(_Entry):
+class ReadersEntry(BaseModel, frozen=True, extra="forbid"):
     """Points that the middle 80% of readers span around one half, and who says so."""
 
     points: float = Field(gt=0.0, lt=100.0)
     source: str = Field(min_length=1)
 
 
-class AnchorFile(_Entry):
+class AnchorFile(BaseModel, frozen=True, extra="forbid"):
     """The content of `resources/anchors.toml`, or of a file of this form."""
 
     sets: dict[str, SetEntry] = Field(min_length=1)
@@ -128,7 +117,7 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
     if file.suffix.lower() == ".csv" and file.exists():
         return rated_anchors(ratings_of(file), file)
     content = _content(file) if file.exists() else None
-    sets = content.sets if content is not None else {}
+    sets = content.sets if content else {}
     name = next(iter(sets)) if is_own and len(sets) == 1 else choice or "published"
     if content is None or name not in sets:
         packaged = ", ".join(_content(resource("anchors.toml")).sets)
@@ -148,37 +137,29 @@ def published_anchors() -> tuple[Anchor, ...]:
 
 
 def ratings_of(path: Path) -> pd.DataFrame:
-    """The rows of a ratings file: rater, phrase in lower case, sentence, and share from 0 to 1.
+    """The rows of a ratings file: rater, phrase in lower case, sentence, and share from 0 to 1. An empty
+    rating is no answer.
 
     Raises:
-        InputError: missing columns, a row with too few or too many values, no row, or a rating that is no
+        InputError: missing columns, a row with too few or too many values, no rating, or one that is no
             number from 0 to 100.
     """
-    rows = [
-        (
-            " ".join(row["rater"].split()),
-            " ".join(row["phrase"].lower().split()),
-            row["sentence"],
-            rated_share(path, number, "rating", row["rating"]),
-        )
-        for number, row in edited_rows(path, RATING_COLUMNS)
-    ]
+    rows = []
+    for number, row in edited_rows(path, RATING_COLUMNS):
+        rating = row["rating"].strip().removesuffix("%")
+        try:
+            share = float(rating or "nan") / 100.0
+        except ValueError:
+            share = -1.0
+        if rating and not 0.0 <= share <= 1.0:
+            expected = "a number from 0 to 100"
+            raise InputError(path.name, "no number", expected, "Fix the rating.", row=number, column="rating")
+        rater, phrase = (" ".join(row[name].split()) for name in ("rater", "phrase"))
+        if rating:
+            rows.append((rater, phrase.lower(), row["sentence"], share))
     if not rows:
-        expected, remedy = "at least two phrases rated", "Add ratings or remove the file."
-        raise InputError(path.name, "no ratings", expected, remedy)
+        raise InputError(path.name, "no ratings", "two phrases rated", "Add ratings or remove the file.")
     return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "share"])
-
-
-def rated_share(path: Path, row: int, column: str, cell: str) -> float:
-    """A rating from 0 to 100 as a share; raises `InputError` where it is none."""
-    try:
-        value = float(cell.strip().removesuffix("%"))
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value <= 100.0:
-        expected = "a number from 0 to 100"
-        raise InputError(path.name, "no such number", expected, "Fix the rating.", row=row, column=column)
-    return value / 100.0
 
 
 def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
@@ -250,8 +231,7 @@ def reader_range(
         p_low, p_high: its own 95% interval, which the range always contains.
         spread: between readers.
 
-    The variances of our p and between readers are added on the logit scale. The range is about what the words
-    mean to a reader of the report, not about whether the finding is there.
+    The variances of our p and between readers are added on the logit scale.
     """
     centre, low, high = (logit(np.asarray(value, dtype=np.float64)) for value in (p, p_low, p_high))
     own = ((high - low) / (2.0 * Z95)) ** 2

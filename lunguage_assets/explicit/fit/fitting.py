@@ -6,20 +6,31 @@ asks each judge once for all sentences, and updates all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lunguage_assets.draws import digest
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fits import NO_ANSWERS, STOPS, FitPanel, Fits, choose_opponents
+from lunguage_assets.explicit.fit.fits import (
+    INVALID,
+    LOST,
+    NO_ANSWERS,
+    NOT_ASKED,
+    STOPS,
+    WON,
+    FitPanel,
+    Fits,
+    Reference,
+    choose_opponents,
+)
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
-from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability
-from lunguage_assets.explicit.fit.reference import Reference, placed
+from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, placed, probability
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
@@ -28,6 +39,10 @@ from lunguage_assets.tables.explicit import FIT_LOG
 
 EXPLICIT_SECTIONS = ("find", "impr")
 """History rows take no part in the explicit stage."""
+
+Round = Mapping[str, NDArray[Any]]
+"""Plays of a round by column of `FIT_LOG`, with numbers for names; `answers` has shape (plays, judges)."""
+_WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}
 
 SENTENCES_AT_ONCE = 20_000
 """Sentences whose fits advance together; memory follows from it, results do not."""
@@ -44,6 +59,34 @@ def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
 def sentence_key(masked_sentence: str) -> str:
     """Identity of a masked sentence: identical ones are fitted once, and the log is kept by it."""
     return digest(masked_sentence)[:24]
+
+
+def log_table(
+    rounds: Sequence[Round], sentence_keys: Sequence[str], judges: Sequence[str], phrases: Sequence[str]
+) -> pa.Table:
+    """An Arrow table of `FIT_LOG` from the rounds of `fit_sentences`, in the order of `sentence_keys`, then
+    by step; `judges` and `phrases` are the names of the numbers.
+    """
+
+    def named(names: Sequence[str], numbers: NDArray[Any]) -> pa.Array:
+        return pa.array(list(names), type=pa.string()).take(pa.array(numbers))
+
+    def told(answers: Sequence[int]) -> str:
+        """'judge=won' of every judge that was asked, in panel order, joined by blanks."""
+        each = zip(judges, answers, strict=True)
+        return " ".join(f"{judge}={_WORDS[answer]}" for judge, answer in each if answer != NOT_ASKED)
+
+    if not rounds:
+        return FIT_LOG.arrow.empty_table()
+    plays = {name: np.concatenate([each[name] for each in rounds]) for name in FIT_LOG.names}
+    order = np.lexsort((plays["step"], plays["sentence_key"]))
+    columns: dict[str, Any] = {name: values[order] for name, values in plays.items()}
+    said, which = np.unique(columns["answers"], axis=0, return_inverse=True)
+    columns["answers"] = named([told(answers) for answers in said.tolist()], which)
+    columns["sentence_key"] = named(sentence_keys, columns["sentence_key"])
+    columns["opponent"] = named(phrases, columns["opponent"])
+    arrays = [pa.array(columns[column.name], column.type) for column in FIT_LOG.arrow]
+    return pa.Table.from_arrays(arrays, schema=FIT_LOG.arrow)
 
 
 @dataclass(frozen=True)
@@ -103,11 +146,11 @@ def fit_pairs(
     places, logs = [], []
     for start in range(0, max(len(keys), 1), at_once):
         chunk = keys[start : start + at_once]
-        log = FitLog([judge.key for judge in panel], reference.phrases) if settings.fit_log else None
-        fits = fit_sentences([by_key[key] for key in chunk], reference, panel, settings, log)
+        rounds: list[Round] | None = [] if settings.fit_log else None
+        fits = fit_sentences([by_key[key] for key in chunk], reference, panel, settings, rounds)
         places.append(_places(chunk, fits, reference))
-        if log is not None:
-            logs.append(log.table(chunk))
+        if rounds is not None:
+            logs.append(log_table(rounds, chunk, [judge.key for judge in panel], reference.phrases))
     pairs = pd.DataFrame(
         {
             "finding_id": rows["finding_id"].tolist(),
@@ -146,11 +189,10 @@ def fit_sentences(
     reference: Reference,
     panel: Sequence[Judge],
     settings: ExplicitSettings,
-    log: FitLog | None = None,
+    log: list[Round] | None = None,
 ) -> Fits:
-    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round.
-
-    Every step is noted in `log`.
+    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round; every round is
+    added to `log`, and where each sentence stands after it.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
     judges = FitPanel(sentences, reference, panel, settings)
@@ -160,7 +202,13 @@ def fit_sentences(
         said = judges.ask(active, opponent, step, fits.steps[active] < settings.panel_steps)
         fits.play(active, opponent, said, reference)
         if log is not None:
-            log.note(active, opponent, step, draw, said, fits)
+            played = {"sentence_key": active, "step": step, "opponent": opponent, "draw_probability": draw}
+            stands = {
+                "mu": fits.mu[active],
+                "sigma": np.sqrt(fits.variance[active]),
+                "rank": fits.rank[active],
+            }
+            log.append({**played, "answers": said, **stands})
         fits.end(active, settings.opponent_limit, settings.step_limit, settings.patience)
     return fits
 
@@ -168,9 +216,8 @@ def fit_sentences(
 def _with_probabilities(pairs: pd.DataFrame, ranking: pd.DataFrame, calibration: Calibration) -> pd.DataFrame:
     """The `FITTED_PROBABILITIES` frame of pairs with their places.
 
-    A pair without a place has its p from the mean mu of its ranked phrases, else it is unknown (section 5).
-    One sentence strays from its phrase's mean; TrueSkill's own model of that is a normal of deviation beta,
-    taken here as the standard error of the place.
+    A pair without a place has its p from the mean mu of its ranked phrases, with TrueSkill's beta as standard
+    error, else it is unknown (section 5).
     """
     places = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
     p, low, high = probability(pairs["mu"], pairs["mu_sd"], calibration, pairs["mu_centre"])

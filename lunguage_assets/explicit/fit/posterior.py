@@ -12,41 +12,30 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import log_ndtr
 
-from lunguage_assets.explicit.arrays import Floats
-from lunguage_assets.explicit.fit.fits import Counts
-from lunguage_assets.explicit.fit.reference import Reference
+from lunguage_assets.draws import Floats
+from lunguage_assets.explicit.fit.fits import Counts, Reference
 from lunguage_assets.explicit.rating import trueskill
 
 _STEP = 0.5
 _GRID = np.arange(-25.0, 75.0 + _STEP / 2, _STEP)
-"""The grid reaches six prior deviations to either side.
-
-The step is exact to 1e-8 for posteriors of deviation 0.5 and more, which takes over 200 answers.
-"""
+"""Six prior deviations to either side; exact to 1e-8 for posteriors of deviation 0.5 and more."""
 
 _PRIOR = -0.5 * ((_GRID - trueskill.MU) / trueskill.SIGMA) ** 2
 _BLOCK = 512
-"""Sentences at a time, for memory.
-
-Each sentence is a matrix product of its own: its result depends on no other sentence.
-"""
+"""Sentences at a time, for memory; a result depends on no other sentence."""
 
 _TINY = 1e-300
 _SPREADS = np.array([0.5, 1.0, 1.5, 2.0])
 _SPREAD_WEIGHTS = np.array([0.35, 0.5, 0.12, 0.03])
-"""How far judges lie apart about one sentence, in units of the ranking's `reading_sd`.
-
-Some sentences are read alike, few very differently. The mean square is close to 1.
-"""
+"""How far judges lie apart about one sentence, in units of `reading_sd`; the mean square is close to 1."""
 
 
 def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
     """Mean and deviation of each sentence's place when judges read a sentence differently.
 
-    A judge's answers about one sentence share its reading, so that ten more answers of the same judge say
-    less than ten of another one. Readings are normal around the place. How far they lie apart is the
-    ranking's `reading_sd` on average and differs between sentences (`_SPREADS`): it is learnt from how much
-    the judges disagree about this sentence, and is summed out for each sentence alone.
+    A judge's answers about one sentence share its reading. Readings are normal around the place. How far they
+    lie apart is the ranking's `reading_sd` on average and differs between sentences (`_SPREADS`), which is
+    summed out for each sentence alone.
 
     Args:
         won, lost: valid answers, shape (sentences, judges, phrases).

@@ -11,10 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from lunguage_assets.documents import shown_phrase
+from lunguage_assets.draws import Floats
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Floats
-from lunguage_assets.explicit.fit.reference import placed
-from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
 
@@ -93,6 +92,16 @@ def unmapped(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> str:
     return ""
 
 
+def placed(ranking: pd.DataFrame) -> pd.DataFrame:
+    """The phrases of a `REFERENCE_RANKING` frame that have a place: published, or with a valid match. Another
+    one stays at the prior and says nothing.
+    """
+    known: pd.DataFrame = ranking[
+        ((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(dtype=bool)
+    ]
+    return known
+
+
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     """The line through the anchors on the logit scale (explicit.md section 6).
 
@@ -144,14 +153,12 @@ def probability(
         mu: places on the ranking, from which p follows.
         mu_sd: standard error of each place, from its own comparisons.
         calibration: the line through the anchors.
-        centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of
-            the place given the same answers differ a little. An interval always contains p.
+        centre: places around which the intervals are made, when they are not `mu`. An interval always
+            contains p.
 
-    The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It adds, as if
-    independent: the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap
-    over sentence pairs, interpolated between the neighbouring phrases), and the anchors (their ratings'
-    intervals, and the bootstrap of their own places). What it does not cover, and how often it held on
-    simulated reports, is in docs/trust.md.
+    The interval is by the delta method on the logit scale, so it stays inside (0, 1). It adds, as if
+    independent: the place itself, the ranking there (bootstrap, interpolated between the neighbouring
+    phrases), and the anchors (their ratings, and the bootstrap of their own places); docs/trust.md.
     """
     line = calibration
     logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)

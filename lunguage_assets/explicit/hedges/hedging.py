@@ -16,7 +16,7 @@ import pandas as pd
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.fitting import tentative_rows
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.files import edited_rows
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -31,7 +31,7 @@ _ALWAYS_DROPPED = frozenset({"difficult to assess"})
 
 
 def hedge_phrases(
-    findings: pd.DataFrame, judge: Judge, corrections: pd.DataFrame | None = None
+    findings: pd.DataFrame, judge: Judge, corrections: Mapping[str, list[str]] | None = None
 ) -> pd.DataFrame:
     """The hedging phrases of every tentative pair, a `HEDGE_PHRASES` frame by study and row.
 
@@ -40,8 +40,8 @@ def hedge_phrases(
     Args:
         findings: `FINDINGS` frame.
         judge: the extractor.
-        corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction
-            overrides answer and filters. Ids of other batches are left alone; see `unknown_corrections`.
+        corrections: phrases by finding id (`load_corrections`); a correction overrides answer and filters.
+            Ids of other batches are left alone.
     """
     columns = [
         *HEDGE_PHRASES.names[:4],
@@ -55,7 +55,7 @@ def hedge_phrases(
     for row in rows:
         row["masked_sentence"] = row["masked_sentence"] if row["mask_state"] == "masked" else None
     questions = [ExtractionQuestion(row["ent"], row["sent"], row["masked_sentence"]) for row in rows]
-    reviewed = corrected_phrases(corrections)
+    reviewed = corrections or {}
     for row, answer in zip(rows, ask_to_extract(judge, questions), strict=True):
         row["corrected"] = corrected = row["finding_id"] in reviewed
         row["answer_state"] = "valid" if answer.valid else "invalid"
@@ -74,29 +74,22 @@ def hedge_phrases(
     return HEDGE_PHRASES.frame(rows)
 
 
-def load_corrections(path: Path | None) -> pd.DataFrame | None:
-    """A person's corrections; None without the file. Further columns are left out.
+def load_corrections(path: Path) -> dict[str, list[str]]:
+    """Finding id -> the phrases that a person gave it, in normal form; empty without the file.
 
     Raises:
         InputError: a missing column, a row with too few or too many values, an empty or repeated finding id.
     """
-    if path is None or not path.exists():
-        return None
-    rows: dict[str, str] = {}
-    for number, row in edited_rows(path, CORRECTION_COLUMNS):
+    given: dict[str, list[str]] = {}
+    for number, row in edited_rows(path, CORRECTION_COLUMNS) if path.exists() else ():
         finding_id = row["finding_id"].strip()
-        if not finding_id or finding_id in rows:
+        if not finding_id or finding_id in given:
             found = "the finding id of an earlier row" if finding_id else "nothing"
             expected, remedy = "every finding id once", "Fix or delete the row."
             raise InputError(path.name, found, expected, remedy, row=number, column="finding_id")
-        rows[finding_id] = row["phrases"]
-    return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
-
-
-def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
-    """Corrected finding ids that no pair of `hedges` (all batches) has, sorted: probably typing errors."""
-    known = set(hedges["finding_id"].tolist())
-    return [] if corrections is None else sorted(set(corrections["finding_id"].tolist()) - known)
+        phrases = dict.fromkeys(map(normal_phrase, row["phrases"].split(";")))
+        given[finding_id] = [phrase for phrase in phrases if phrase]
+    return given
 
 
 def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
@@ -142,14 +135,3 @@ def words_of(phrase: str) -> re.Pattern[str]:
 def _place(phrase: str, sentence: str) -> int:
     found = words_of(phrase).search(sentence)
     return found.start() if found else len(sentence)
-
-
-def corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[str]]:
-    """Finding id -> the phrases that a person gave it, in normal form; empty without corrections."""
-    if corrections is None:
-        return {}
-    given = zip(corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True)
-    return {
-        finding_id: [phrase for phrase in dict.fromkeys(map(normal_phrase, cell.split(";"))) if phrase]
-        for finding_id, cell in given
-    }

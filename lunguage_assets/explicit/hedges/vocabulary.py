@@ -42,9 +42,8 @@ def hedge_vocabulary(
     A phrase is retained when it was extracted often enough and at least one of its examples is usable: the
     finding was located, and no other finding of the same name shares the sentence. With `ruler =
     "published"`, and with `"auto"` where fewer phrases than `ruler_minimum` or not all anchor phrases would
-    be retained, the 42 published phrases with their bundled invented sentences are retained instead: every
-    row says so in `ruler` and why in `ruler_reason`, and the corpus' other phrases are listed with that
-    reason. `n_examples` always counts this corpus.
+    be retained, the 42 published phrases with their bundled invented sentences are retained instead
+    (`ruler`, `ruler_reason`). `n_examples` always counts this corpus.
     """
     pairs = hedges[["finding_id", "phrases", "masked_sentence", "review_reason"]]
     same_name = pairs["review_reason"].str.split("; ").map(lambda reasons: SAME_NAME in reasons)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lunguage_assets.draws import below, mix, text_hash
-from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.draws import Floats, Integers, below, mix, text_hash
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.settings import ExplicitSettings
 
@@ -19,8 +18,8 @@ ORDERS_PER_RESAMPLE = 2
 """Random orders per resample: the fewest that show the spread between orders, which is then taken out."""
 
 MOST_MATCHES, FEWEST_RESAMPLES = 100_000_000, 50
-"""Matches that all resamples play together, about half a minute on one core. A corpus with many phrases has
-fewer resamples, down to the fewest: two judges and 240 phrases have 87, where 42 phrases have what is set.
+"""Matches that all resamples play together, about half a minute on one core: with many phrases there are
+fewer resamples, down to the fewest.
 """
 
 _AT_ONCE = 25
@@ -40,8 +39,7 @@ def bootstrap_intervals(
             there are very many answers, see `MOST_MATCHES`) and `orders`.
 
     A resample is averaged over few orders of play, the ranking over many: the excess of order noise is
-    estimated from the spread between a resample's orders and taken out by shrinking the deviations, so that
-    the interval is that of the published average.
+    estimated from the spread between a resample's orders and taken out by shrinking the deviations.
     """
     rank = ranks(mu[None, :])[0]
     if settings.bootstrap < 2:

@@ -49,9 +49,8 @@ def match_questions(plan: Mapping[str, list[Any]]) -> list[ComparisonQuestion]:
 def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> dict[str, list[Any]]:
     """Sentences and positions of all matches: columns of `COMPARISON_MATCHES`, one entry per match.
 
-    The position is a coin per match, which cancels a judge's bias to first order, or fixed (as published). A
-    sentence that exemplifies both phrases may meet itself, as in the published procedure; that match says
-    nothing about either phrase and a judge answers it like any other.
+    The position is a coin per match, or fixed (as published). A sentence that exemplifies both phrases may
+    meet itself, as in the published procedure.
     """
     names = ("match_id", "phrase_a", "phrase_b", "repetition", "sentence_a", "sentence_b", "swapped")
     plan: dict[str, list[Any]] = {name: [] for name in names}

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.draws import U64, digest, mix, text_hash, text_hashes
+from lunguage_assets.draws import U64, Integers, digest, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
 from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
@@ -64,9 +63,8 @@ def reference_ranking(
             fits are bound.
 
     A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the
-    published mu and sigma are returned, whatever the matches; no interval is published for them (sigma is the
-    filter's steady state, not an error bar), so they are taken as given: mu_sd is 0 and the interval is a
-    point, and judges' readings have the default deviation.
+    published mu and sigma are returned, whatever the matches, and taken as given: mu_sd is 0 and the interval
+    is a point, and judges' readings have the default deviation.
 
     Raises:
         MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which

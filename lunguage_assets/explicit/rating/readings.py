@@ -14,19 +14,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.draws import Floats, Integers
 from lunguage_assets.explicit.rating.trueskill import BETA
 
 NOISE = math.sqrt(2.0) * BETA
 """Standard deviation of the difference of two performances."""
 
 ASSUMED_DEVIATION = 3.0
-"""Deviation of judges' readings of a sentence where none can be estimated, in units of mu.
-
-Chosen between two published figures of the authors' panel of four language models. Their mean agreement of
-0.866 over 8,610 matches leaves room for at most about 2.7 on average; in the one public log of a fit the four
-place a single sentence at mu 11.3, 15.9, 21.0 and 25.8, a deviation of about 5. With 3.0 the intervals of a
-single simulated judge hold 93 to 97 times in a hundred where readings differ as in that log (docs/trust.md).
+"""Deviation of judges' readings of a sentence where none can be estimated, in units of mu (explicit.md
+section 6): between what the published agreement leaves room for, 2.7, and the 5 of the one public log.
 """
 
 
@@ -41,11 +37,8 @@ def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, 
     In a match a judge's answer departs from the panel's mean answer. Two departures of one judge about one
     sentence, against two different phrases, have the readings' variance times the two slopes of the probit as
     expected product. The sum of all products over the sum of the slopes' products is the estimate; it is
-    averaged with the default, each weighted by its precision, so that few repeated sentences change little
-    and a single judge, about which nothing can be learnt, has the default. It never exceeds beta, the
-    deviation of a sentence in one comparison, of which readings are a part.
-
-    Only matches that every judge answered validly count.
+    averaged with the default by precision, and never exceeds beta. Only matches that every judge answered
+    validly count.
     """
     if len(matches) < 2:
         return ASSUMED_DEVIATION

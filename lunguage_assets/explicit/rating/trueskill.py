@@ -1,8 +1,7 @@
 """TrueSkill for two players without draws, for many sequences of matches at once (explicit.md section 3).
 
-Only the rating arithmetic is here; what the players are, and why they play in which order, is in `ranking.py`
-and `fitting.py`. Sequences are replayed exactly: matches of one sequence that share no player commute, so
-they are gathered into waves, and one wave of all sequences is one vectorised step.
+Sequences are replayed exactly: matches of one sequence that share no player commute, so they are gathered
+into waves, and one wave of all sequences is one vectorised step.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx
 
-from lunguage_assets.explicit.arrays import Floats, Integers
+from lunguage_assets.draws import Floats, Integers
 
 MU = 25.0
 SIGMA = 8.333

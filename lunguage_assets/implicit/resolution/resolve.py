@@ -39,13 +39,9 @@ from lunguage_assets.implicit.rows import (
 )
 from lunguage_assets.implicit.statements.against import Key, Statements
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.tables import (
-    CONFLICT_SOURCES,
-    CONFLICT_TYPES,
-    CONFLICTS,
-    LUNGUAGE_PLUS_PLUS,
-    RESOLUTION_LOG,
-)
+from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS
+from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
+from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
 

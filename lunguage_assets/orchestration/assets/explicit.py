@@ -7,12 +7,12 @@ import pandas as pd
 
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.standing import Keys
+from lunguage_assets.documents import shown_phrase
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
-from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
-from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.explicit.hedges.vocabulary import newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
@@ -60,7 +60,7 @@ def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> R
         raise MethodError(not_there("hedge_phrases", (*keys, registered[0])))
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
-    unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
+    unknown = sorted(load_corrections(home.home.corrections_file).keys() - {*collected["finding_id"]})
     frame = collect_vocabulary(collected, home.settings.explicit, home.anchor_set())
     metadata = {
         "batches": ", ".join(key for key in registered if key in by_batch) or "none",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,57 @@ import pandas as pd
 import pyarrow.parquet as pq
 from pandas.api.types import is_list_like
 
+from lunguage_assets.data_files import page_template
+from lunguage_assets.documents import shown_phrase
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.explicit.rating.trueskill import BETA
 from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.quality.beliefs import refuse_broken
+from lunguage_assets.quality.dictionary import table_section
 from lunguage_assets.release.bundle.context import ANALYSES, Release, ReportContext, context_of
 from lunguage_assets.release.bundle.newest import NewestStudies
-from lunguage_assets.release.bundle.notes import PLAIN, bundle_dictionary, notes
 from lunguage_assets.release.bundle.provenance import Origin, json_text
 from lunguage_assets.release.bundle.versions import Written, publish
-from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
-from lunguage_assets.release.labels.labels import label_frame, what_is_said
+from lunguage_assets.release.labels.labels import (
+    chexpert_labels,
+    chexpert_probabilities,
+    label_frame,
+    what_is_said,
+)
 from lunguage_assets.release.report.report import report_figures, report_page
-from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS, REFERENCE_RANKING, RELEASE
-from lunguage_assets.tables.released import LABELS, STUDIES
-from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables import ATTRIBUTES, REFERENCE_RANKING, RELEASE, TABLES
+from lunguage_assets.tables.paper import PAPER_TABLES
+from lunguage_assets.tables.released import (
+    CHEXPERT_LABELS,
+    CHEXPERT_PROBABILITIES,
+    LABELS,
+    PHRASE_SCALE,
+    PUBLISHED_COLUMNS,
+    STUDIES,
+)
+from lunguage_assets.tables.schema import Column, Table
+
+_TEMPLATES = {
+    "README.md": "README.md.j2",
+    "LICENSE": "LICENSE.j2",
+    "open/USE.md": "open_use.md.j2",
+    "restricted/USE.md": "restricted_use.md.j2",
+    "restricted/LABELS.md": "LABELS.md.j2",
+}
+
+PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected", "set_aside")
+"""Tables that are written as they are stored, with the batch."""
+
+_HEAD = """# Data dictionary of this release
+
+Absent text is the empty string; "may be empty" means null. In CSV, lists are joined by '; '. Columns marked
+*report text* hold patient text in a credentialed corpus. **A finding that a report does not mention is not
+thereby absent.**
+"""
+
 
 Append = Callable[[pd.DataFrame], None]
 """Writes further rows of the same columns."""
@@ -258,3 +292,55 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     mixed = [name for name in frame.columns if frame[name].dtype == object]
     joined = {name: ["; ".join(v) if is_list_like(v) else v for v in frame[name]] for name in mixed}
     return frame.assign(**joined)
+
+
+def notes(context: ReportContext) -> dict[str, str]:
+    """The texts of a version by their paths in it; none names the version."""
+    values = {
+        "context": context,
+        "origin": context.origin,
+        "provenance": context.provenance,
+        "batches": [key for key, batch in context.provenance["batches"].items() if batch["included"]],
+        "widest_reading": BETA - 0.05,
+    }
+    return {path: page_template("release", name).render(values) for path, name in _TEMPLATES.items()}
+
+
+def bundle_dictionary(version: Path) -> str:
+    """The page of the tables that lie in a version; one that is there in several files is described once."""
+    files = sorted(path for path in version.glob("*/*") if path.suffix in (".csv", ".parquet"))
+    sections = []
+    for name, table in _tables():
+        there = [f"`{path.relative_to(version)}`" for path in files if name in (path.name, path.stem)]
+        if there:
+            sections.append(table_section(table, " and ".join(there), ""))
+    return "\n".join([_HEAD, *sections])
+
+
+def _tables() -> Iterator[tuple[str, Table]]:
+    """The table behind each file: by its name, or by its stem where CSV and Parquet have the same columns."""
+    yield from (("Lunguage_plus_plus.csv", _published()), ("Lunguage_plus_plus.parquet", RELEASE))
+    for name in PLAIN:
+        yield name, replace(TABLES[name], columns=(*TABLES[name].columns, RELEASE.column("report_batch")))
+    for table in (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, STUDIES, PHRASE_SCALE):
+        yield table.name, table
+    yield "ranking", TABLES["reference_ranking"]
+    yield from ((f"table_{name}", table) for name, table in PAPER_TABLES.items())
+    yield from ANALYSES.items()
+
+
+def _published() -> Table:
+    """The published CSV, column by column: what is read is text, however the Parquet types it."""
+    internal = {published: name for name, published in ATTRIBUTES.items()} | {"DxTP": "currency"}
+    report = Column("report", "string", "Full report text", restricted=True)
+    columns = [
+        report if name == "report" else replace(RELEASE.column(internal.get(name, name)), name=name)
+        for name in PUBLISHED_COLUMNS
+    ]
+    return Table(
+        "lunguage_plus_plus_csv",
+        "Lunguage++ in exactly the thirty published columns, with references as 'name, idxN'. The Parquet of "
+        "the same name has the same rows with their provenance.",
+        tuple(columns),
+        ("study_id", "idx"),
+    )

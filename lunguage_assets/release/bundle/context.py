@@ -19,8 +19,7 @@ from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, provenance
-from lunguage_assets.release.report.paper_tables import paper_tables
-from lunguage_assets.release.report.scales import phrase_scale
+from lunguage_assets.release.report.paper_tables import paper_tables, phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PHRASE_SCALE
@@ -54,7 +53,7 @@ class Release:
         """Raise `MethodError` where batches were made with another ranking than the present one, or in
         different modes.
         """
-        found = self.studies.query("SELECT DISTINCT ranking_version, mode FROM {lunguage_plus_plus}")
+        found = self.studies.query("SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus")
         now = str(self.ranking["ranking_version"].iloc[0])
         if len(found) > 1 or any(version != now for version, _ in found):
             made = ", ".join(f"{version} in mode {mode}" for version, mode in sorted(found))
@@ -114,18 +113,18 @@ def context_of(
     studies, ranking = release.studies, release.ranking
 
     def counts(columns: str, table: str) -> Counter[Any]:
-        found = studies.query(f"SELECT {columns}, count(*) FROM {{{table}}} GROUP BY ALL ORDER BY ALL")
+        found = studies.query(f"SELECT {columns}, count(*) FROM {table} GROUP BY ALL ORDER BY ALL")
         return Counter({tuple(keys) if len(keys) > 1 else keys[0]: count for *keys, count in found})
 
     conflicts = counts("conflict_type, source", "conflicts")
     p_sources = counts("p_source", "fitted_probabilities")
     reasons = counts("reason, generated", "pathway_matches")
-    aside = "SELECT rule, count(DISTINCT study_id) FROM {set_aside} GROUP BY rule ORDER BY rule"
+    aside = "SELECT rule, count(DISTINCT study_id) FROM set_aside GROUP BY rule ORDER BY rule"
     sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT" for name in _ACCOUNTS)
-    (accounts,) = studies.query(f"SELECT {sums} FROM {{accounting}}")
-    ((placed,),) = studies.query("SELECT count(mu) FROM {fitted_probabilities}")
-    ((reports,),) = studies.query("SELECT count(*) FROM {reports}")
-    fitted = studies.frame("SELECT p, p_source = 'fitted' AS own FROM {fitted_probabilities} ORDER BY p")
+    (accounts,) = studies.query(f"SELECT {sums} FROM accounting")
+    ((placed,),) = studies.query("SELECT count(mu) FROM fitted_probabilities")
+    ((reports,),) = studies.query("SELECT count(*) FROM reports")
+    fitted = studies.frame("SELECT p, p_source = 'fitted' AS own FROM fitted_probabilities ORDER BY p")
     rows, first = dict(zip(_ACCOUNTS, accounts, strict=True)), ranking.iloc[0]
     summary = {
         "ranker": release.ranker,
@@ -192,7 +191,7 @@ def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
     """FITTED_PROBABILITIES rows that are drawn one by one: of many evenly spread ones."""
     step = max(1, -(-placed // POINTS))
     return studies.frame(
-        "SELECT mu, p, p_low, p_high FROM {fitted_probabilities} WHERE mu IS NOT NULL "
+        "SELECT mu, p, p_low, p_high FROM fitted_probabilities WHERE mu IS NOT NULL "
         f"QUALIFY (row_number() OVER (ORDER BY mu, finding_id) - 1) % {step} = 0 ORDER BY mu, finding_id"
     )
 

@@ -42,9 +42,10 @@ _ORDERS: Mapping[Order, str] = {
 
 
 class NewestStudies:
-    """The newest delivery of every study over stored batches.
+    """The newest delivery of every study over stored batches: a view per table of `TABLES_PER_BATCH`.
 
-    A delivered row without a readable study is of no newer delivery: it is kept from every batch.
+    A delivered row without a readable study is of no newer delivery: it is kept from every batch. `reports`
+    has only those that are not set aside.
     """
 
     def __init__(
@@ -57,54 +58,33 @@ class NewestStudies:
         """
         self.batches = tuple(batches)
         self._connection = connection
-        self._files = {
-            name: [_for_sql(connection, table, paths[name]) for paths in batches.values()]
-            for name, table in TABLES_PER_BATCH.items()
-        }
-        deliveries = " UNION ".join(
-            f"SELECT study_id, batch_number FROM {self.stored(name)}" for name in TABLES_PER_BATCH
-        )
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE deliveries AS {deliveries}")
-        connection.execute(
-            "CREATE OR REPLACE TEMP TABLE newest AS "
-            "SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, "
-            "coalesce(sequence, 0) AS sequence FROM ("
-            "SELECT study_id, max(batch_number) AS batch_number "
-            "FROM deliveries WHERE study_id <> '' GROUP BY study_id "
-            "UNION ALL SELECT study_id, batch_number FROM deliveries WHERE study_id = '') "
-            f"LEFT JOIN (SELECT study_id, batch_number, subject_id, sequence FROM {self.stored('reports')}) "
-            "USING (study_id, batch_number)"
-        )
-
-    def stored(self, name: str) -> str:
-        """SQL for all stored rows of a table, older deliveries too, with `batch_number` and `row`."""
-        if not self._files[name]:
-            self._connection.register(f"no_{name}", TABLES_PER_BATCH[name].arrow.empty_table())
-            return f"(SELECT *, 0 AS batch_number, 0 AS row FROM no_{name})"
-        files = ", ".join("'" + path.replace("'", "''") + "'" for path in self._files[name])
-        return (
-            "(SELECT *, file_index::BIGINT AS batch_number, file_row_number AS row "
-            f"FROM read_parquet([{files}]))"
-        )
-
-    def _used(self, name: str) -> str:
-        """`stored`; of reports only those that are not set aside."""
-        if name != "reports":
-            return self.stored(name)
-        aside = f"(SELECT study_id, batch_number FROM {self.stored('set_aside')})"
-        return f"(SELECT * FROM {self.stored(name)} ANTI JOIN {aside} USING (study_id, batch_number))"
-
-    def __getitem__(self, name: str) -> str:
-        """SQL for the rows of a table in the release."""
-        return f"(SELECT * FROM {self._used(name)} SEMI JOIN newest USING (study_id, batch_number))"
+        self._files: dict[str, list[str]] = {}
+        for name, table in TABLES_PER_BATCH.items():
+            files = [_for_sql(connection, table, paths[name]) for paths in batches.values()]
+            quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+            rows = (
+                f"*, file_index::BIGINT AS batch_number, file_row_number AS row FROM read_parquet([{quoted}])"
+            )
+            if not files:
+                connection.register(f"no_{name}", table.arrow.empty_table())
+                rows = f"*, 0 AS batch_number, 0 AS row FROM no_{name}"
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW every_{name} AS SELECT {rows}")
+            self._files[name] = files
+        connection.execute(_NEWEST)
+        for name in TABLES_PER_BATCH:
+            aside = " ANTI JOIN every_set_aside USING (study_id, batch_number)" if name == "reports" else ""
+            connection.execute(
+                f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM every_{name} "
+                f"SEMI JOIN newest USING (study_id, batch_number){aside}"
+            )
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query in which {name} stands for the rows of a table; counts, never the corpus."""
-        return self._connection.execute(sql.format_map(self)).fetchall()
+        """The rows of a query of the tables; counts, never the corpus."""
+        return self._connection.execute(sql).fetchall()
 
     def frame(self, sql: str) -> pd.DataFrame:
         """`query`, as a frame of numbers."""
-        return self._connection.execute(sql.format_map(self)).df()
+        return self._connection.execute(sql).df()
 
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
         """Tables of some studies after those of others, with the column `report_batch`; at least one part.
@@ -128,7 +108,7 @@ class NewestStudies:
     def _part(self, table: Table, chosen: str) -> pd.DataFrame:
         columns = ", ".join(f'"{column}"' for column in table.names)
         found = self._connection.sql(
-            f"SELECT {columns}, batch_number AS batch FROM {self._used(table.name)} "
+            f"SELECT {columns}, batch_number AS batch FROM {table.name} "
             f"SEMI JOIN {chosen} USING (study_id, batch_number) ORDER BY batch_number, row"
         ).to_arrow_table()
         batch = np.array(self.batches, dtype=object)[found.column("batch").to_numpy()]
@@ -138,6 +118,19 @@ class NewestStudies:
             for one, rows in frame.groupby("report_batch", sort=False):
                 table.require(rows, f"file {file_of[str(one)]}")
         return frame
+
+
+_DELIVERIES = " UNION ".join(f"SELECT study_id, batch_number FROM every_{name}" for name in TABLES_PER_BATCH)
+_NEWEST = f"""
+CREATE OR REPLACE TEMP TABLE newest AS
+WITH deliveries AS ({_DELIVERIES}),
+chosen AS (
+    SELECT study_id, max(batch_number) AS batch_number FROM deliveries WHERE study_id <> '' GROUP BY study_id
+    UNION ALL SELECT study_id, batch_number FROM deliveries WHERE study_id = ''
+)
+SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, coalesce(sequence, 0) AS sequence
+FROM chosen LEFT JOIN every_reports USING (study_id, batch_number)
+"""
 
 
 def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:

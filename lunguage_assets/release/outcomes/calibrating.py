@@ -1,7 +1,10 @@
-"""p of labels held against outcomes: CALIBRATION by group, and anchors refitted to the outcomes."""
+"""Labels of a release held against outcomes (CALIBRATION by group, anchors refitted to them), and beside
+labels that others made of the same studies.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +14,18 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from lunguage_assets.documents import shown_phrase
+from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.fit.anchors import AnchorSet, ratings_of, reader_means
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
-from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.files import replace_file, write_csv
 from lunguage_assets.pictures.plots import reliability_diagram
+from lunguage_assets.release.outcomes.files import ANSWERS
 from lunguage_assets.release.outcomes.measures import (
-    BINS,
-    Floats,
+    auroc,
     bins,
-    brier,
     calibration_in_the_large,
+    cohens_kappa,
     coverage,
     distribution_brier,
     distribution_ece,
@@ -29,7 +33,7 @@ from lunguage_assets.release.outcomes.measures import (
     readers_around,
     recalibration,
 )
-from lunguage_assets.tables import CALIBRATION
+from lunguage_assets.tables.released import CALIBRATION, LABEL_SOURCES
 
 ANCHORS = "anchor_ratings.csv"
 LEAST_FOR_ANCHORS = 50
@@ -96,37 +100,34 @@ def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             yield by, str(group), rows
 
 
-def reliability(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
-    """Bins of equally many cells."""
-    p, low, high, outcome = (_values(cells, name) for name in ("p", "p_low", "p_high", "outcome"))
-    return bins(p, low, high, outcome, count)
-
-
 def _measured(cells: pd.DataFrame, deviation: float, rated: Mapping[str, Floats]) -> dict[str, Any]:
-    p, outcome = _values(cells, "p"), _values(cells, "outcome")
+    p, outcome = _p_and_outcome(cells)
     readers = [
         rated[phrase] if phrase in rated else readers_around(one, deviation)
         for phrase, one in zip(cells["phrase"].tolist(), p.tolist(), strict=True)
     ]
-    found, whole = reliability(cells), reliability(cells, count=1).iloc[0]
+    found, whole = bins(cells), bins(cells, count=1).iloc[0]
     line, covariance = recalibration(p, outcome) or (np.full(2, np.nan), np.full((2, 2), np.nan))
-    intercept, intercept_error = calibration_in_the_large(p, outcome) or (np.nan, np.nan)
     return {
         "cells": len(cells),
         "positive": int(outcome.sum()),
         **whole[["mean_p", "observed", "observed_low", "observed_high"]],
-        "brier": brier(p, outcome),
+        "brier": np.mean((p - outcome) ** 2),
         "ece": expected_calibration_error(found),
         "reader_brier": distribution_brier(readers, outcome),
         "reader_ece": distribution_ece(readers, outcome),
         **_interval("slope", line[1], np.sqrt(covariance[1, 1])),
-        **_interval("intercept", intercept, intercept_error),
+        **_interval("intercept", *calibration_in_the_large(p, outcome)),
         "coverage": coverage(found),
     }
 
 
 def _interval(name: str, value: float, error: float) -> dict[str, float]:
     return {name: value, f"{name}_low": value - Z95 * error, f"{name}_high": value + Z95 * error}
+
+
+def _p_and_outcome(cells: pd.DataFrame) -> tuple[Floats, Floats]:
+    return cells["p"].to_numpy(np.float64), cells["outcome"].to_numpy(np.float64)
 
 
 def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
@@ -138,7 +139,7 @@ def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[t
     cells = found.cells[found.cells["direct"] & (found.cells["p_source"] == "fitted")]
     if len(cells) < LEAST_FOR_ANCHORS:
         return (), f"{len(cells)} hedged cells have an outcome; {LEAST_FOR_ANCHORS} are the least"
-    found_line = recalibration(_values(cells, "p"), _values(cells, "outcome"))
+    found_line = recalibration(*_p_and_outcome(cells))
     if found_line is None:
         return (), "the outcomes are all the same, or p parts them without an overlap"
     line, covariance = found_line
@@ -172,7 +173,7 @@ def write_calibration(
     """Write `calibration.csv`, `reliability.csv`, `reliability.png`, and anchors where some were refitted;
     returns their names.
     """
-    points = reliability(found.cells)
+    points = bins(found.cells)
     tables = {"calibration.csv": table, "reliability.csv": points}
     (folder / ANCHORS).unlink(missing_ok=True)
     if anchors:
@@ -184,5 +185,44 @@ def write_calibration(
     return [*tables, "reliability.png"]
 
 
-def _values(cells: pd.DataFrame, name: str) -> Floats:
-    return cells[name].to_numpy(dtype=np.float64)
+def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The labels of a release beside another file, for the studies and labels that both have.
+
+    Args:
+        labels: LABELS with the column `answer` (`released_labels`).
+        theirs: the other file (`read_label_file`).
+
+    Returns:
+        Counts with the columns label, source and one per answer of the file; and per label: cells, agreement
+        of `labels_chexpert.csv` with the file and Cohen's kappa with its 95% interval, AUROC and Brier score
+        of p against its 1 and 0.
+    """
+    met = theirs.drop(columns="label").merge(labels, on=["study_id", "chexpert"])
+    crossed, agreement = [], []
+    for name, rows in (("all labels", met), *met.groupby("chexpert", sort=True)):
+        counts = pd.crosstab(rows["source"], rows["said"])
+        counts = counts.reindex(index=[*LABEL_SOURCES], columns=[*ANSWERS], fill_value=0)
+        counts = counts.rename_axis(index="source", columns=None).reset_index()
+        counts.insert(0, "label", name)
+        crossed.append(counts)
+        agreement.append({"label": name, **_agreement(rows)})
+    return pd.concat(crossed), pd.DataFrame(agreement)
+
+
+def _agreement(rows: pd.DataFrame) -> dict[str, Any]:
+    table = pd.crosstab(rows["answer"], rows["said"]).reindex(index=ANSWERS, columns=ANSWERS, fill_value=0)
+    counts = table.to_numpy(dtype=np.float64)
+    sure = rows[rows["p"].notna() & rows["said"].isin(("0", "1"))]
+    p, outcome = _p_and_outcome(sure.assign(outcome=sure["said"] == "1"))
+    kappa, low, high = cohens_kappa(counts)
+    return {
+        "cells": int(counts.sum()),
+        "agreement": float(np.trace(counts) / counts.sum()) if counts.sum() else math.nan,
+        "kappa": kappa,
+        "kappa_low": low,
+        "kappa_high": high,
+        "with_p": len(sure),
+        "positive": int(outcome.sum()),
+        "auroc": auroc(p, outcome),
+        "brier": float(np.mean((p - outcome) ** 2)) if len(sure) else math.nan,
+    }

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from lunguage_assets.errors import ConfigurationError, InputError
-from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.files import edited_rows
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path
 from lunguage_assets.implicit.statements.label_file import LabelList

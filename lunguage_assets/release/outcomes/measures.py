@@ -6,15 +6,15 @@ intercept leave such cells out.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
-Floats = NDArray[np.float64]
+from lunguage_assets.draws import Floats
 
 BINS = 10
 READERS = 21
@@ -22,13 +22,11 @@ READERS = 21
 _QUANTILES = ndtri((np.arange(READERS) + 0.5) / READERS)
 
 
-def brier(p: Floats, outcome: Floats) -> float:
-    """Mean squared distance of p from the outcome."""
-    return float(np.mean((p - outcome) ** 2))
-
-
-def bins(p: Floats, low: Floats, high: Floats, outcome: Floats, count: int = BINS) -> pd.DataFrame:
+def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
     """At most `count` bins of about equally many cells, by p; equal p are never parted.
+
+    Args:
+        cells: columns p, p_low, p_high and outcome.
 
     Returns:
         cells, mean_p, mean_low, mean_high, observed (share of outcomes that are 1) with Wilson's 95% interval
@@ -36,14 +34,14 @@ def bins(p: Floats, low: Floats, high: Floats, outcome: Floats, count: int = BIN
     """
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
-    cells = pd.DataFrame({"mean_p": p, "mean_low": low, "mean_high": high, "observed": outcome})
-    number = ((cells["mean_p"].rank() - 0.5) / max(len(p), 1) * count).astype(int)
-    grouped = cells.groupby(number)
+    names = {"p": "mean_p", "p_low": "mean_low", "p_high": "mean_high", "outcome": "observed"}
+    values = cells[list(names)].astype("float64").rename(columns=names)
+    grouped = values.groupby(((values["mean_p"].rank() - 0.5) / max(len(values), 1) * count).astype(int))
     found = grouped.mean()
     found.insert(0, "cells", grouped.size())
-    limits = proportion_confint(grouped["observed"].sum(), found["cells"], method="wilson")
-    found["observed_low"] = np.minimum(limits[0], found["observed"])
-    found["observed_high"] = np.maximum(limits[1], found["observed"])
+    low, high = proportion_confint(grouped["observed"].sum(), found["cells"], method="wilson")
+    found["observed_low"] = np.minimum(low, found["observed"])
+    found["observed_high"] = np.maximum(high, found["observed"])
     return found.reset_index(drop=True)
 
 
@@ -83,11 +81,8 @@ def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
     share of outcomes, weighted by its mass. Bins are equally wide.
     """
     sizes = [len(one) for one in readers]
-    p, weight, seen = (
-        np.concatenate(readers),
-        np.repeat(1.0 / np.array(sizes), sizes),
-        np.repeat(outcome, sizes),
-    )
+    p, seen = np.concatenate(readers), np.repeat(outcome, sizes)
+    weight = np.repeat(1.0 / np.array(sizes), sizes)
     at = np.minimum((p * BINS).astype(np.int64), BINS - 1)
     return float(np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum() / weight.sum())
 
@@ -97,49 +92,58 @@ def recalibration(p: Floats, outcome: Floats) -> tuple[Floats, Floats] | None:
     covariance. None where it is not determined: one outcome only, one p only, or outcomes that p parts
     without an overlap.
     """
-    p, outcome = _with_logit(p, outcome)
-    places: Floats = logit(p)
+    inside = (p > 0.0) & (p < 1.0)
+    places, outcome = logit(p[inside]), outcome[inside]
     ones, zeros = places[outcome == 1], places[outcome == 0]
     if not len(ones) or not len(zeros) or np.ptp(places) < 1e-9:
         return None
     if ones.min() >= zeros.max() or ones.max() <= zeros.min():
         return None
-    fitted = _binomial(outcome, np.column_stack([np.ones(len(p)), places]))
-    return np.asarray(fitted.params), np.asarray(fitted.cov_params())
+    return _logistic(outcome, np.column_stack([np.ones(len(places)), places]))
 
 
-def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float] | None:
-    """The intercept with the slope held at 1, of 0 < p < 1, and its standard error; None where all outcomes
+def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float]:
+    """The intercept with the slope held at 1, of 0 < p < 1, and its standard error; NaN where all outcomes
     are the same.
     """
-    p, outcome = _with_logit(p, outcome)
-    if not 0.0 < outcome.sum() < len(outcome):
-        return None
-    fitted = _binomial(outcome, np.ones((len(p), 1)), logit(p))
-    return float(fitted.params[0]), float(fitted.bse[0])
-
-
-def auroc(p: Floats, outcome: Floats) -> float | None:
-    """Probability that a cell with outcome 1 has the higher p, ties counting half; None without both
-    outcomes.
-    """
-    ones = int(outcome.sum())
-    zeros = len(outcome) - ones
-    if not ones or not zeros:
-        return None
-    ranks = pd.Series(p).rank().to_numpy()
-    return float((ranks[outcome == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros))
-
-
-def _with_logit(p: Floats, outcome: Floats) -> tuple[Floats, Floats]:
     inside = (p > 0.0) & (p < 1.0)
-    return p[inside], outcome[inside]
+    if len({*outcome[inside].tolist()}) < 2:
+        return math.nan, math.nan
+    value, variance = _logistic(outcome[inside], np.ones((inside.sum(), 1)), logit(p[inside]))
+    return float(value[0]), math.sqrt(float(variance[0, 0]))
 
 
-def _binomial(outcome: Floats, design: Floats, offset: Floats | None = None):  # type: ignore[no-untyped-def]
+def _logistic(outcome: Floats, design: Floats, offset: Floats | None = None) -> tuple[Floats, Floats]:
+    """Coefficients of a logistic regression, and their covariance."""
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return GLM(outcome, design, family=Binomial(), offset=offset).fit()
+        fitted = GLM(outcome, design, family=Binomial(), offset=offset).fit()
+    return np.asarray(fitted.params), np.asarray(fitted.cov_params())
+
+
+def auroc(p: Floats, outcome: Floats) -> float:
+    """Probability that a cell with outcome 1 has the higher p, ties counting half; NaN without both
+    outcomes.
+    """
+    from scipy.stats import mannwhitneyu  # slow to import
+
+    ones, zeros = p[outcome == 1], p[outcome == 0]
+    if not len(ones) or not len(zeros):
+        return math.nan
+    return float(mannwhitneyu(ones, zeros, method="asymptotic").statistic / (len(ones) * len(zeros)))
+
+
+def cohens_kappa(table: Floats) -> tuple[float, float, float]:
+    """Cohen's kappa of a square table of counts with its 95% interval; NaN where nothing varies."""
+    from statsmodels.stats.inter_rater import cohens_kappa as estimate
+
+    used = (table.sum(axis=0) + table.sum(axis=1)) > 0
+    if used.sum() < 2:
+        return math.nan, math.nan, math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = estimate(table[np.ix_(used, used)])
+    return float(found.kappa), float(found.kappa_low), float(found.kappa_upp)

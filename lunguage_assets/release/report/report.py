@@ -30,8 +30,7 @@ from lunguage_assets.pictures.plots import (
     vocabulary_histogram,
 )
 from lunguage_assets.release.bundle.context import ReportContext
-from lunguage_assets.release.report.paper_tables import published_values
-from lunguage_assets.release.report.scales import published_scales
+from lunguage_assets.release.report.paper_tables import published_scales, published_values
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.paper import PAPER_TABLES
 

@@ -18,7 +18,8 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
 from lunguage_assets.structuring.text.words import require, word_file, word_path
-from lunguage_assets.tables import ATTRIBUTES, CATEGORIES
+from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.tables.columns import CATEGORIES
 
 VERSION = "13"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from invented_answers import winners_frame
+from invented_answers import measured, winners_frame
 from profiles import examples
 
 from lunguage_assets.errors import InputError
@@ -64,38 +64,24 @@ def study(
     return frame
 
 
-def measured(
-    frame: pd.DataFrame,
-    measure: str,
-    first: str = "",
-    second: str = "",
-    coding: str = "none",
-    group: str = "all",
-) -> dict[str, Any]:
-    rows = frame[
-        (
-            frame[["measure", "first", "second", "coding", "group"]]
-            == [measure, first, second, coding, group]
-        ).all(axis=1)
-    ]
-    assert len(rows) == 1, f"{measure} {first!r} {second!r} {coding} {group}: {len(rows)} rows"
-    return {str(name): None if pd.isna(value) else value for name, value in rows.iloc[0].items()}
+def found(frame: pd.DataFrame, *wanted: str, group: str = "all", coding: str = "none") -> dict[str, Any]:
+    return measured(frame, *wanted, coding=coding, group=group)
 
 
 def test_agreement_with_ranking_and_judges_by_hand() -> None:
     frame = study()
-    ann, bob, cyd = (measured(frame, "with ranking", expert, "panel") for expert in STUDY.columns)
+    ann, bob, cyd = (found(frame, "with ranking", expert, "panel") for expert in STUDY.columns)
     assert (ann["value"], ann["n"]) == (1.0, 4)
     assert bob["value"] == 3 / 4
     assert (cyd["value"], cyd["n"]) == (pytest.approx(2 / 3), 3)
-    average = measured(frame, "with ranking", "", "panel")
+    average = found(frame, "with ranking", "", "panel")
     assert (average["value"], average["n"]) == (pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3), 11)
-    shares = [measured(frame, "with judge", expert, "gpt")["value"] for expert in STUDY.columns]
+    shares = [found(frame, "with judge", expert, "gpt")["value"] for expert in STUDY.columns]
     assert shares == [1 / 2, 1.0, 0.0]
-    assert measured(frame, "with judge", "ann", "none")["value"] is None
-    assert measured(frame, "with judge", "", "none")["n"] == 0
+    assert found(frame, "with judge", "ann", "none")["value"] is None
+    assert found(frame, "with judge", "", "none")["n"] == 0
     level = PLACES.assign(mu=25.0)
-    assert measured(study(ranking=level), "with ranking", "ann", "panel")["n"] == 0, (
+    assert found(study(ranking=level), "with ranking", "ann", "panel")["n"] == 0, (
         "equal places choose nothing"
     )
 
@@ -104,7 +90,7 @@ def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
     tied = {"even": winners_frame([("likely", "may", "likely"), ("likely", "may", "may")])}
     one = responses("ann", {("likely", "may"): [1]})
     shares = [
-        measured(expert_agreement(one, {}, "panel", PLACES, tied, seed), "with judge", "ann", "even")["value"]
+        found(expert_agreement(one, {}, "panel", PLACES, tied, seed), "with judge", "ann", "even")["value"]
         for seed in range(20)
     ]
     assert set(shares) == {0.0, 1.0}
@@ -112,19 +98,19 @@ def test_a_tie_of_a_judge_is_a_coin_of_the_seed() -> None:
 
 def test_agreement_among_experts_by_hand() -> None:
     frame = study()
-    assert measured(frame, "with expert", "ann", "bob")["value"] == 4 / 5
-    assert measured(frame, "with expert", "ann", "cyd")["value"] == 3 / 4
-    assert measured(frame, "with expert", "bob", "cyd")["value"] == 2 / 4
-    assert measured(frame, "with expert")["value"] == pytest.approx((4 / 5 + 3 / 4 + 2 / 4) / 3)
+    assert found(frame, "with expert", "ann", "bob")["value"] == 4 / 5
+    assert found(frame, "with expert", "ann", "cyd")["value"] == 3 / 4
+    assert found(frame, "with expert", "bob", "cyd")["value"] == 2 / 4
+    assert found(frame, "with expert")["value"] == pytest.approx((4 / 5 + 3 / 4 + 2 / 4) / 3)
     # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them first.
-    position = measured(frame, "fleiss kappa", coding="position")
+    position = found(frame, "fleiss kappa", coding="position")
     assert (position["value"], position["n"]) == (pytest.approx((2 / 3 - 0.5) / 0.5), 4)
     # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.
     chance = (2 / 12) ** 2 + (6 / 12) ** 2 + (4 / 12) ** 2
-    assert measured(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx(
+    assert found(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx(
         (2 / 3 - chance) / (1 - chance)
     )
-    assert measured(frame, "krippendorff alpha", coding="phrase")["n"] == 5
+    assert found(frame, "krippendorff alpha", coding="phrase")["n"] == 5
 
 
 def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
@@ -220,8 +206,8 @@ def test_experts_are_averaged_by_role_and_by_occupation_however_it_is_spelled(tm
     text = "expert,role,occupation\nann,Writer,Radiologist\nbob,reader, radiologist\ncyd,reader,surgeon\n,,\n"
     assert load_experts(None) == {}
     frame = study(experts=load_experts(write(tmp_path / "e.csv", text)))
-    assert measured(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
-    assert measured(frame, "with expert", group="reader")["value"] == 2 / 4
+    assert found(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
+    assert found(frame, "with expert", group="reader")["value"] == 2 / 4
     assert not (frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer").any()
-    both = measured(frame, "with ranking", "", "panel", group="occupation: radiologist")
+    both = found(frame, "with ranking", "", "panel", group="occupation: radiologist")
     assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)

@@ -8,7 +8,6 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -19,11 +18,9 @@ from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
 from lunguage_assets.explicit.analysis.surveys import (
     PairQuestion,
-    make_rating_survey,
     make_survey,
-    ratings_from_form,
+    rating_rows,
     spread_pairs,
-    write_rating_survey,
     write_survey,
 )
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
@@ -120,11 +117,9 @@ def test_text_from_reports_cannot_become_markup(tmp_path: Path) -> None:
     vocabulary, ranking = own(
         own_vocabulary({"likely": ["<script>alert(1)</script> <finding>"], "or": ["a & b <finding>"]})
     )
-    rated = write_rating_survey(make_rating_survey(vocabulary, ["likely", "or"]), tmp_path / "rate")[1]
-    for page in (form(make_survey(vocabulary, ranking), tmp_path), rated.read_text(encoding="utf-8")):
-        read = _Form(page)
-        assert (read.tags["script"], read.found["src"], read.found["href"]) == (0, [], [])
-        assert "<script>alert(1)</script> <finding>" in read.text
+    read = _Form(form(make_survey(vocabulary, ranking), tmp_path))
+    assert (read.tags["script"], read.found["src"], read.found["href"]) == (0, [], [])
+    assert "<script>alert(1)</script> <finding>" in read.text
 
 
 def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:
@@ -227,49 +222,36 @@ def test_import_puts_the_answers_into_the_home_and_one_without_any_keeps_what_is
 ENDS = ["less likely", "most likely"]
 
 
-def rated(path: Path, **said: str | list[str]) -> Path:
-    """The form with columns of raters in place of the empty ones."""
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)[["number", "phrase", "sentence"]]
-    frame.assign(**said).to_csv(path, index=False)
-    return path
-
-
-def test_sentences_of_all_phrases_are_mixed_and_the_same_every_time() -> None:
-    first = make_rating_survey(PUBLISHED, ENDS, examples=3)
-    assert first == make_rating_survey(PUBLISHED.sample(frac=1, random_state=1), ENDS, examples=3)
-    assert sorted(one.phrase for one in first) == [*["less likely"] * 3, *["most likely"] * 3]
-    assert [one.number for one in first] == [1, 2, 3, 4, 5, 6]
-    assert first != make_rating_survey(PUBLISHED, ENDS, examples=3, seed=1)
+def test_sentences_to_rate_are_mixed_alike_for_every_rater_and_the_same_every_time() -> None:
+    header, *rows = rating_rows(PUBLISHED, ENDS, examples=3)
+    assert header == ["rater", "phrase", "sentence", "rating"]
+    assert rows == rating_rows(PUBLISHED.sample(frac=1, random_state=1), ENDS, examples=3)[1:]
+    assert sorted(phrase for _, phrase, *_ in rows[:6]) == [*["less likely"] * 3, *["most likely"] * 3]
+    assert [row[1:] for row in rows[:6]] == [row[1:] for row in rows[6:]]
+    assert rows != rating_rows(PUBLISHED, ENDS, examples=3, seed=1)[1:]
     with pytest.raises(MethodError, match="two at least"):
-        make_rating_survey(PUBLISHED, ["likely"])
+        rating_rows(PUBLISHED, ["likely"])
     with pytest.raises(MethodError, match="no sentence with the phrase 'unheard of'"):
-        make_rating_survey(PUBLISHED, ["likely", "unheard of"])
-
-
-def test_columns_of_raters_become_ratings_and_an_empty_cell_is_no_answer(tmp_path: Path) -> None:
-    paths = write_rating_survey(make_rating_survey(PUBLISHED, ENDS, examples=2), tmp_path, restrict=True)
-    assert modes(tmp_path) == {0o600}
-    assert "patients' reports" in paths[1].read_text(encoding="utf-8")
-    ratings = ratings_from_form(rated(paths[0], ann="40", bob="60 %", cyd=""))
-    assert ratings.groupby("rater")["share"].unique().map(list).to_dict() == {"ann": [0.4], "bob": [0.6]}
-    assert len(ratings) == 8
-    with pytest.raises(InputError, match=r"row 1, column 'ann'.*0 to 100"):
-        ratings_from_form(rated(paths[0], ann="surely"))
-    with pytest.raises(InputError, match="nothing was imported"):
-        ratings_from_form(rated(paths[0], ann=""))
+        rating_rows(PUBLISHED, ["likely", "unheard of"])
 
 
 def test_from_the_form_to_the_anchors_of_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
-    place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
-    out = tmp_path / "form"
-    assert "20 sentences of 2 phrases" in lunguage("survey", "make-ratings", "--out", out)
-    low = pd.read_csv(out / "ratings.csv")["phrase"] == "less likely"
-    raters = {f"rater_{n}": np.where(low, 10 * n, 100 - 10 * n).tolist() for n in (1, 2)}
-    said = lunguage("survey", "import-ratings", "--ratings", rated(out / "ratings.csv", **raters))
-    assert "2 raters, 40 ratings of 2 phrases" in said
+    place = home(
+        tmp_path / "home", "credentialed", *own(own_vocabulary({w: [f"{w} <finding>."] for w in ENDS}))
+    )
+    said = lunguage("survey", "make-ratings", "--out", tmp_path / "form")
+    assert "2 sentences of 2 phrases" in said
+    assert "patients' reports" in said
+    assert modes(tmp_path / "form") == {0o600}
+    form = pd.read_csv(tmp_path / "form" / "anchor_ratings.csv", dtype=str)
+    given = {
+        ("rater_1", "less likely"): "10",
+        ("rater_2", "less likely"): "20 %",
+        ("rater_1", "most likely"): "85",
+    }
+    form["rating"] = [given.get(key) for key in zip(form["rater"], form["phrase"], strict=True)]
+    form.to_csv(place.anchor_ratings, index=False)
     chosen = chosen_anchors("", place.anchor_ratings, place.root)
     assert [one.probability for one in chosen.anchors] == pytest.approx([0.15, 0.85])
-    assert chosen.spread.df == 2.0
-    assert chosen.spread.sd > 0.0
-    assert stat.S_IMODE(place.anchor_ratings.stat().st_mode) == 0o600
+    assert (chosen.spread.df, chosen.spread.sd > 0.0) == (1.0, True)

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from recorded_matches import Decide, decided_by_pair, noisy, ranked, recorded
+from invented_answers import Decide, decided_by_pair, noisy, ranked, recorded
 from tentative_findings import ScriptedJudge
 
 from lunguage_assets.draws import mix, text_hashes
@@ -24,8 +24,8 @@ from lunguage_assets.explicit.analysis.validation import (
     ranking_robustness,
     recorded_outcomes,
 )
+from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_sentences
-from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.explicit.rating.ranking import collect_answers
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings

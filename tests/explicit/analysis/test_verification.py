@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from recorded_matches import noisy, ranked, recorded
+from invented_answers import noisy, ranked, recorded
 
 from lunguage_assets.explicit.analysis.verification import verify_with_package
 from lunguage_assets.explicit.rating import trueskill

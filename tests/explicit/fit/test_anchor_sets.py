@@ -171,7 +171,7 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_p
     ("rater,phrase,sentence,rating", "no ratings"),
     ("rater,phrase,sentence,score\nr,p,s,50", "no column"),
     ("rater,phrase,sentence,rating\nr,p,s,50\nr,p,s,101", "row 2"),
-    ("rater,phrase,sentence,rating\nr,p,s,", "row 1"),
+    ("rater,phrase,sentence,rating\nr,p,s,", "no ratings"),
     ("rater,phrase,sentence,rating\nr,p,s", "row 1"),
     ("rater,phrase,sentence,rating\nr,p,s,50\nr,p,one, two,50", "row 2"),
     ('rater,phrase,sentence,rating\nr,p,"s,50\nr,p,"s",60', "unreadable"),

@@ -16,11 +16,9 @@ from tentative_findings import ScriptedJudge, finding, findings_frame, invented_
 from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fits import STOPS
-from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.fits import EXAMPLES_DRAWN_FROM, STOPS, Reference
+from lunguage_assets.explicit.fit.fitting import Round, fit_pairs, fit_sentences, log_table
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
-from lunguage_assets.explicit.fit.reference import EXAMPLES_DRAWN_FROM, Reference
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
@@ -145,9 +143,10 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
     moods = ScriptedJudge(moody(rate), key="moody")
     panel: list[Judge] = [moods, *PANEL] if rate < 0.7 else [moods]
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[: max(6, scaled(25))]
-    log = FitLog([judge.key for judge in panel], reference.phrases)
-    fits = fit_sentences(sentences, reference, panel, options, log)
-    logged = log.table(sentences).to_pandas().groupby("sentence_key", sort=False)
+    rounds: list[Round] = []
+    fits = fit_sentences(sentences, reference, panel, options, rounds)
+    log = log_table(rounds, sentences, [judge.key for judge in panel], reference.phrases)
+    logged = log.to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected, plays = fit_one(sentence, reference, panel, options)
         for name, value in expected.items():

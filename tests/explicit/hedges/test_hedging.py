@@ -13,7 +13,6 @@ from lunguage_assets.explicit.hedges.hedging import (
     hedge_phrases,
     load_corrections,
     review_queue,
-    unknown_corrections,
 )
 from lunguage_assets.judges.model_judge import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
@@ -28,7 +27,9 @@ def saying(*phrases: str, valid: bool = True) -> ScriptedJudge:
 
 
 def extracted(
-    judge: ScriptedJudge | LexiconJudge, *rows: dict[str, object], corrections: pd.DataFrame | None = None
+    judge: ScriptedJudge | LexiconJudge,
+    *rows: dict[str, object],
+    corrections: dict[str, list[str]] | None = None,
 ) -> pd.DataFrame:
     frame = hedge_phrases(findings_frame(rows), judge, corrections)
     HEDGE_PHRASES.to_arrow(frame)
@@ -129,8 +130,7 @@ def test_a_correction_overrides_needs_no_review_and_may_say_that_there_is_no_hed
     assert frame["phrases"].tolist() == [["may represent", "mild"], []]
     assert frame["corrected"].tolist() == [True, True]
     assert frame["needs_review"].tolist() == [False, False]
-    assert unknown_corrections(corrections, frame) == ["s1:9"]
-    assert unknown_corrections(None, frame) == []
+    assert corrections["s1:9"] == ["or"], "of another batch"
 
 
 @pytest.mark.parametrize(("text", "problem"), [

@@ -15,8 +15,12 @@ from invented_reports import Said, frames, run, said
 from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
-from lunguage_assets.release.labels.labels import study_labels, what_is_said
+from lunguage_assets.release.labels.labels import (
+    chexpert_labels,
+    chexpert_probabilities,
+    study_labels,
+    what_is_said,
+)
 from lunguage_assets.tables.released import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES
 
 HEADER = (

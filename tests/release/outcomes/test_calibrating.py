@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
+from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
@@ -17,12 +18,11 @@ from lunguage_assets.release.outcomes.calibrating import (
     LabelOutcomes,
     as_ratings,
     calibration,
+    compared,
     label_outcomes,
     refitted_anchors,
 )
-from lunguage_assets.release.outcomes.comparing import compared
-from lunguage_assets.release.outcomes.measures import Floats
-from lunguage_assets.tables import CALIBRATION
+from lunguage_assets.tables.released import CALIBRATION
 
 ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
 SIZE = 6_000

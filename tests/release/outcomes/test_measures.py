@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logit
 
+from lunguage_assets.draws import Floats
 from lunguage_assets.release.outcomes.measures import (
-    Floats,
-    auroc,
     bins,
-    brier,
     distribution_brier,
     distribution_ece,
     expected_calibration_error,
@@ -36,38 +35,26 @@ def test_a_slope_that_the_outcomes_do_not_determine_is_none(p: list[float], outc
 
 
 def test_the_calibration_error_of_a_constant_is_its_distance_from_the_share() -> None:
-    p, outcome = np.full(10, 0.7), np.array([1.0] * 4 + [0.0] * 6)
-    assert expected_calibration_error(bins(p, p, p, outcome)) == pytest.approx(0.3)
-    assert brier(p, outcome) == pytest.approx(0.4 * 0.09 + 0.6 * 0.49)
+    assert expected_calibration_error(binned([(0.7, number < 4) for number in range(10)])) == pytest.approx(
+        0.3
+    )
 
 
 cells = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.8, 1.0]), st.booleans()), min_size=1)
 
 
+def binned(given_cells: list[tuple[float, bool]]) -> pd.DataFrame:
+    frame = pd.DataFrame(given_cells, columns=["p", "outcome"])
+    return bins(frame.assign(p_low=frame["p"], p_high=frame["p"]))
+
+
 @given(cells)
 def test_bins_hold_every_cell_once_and_never_part_equal_p(given_cells: list[tuple[float, bool]]) -> None:
-    p = np.array([one for one, _ in given_cells])
-    outcome = np.array([float(one) for _, one in given_cells])
-    found = bins(p, p, p, outcome)
-    assert found["cells"].sum() == len(p)
-    assert (found["cells"] * found["observed"]).sum() == pytest.approx(outcome.sum())
+    found = binned(given_cells)
+    assert found["cells"].sum() == len(given_cells)
+    assert (found["cells"] * found["observed"]).sum() == pytest.approx(sum(one for _, one in given_cells))
     assert found["mean_p"].tolist() == sorted(set(found["mean_p"]))
     assert 0.0 <= expected_calibration_error(found) <= 1.0
-
-
-@given(cells)
-def test_the_area_under_the_curve_is_the_share_of_pairs_in_which_the_one_has_the_higher_p(
-    given_cells: list[tuple[float, bool]],
-) -> None:
-    p = np.array([one for one, _ in given_cells])
-    outcome = np.array([float(one) for _, one in given_cells])
-    found = auroc(p, outcome)
-    if 0.0 < outcome.mean() < 1.0:
-        ones, zeros = p[outcome == 1], p[outcome == 0]
-        apart = np.subtract.outer(ones, zeros)
-        assert found == pytest.approx(np.mean((apart > 0) + 0.5 * (apart == 0)))
-    else:
-        assert found is None
 
 
 readers = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(np.array)

@@ -19,7 +19,7 @@ from small_release import paper_tables
 
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.release.report import paper_tables as counting
-from lunguage_assets.release.report.paper_tables import is_the_published_corpus, published_values
+from lunguage_assets.release.report.paper_tables import published_values
 from lunguage_assets.tables.paper import PAPER_TABLES
 
 
@@ -166,12 +166,6 @@ def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() 
     assert (rank["mean"], rank["published_minimum"], rank["published_maximum"]) == (5, 1, 43)
     assert line(table, measure="mu")["published_mean"] == 22.62
     assert tables_of(said("nodule")).fit["mean"].isna().all()
-
-
-def test_a_corpus_is_the_published_one_by_its_rows_studies_and_patients() -> None:
-    assert is_the_published_corpus(17946, 1473, 230)
-    for other in ((17945, 1473, 230), (17946, 1472, 230), (17946, 1473, 231)):
-        assert not is_the_published_corpus(*other)
 
 
 def test_published_values_stand_beside_the_published_corpus_only(monkeypatch: pytest.MonkeyPatch) -> None:

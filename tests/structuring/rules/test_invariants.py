@@ -12,7 +12,8 @@ from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text import words
-from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, STATUSES, TERMS
+from lunguage_assets.tables import ATTRIBUTES, STATUSES, TERMS
+from lunguage_assets.tables.columns import CATEGORIES
 
 STRUCTURER = RuleStructurer()
 FINDINGS = (

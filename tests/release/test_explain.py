@@ -26,7 +26,10 @@ from lunguage_assets.cli.reading import TextKeptBack, explain
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Corpus, DataClass, Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table
-from lunguage_assets.release.explain.explain import (
+from lunguage_assets.release.explain import (
+    NO_PATHWAY,
+    P_SOURCES,
+    RULES,
     TABLES_OF_A_STUDY,
     StudyRecord,
     StudyStory,
@@ -34,10 +37,10 @@ from lunguage_assets.release.explain.explain import (
     print_story,
     read_study,
 )
-from lunguage_assets.release.explain.wording import NO_PATHWAY, P_SOURCES, RULES, STATUSES
-from lunguage_assets.tables import INTAKE_NOTES, MATCH_REASONS, REJECTED, RESOLUTION_LOG, SET_ASIDE
-from lunguage_assets.tables import P_SOURCES as P_SOURCE_CODES
-from lunguage_assets.tables import STATUSES as STATUS_CODES
+from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
+from lunguage_assets.tables.columns import MATCH_REASONS
+from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
+from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 SECRET = "The invented sentence that nobody else may read."
 
@@ -210,7 +213,6 @@ def test_every_code_of_the_tables_has_its_words() -> None:
     assert set(NO_PATHWAY) == set(MATCH_REASONS) - {"matched"}
     assert set(RULES) == set(RESOLUTION_LOG.column("rule").choices)
     assert set(P_SOURCES) == {*P_SOURCE_CODES, "pathway"}
-    assert set(STATUSES) == set(STATUS_CODES)
 
 
 def test_text_of_a_report_cannot_command_a_terminal() -> None:

@@ -1,39 +1,34 @@
 """Why is this row here, and why is that one not: the story of every row of a study, told from the stored
-tables. Nothing is computed again. Rows that are not in the result have their story too.
+tables. Nothing is computed again. Codes are told in the words of `resources/explain.yaml`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 from upath import UPath
 
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path
 from lunguage_assets.implicit.rows import BARE, natural
 from lunguage_assets.parquet import read_rows
-from lunguage_assets.release.explain.wording import (
-    CONFLICTS,
-    FIT_ENDS,
-    NO_PATHWAY,
-    P_SOURCES,
-    RULES,
-    SECTIONS,
-    attributes,
-    shown,
-    stated_as,
-    status_of,
-)
-from lunguage_assets.tables import TABLES
+from lunguage_assets.structuring.rules.lexicon import alternatives
+from lunguage_assets.structuring.text.words import word_file
+from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
+from lunguage_assets.tables.columns import MEANINGS
 
 TABLES_OF_A_STUDY = {
     name: TABLES[name]
@@ -46,12 +41,54 @@ TABLES_OF_A_STUDY = {
 """What is read of a study."""
 IN_RESULT = "in the result"
 
+SECTIONS = {"hist": "history", "find": "findings", "impr": "impression"}
+_WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(resource("explain.yaml").read_text("utf-8"))
+P_SOURCES, NO_PATHWAY, RULES, CONFLICTS, FIT_ENDS = (
+    _WORDS[name] for name in ("p_sources", "no_pathway", "rules", "conflicts", "fit_ends")
+)
+
 _GONE = ("merged", "removed", "excluded", "discarded")
 _NOT_GENERATED = {"already stated": "already stated by", "spoken against": "not generated against"}
 
 Record = Mapping[str, Any]
 Passages = Mapping[str, Sequence[str]]
-"""Lines by heading."""
+"""Lines by heading; without any it is not shown."""
+
+
+@cache
+def _forms() -> Vocabulary:
+    return Vocabulary.from_terms(TERMS.frame())
+
+
+@cache
+def _structures() -> frozenset[str]:
+    """Parts of the body, as findings are named."""
+    anatomy = {name: others for (group, name), others in word_file("places").items() if group == "anatomy"}
+    spellings = (spelling for name, others in anatomy.items() for spelling in (name, *others))
+    return frozenset(_forms().finding(one) for spelling in spellings for one in alternatives(spelling))
+
+
+def status_of(row: Mapping[str, Any]) -> str:
+    """The status of a row in words: lungs are normal, and not absent."""
+    said = MEANINGS[row["status"]]
+    if _structures().isdisjoint({row.get("name", ""), _forms().finding(row["ent"])}):
+        return said
+    return said.replace("absent", "normal").replace("present", "abnormal")
+
+
+def stated_as(row: Mapping[str, Any]) -> str:
+    """Finding and place, in the report's words."""
+    return f"{row['ent']}, {row['location']}" if row["location"] else str(row["ent"])
+
+
+def attributes(row: Mapping[str, Any]) -> str:
+    """The attributes that are not empty, under their published names."""
+    return "; ".join(f"{published}: {row[name]}" for name, published in ATTRIBUTES.items() if row[name])
+
+
+def shown(text: str) -> str:
+    """Text of a report without control characters, which a terminal would obey; line ends become blanks."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 @dataclass(frozen=True)
@@ -104,9 +141,7 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
 
     def rows(name: str, batch: str) -> list[Record]:
         if not is_stored(TABLES[name], path(name, batch)):
-            raise InvalidTable(
-                f"table {name}: a stored partition was written under another schema. Materialise it again."
-            )
+            raise InvalidTable(f"table {name} of {batch}: of another schema. Materialise it again.")
         with path(name, batch).open("rb") as stream:
             found: list[Record] = read_rows(stream, "study_id", {study}).to_pylist()
         return found
@@ -121,10 +156,8 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
     holding = [batch for batch in complete if rows("accounting", batch)]
     if not holding:
         waiting = f"; without a result yet: {', '.join(unprocessed)}" if unprocessed else ""
-        raise ConfigurationError(
-            f"no batch delivered study {study!r}. Batches of ranker {ranker!r}: {', '.join(complete)}"
-            f"{waiting}."
-        )
+        there = f"Batches of ranker {ranker!r}: {', '.join(complete)}{waiting}."
+        raise ConfigurationError(f"no batch delivered study {study!r}. {there}")
     *older, batch = holding
     tables = {name: rows(name, batch) for name in TABLES_OF_A_STUDY}
     return StudyRecord(study, ranker, batch, older, unprocessed, tables)
@@ -148,12 +181,6 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
     return StudyStory(record.study_id, _remarks(record), chosen)
 
 
-def _told(passages: Mapping[str, Iterable[str]]) -> Passages:
-    """The passages that have a line."""
-    listed = {heading: tuple(lines) for heading, lines in passages.items()}
-    return {heading: lines for heading, lines in listed.items() if lines}
-
-
 def _remarks(record: StudyRecord) -> Passages:
     """What holds for the whole study: its patient, views, batches, and why it was set aside."""
     came = [f"batch {record.batch}, ranker {record.ranker}"]
@@ -162,15 +189,13 @@ def _remarks(record: StudyRecord) -> Passages:
     if record.unprocessed:
         waiting = ", ".join(record.unprocessed)
         came.append(f"batches without a result for this ranker: {waiting}; they may hold a newer version")
-    reports = record.tables["reports"]
-    aside = "{rule} (step {step}, table {table}: {found})"
-    remarks = {
-        "patient": (one["subject_id"] for one in reports),
-        "views": (f"{one['view_information'] or 'unknown'} (from {one['view_source']})" for one in reports),
+    reports, aside = record.tables["reports"], "{rule} (step {step}, table {table}: {found})"
+    return {
+        "patient": [one["subject_id"] for one in reports],
+        "views": [f"{one['view_information'] or 'unknown'} (from {one['view_source']})" for one in reports],
         "came from": came,
-        "set aside": (aside.format(**one) for one in record.tables["set_aside"]),
+        "set aside": [aside.format(**one) for one in record.tables["set_aside"]],
     }
-    return _told(remarks)
 
 
 class _Teller:
@@ -221,7 +246,7 @@ class _Teller:
         }
         title = f"{shown(stated_as(row))}: {status_of(row)} ({row['status']}), {row['currency']}"
         idx = row["idx"] if own in self._result else None
-        return RowStory(own, idx, title, self._fate(own), _told(told))
+        return RowStory(own, idx, title, self._fate(own), {name: [*lines] for name, lines in told.items()})
 
     def _fate(self, own: str) -> str:
         return IN_RESULT if own in self._result else str(self._gone[own]["event"])
@@ -350,5 +375,6 @@ def _grid(passages: Passages) -> Padding:
     grid.add_column(no_wrap=True, style="cyan")
     grid.add_column(ratio=1, overflow="fold")
     for heading, lines in passages.items():
-        grid.add_row(Text(heading), Group(*map(Text, lines)))
+        if lines:
+            grid.add_row(Text(heading), Group(*map(Text, lines)))
     return Padding(grid, (0, 0, 1, 2))

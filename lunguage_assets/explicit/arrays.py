@@ -1,9 +1,0 @@
-"""Kinds of arrays, by name."""
-
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]

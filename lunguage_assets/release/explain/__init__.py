@@ -1,1 +1,0 @@
-"""Why a row is in the result."""
