@@ -100,7 +100,6 @@ class ReleaseSettings(_Options):
     """The bundle (docs/reports.md)."""
 
     keep: int = Field(default=0, ge=0)
-    folders: list[str] = []
 
 
 class CheckSettings(_Options):

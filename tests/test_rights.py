@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.orchestration.assets.release import release_folder
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.rights import open_to_others
@@ -80,9 +79,9 @@ def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None
     out.chmod(0o755)
     resource = HomeResource(root=str(home.root), release_to=str(out))
     with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
-        release_folder(resource, str(out))
+        resource.standings()
     out.chmod(0o700)
-    assert release_folder(resource, str(out)) == out
+    assert resource.standings().releases == out / "release"
 
 
 STAND_INS = "import sys; from unittest import mock; " + "; ".join(

@@ -24,9 +24,11 @@ from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.implicit.pathways.pathways import load_dictionary, pathway_tree
-from lunguage_assets.quality.dictionary import data_dictionary
-from lunguage_assets.tables import TERMS
+from lunguage_assets.release.bundle.bundle import table_section
+from lunguage_assets.tables import RELEASE, TABLES, TERMS
+from lunguage_assets.tables.released import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
@@ -34,6 +36,25 @@ LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
 NOTEBOOK = ".ipynb"
 BLOCK = re.compile(r"<(li|table|pre|blockquote|h[1-6])\b")
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*""")
+
+
+_FILES = {
+    RELEASE.name: "Lunguage_plus_plus.parquet",
+    LABELS.name: "labels.parquet",
+    CHEXPERT_LABELS.name: "labels_chexpert.csv",
+    CHEXPERT_PROBABILITIES.name: "labels_probability.csv",
+}
+
+
+def data_dictionary() -> str:
+    """All tables with their columns, as Markdown."""
+    sections = []
+    for table in (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, *TABLES.values(), RELEASE):
+        stored = f"The file `{_FILES.get(table.name)}` of a release. "
+        if partitions := PARTITIONED_BY.get(table.name):
+            stored = f"Partitioned by {' x '.join(partitions)}. "
+        sections.append(table_section(table, table.name, stored))
+    return "\n".join(sections)
 
 
 def pathway_trees() -> str:

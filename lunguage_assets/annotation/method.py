@@ -32,7 +32,7 @@ from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.quality.set_aside import (
+from lunguage_assets.quality.rules import (
     Aside,
     broken_studies,
     require_few,

@@ -187,8 +187,15 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.runs.instance import environment_of_children
-    from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
-    from lunguage_assets.orchestration.ui.processes import Serving, only_ui, require_free
+    from lunguage_assets.orchestration.ui import (
+        HOSTS_VARIABLE,
+        TOKEN_VARIABLE,
+        Door,
+        new_token,
+        only_ui,
+        require_free,
+        serve,
+    )
 
     place = chosen.home
     token = "" if no_token else new_token()
@@ -201,16 +208,16 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
         environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
         log = place.root / "logs" / "ui.log"
         write_private(log, b"")
-        serving = Serving(log, environment)
+
+        def ready() -> None:
+            click.echo(f"{shown}{door.prefix}/")
+            if no_token:
+                told = "without a token: every program of every account on this machine can drive it"
+                click.echo(told, err=True)
+            if environment.get(HOSTS_VARIABLE):
+                click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
+            click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
+            sys.stdout.flush()
+
         click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
-        serving.start(host, port)
-        click.echo(f"{shown}{door.prefix}/")
-        if no_token:
-            click.echo(
-                "without a token: every program of every account on this machine can drive it", err=True
-            )
-        if environment.get(HOSTS_VARIABLE):
-            click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
-        click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
-        sys.stdout.flush()
-        sys.exit(serving.until_it_ends())
+        sys.exit(serve(host, port, environment, log, ready))

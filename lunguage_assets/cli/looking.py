@@ -69,7 +69,7 @@ def _studies(now: Standings, batch: str) -> int | None:
 
 def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
     """What there is of a ranker, and the steps that a run for it would make."""
-    from lunguage_assets.current.plan import Wanted, plan
+    from lunguage_assets.current.plan import plan
     from lunguage_assets.current.standing import in_short
     from lunguage_assets.release.bundle.versions import current_version
 
@@ -80,10 +80,10 @@ def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
         yield f"{named} not begun"
         return
     # the reasons of a stale release are those of the step that makes it
-    state = str(now.of_release(ranker, folder)).partition(":")[0]
+    state = now.of("release", ranker).state
     release = f"release {released.name}, {state}" if released is not None else "no release"
     yield f"{named} {len(now.complete_batches(ranker))} of {batches} batches; {release}"
-    stages = plan(now, Wanted(ranker)) if batches else []
+    stages = plan(now, ranker) if batches else []
     for stage in stages[:SHOWN]:
         reason = in_short(stage.because or ("missing",))
         yield f"          to make: {stage.job} ({stage.label}), {reason}"

@@ -73,7 +73,7 @@ def run(
     registered is made for the ranker, such as a judge that was just added to the judges file.
     """
     from lunguage_assets.cli.console import checks_lines, print_release, run_display, spending_lines
-    from lunguage_assets.current.plan import Wanted, plan
+    from lunguage_assets.current.plan import plan
     from lunguage_assets.settings import departures
 
     place, judges = chosen.home, chosen.judges(ranker)
@@ -87,9 +87,9 @@ def run(
             click.echo(f"not as published: {option} = {used} (published: {was})")
     if delivery is not None:
         delivery.register(place)
-    folder = (out or place.root).resolve() / "release" / ranker
-    wanted = Wanted(ranker, rebuild=rebuild_ranking, release=folder)
-    stages = plan(chosen.standings(), wanted)
+    releases = (out or place.root).resolve() / "release"
+    folder = releases / ranker
+    stages = plan(chosen.standings(releases), ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
@@ -99,7 +99,7 @@ def run(
 
     with chosen.instance() as instance, run_display() as display:
         runner = Runner(chosen.resource(out, processes), instance)
-        summary = runner.run(wanted, progress=display.stage, stages=stages)
+        summary = runner.run(ranker, rebuild=rebuild_ranking, stages=stages, progress=display.stage)
     spent = display.total.totals()
     ledger = chosen.paid_answers() if spent else None
     lost = int(ledger.statistics()["lost"].sum()) if ledger is not None else 0
@@ -178,12 +178,15 @@ def analyse(chosen: Chosen, ranker: str) -> None:
     Asks no judge: everything comes from recorded matches.
     """
     from lunguage_assets.cli.console import print_analyses, run_display
+    from lunguage_assets.current.plan import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
 
     chosen.judges(ranker)
+    chosen.stored("reference_ranking", ranker)
+    stages = [Stage("analyse", (ranker,))]
     with chosen.instance() as instance, run_display() as display:
-        summary = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
-    released = chosen.standings().of_release(ranker, chosen.home.release / ranker)
+        summary = Runner(chosen.resource(), instance).run(ranker, stages=stages, progress=display.stage)
+    released = chosen.standings().of("release", ranker)
     print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
     _require_checks(summary)
 

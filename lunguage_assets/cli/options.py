@@ -266,11 +266,11 @@ class Chosen:
             )
         return judges
 
-    def standings(self) -> Standings:
-        """What is current in the home."""
+    def standings(self, releases: Path | None = None) -> Standings:
+        """What is current in the home, with the releases of another folder."""
         from lunguage_assets.current.standing import Standings
 
-        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"))
+        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"), releases)
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
         """A stored partition.
@@ -290,7 +290,7 @@ class Chosen:
         return read_table(TABLES[table], path)
 
     def resource(self, release_to: Path | None = None, processes: int | None = None) -> HomeResource:
-        """The same for Dagster; `release_to` is a folder that the person lets the release be written into."""
+        """The same for Dagster; into `release_to`, else the home, the release is written."""
         from lunguage_assets.orchestration.resources import HomeResource
 
         given = {

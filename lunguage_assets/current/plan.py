@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
 from lunguage_assets.current.standing import Keys, Standings, in_short
@@ -31,6 +30,9 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "release": (RELEASE,),
 }
 """Job -> assets that it makes, upstream first; all of a job share their partitions."""
+
+REBUILT = ("build_vocabulary", "compare", "rank")
+"""Jobs that make the reference scale: on request again although it is current."""
 
 
 def not_there(table: str, keys: Sequence[str]) -> str:
@@ -63,97 +65,57 @@ class Stage:
         return f"{self.job} ({self.label})" + (f", {in_short(self.because)}" if self.because else "")
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What somebody wants to be there.
+def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+    """The stages to the results and the release of a ranker, upstream first; none when everything is current.
 
     Args:
-        ranker: whose results and release; a judge that is no ranker ends with its comparisons.
-        batches: registered batches; None: all.
-        rebuild: make the reference scale (vocabulary, comparisons, ranking) again although it is current.
-        release: folder of the release; None: the home's.
-    """
-
-    ranker: str
-    batches: Collection[str] | None = None
-    rebuild: bool = False
-    release: Path | None = None
-
-
-def plan(now: Standings, wanted: Wanted) -> list[Stage]:
-    """The stages, upstream first; none when everything is current.
+        now: what is there.
+        ranker: a judge that is no ranker ends with its comparisons.
+        rebuild: make the reference scale again although it is current.
 
     Raises:
-        ConfigurationError: no batch is registered, or no such batch or judge.
+        ConfigurationError: no batch is registered, or no such judge.
     """
-    return list(_Planning(now, wanted).stages())
+    if not now.batches:
+        raise ConfigurationError("no batch is registered. `lunguage register --data DIR` registers one.")
+    judges, extractor = now.judges, now.judges.extractor
+    stages: list[Stage] = []
+    to_make: set[tuple[str, Keys]] = set()
 
-
-def is_current(now: Standings, step: str, keys: Keys, wanted: Wanted) -> bool:
-    """Whether what a step makes is current; of the release, in the folder where it is wanted."""
-    if step == RELEASE:
-        return now.of_release(keys[0], wanted.release or now.home.release / keys[0]).state == "current"
-    return all(now.is_current(table, *keys) for table in RECIPES[step].tables)
-
-
-class _Planning:
-    """One look at the standings, and which steps are going to be made."""
-
-    def __init__(self, now: Standings, wanted: Wanted) -> None:
-        self._now, self._wanted = now, wanted
-        self._to_make: set[tuple[str, Keys]] = set()
-        self._batches = _chosen(now.batches, wanted.batches)
-
-    def stages(self) -> Iterator[Stage]:
-        now, judges, rebuild, ranker = self._now, self._now.judges, self._wanted.rebuild, self._wanted.ranker
-        extractor, ranks = judges.extractor, ranker in judges.rankers
-        # a missing vocabulary is collected from all batches, a kept one needs none of them
-        read = now.batches if self._needs("hedge_vocabulary", (extractor,), rebuild) else self._batches
-        for batch in read:
-            if now.is_text(batch):
-                yield from self._if_needed("read_reports", batch)
-                yield from self._if_needed("structure", judges.structurer, batch)
-            yield from self._if_needed("ingest", batch)
-            yield from self._if_needed("extract_hedges", extractor, batch)
-        yield from self._if_needed("build_vocabulary", extractor, force=rebuild)
-        for judge in judges.members(ranker) if ranks else (ranker,):
-            yield from self._if_needed("compare", judge, force=rebuild)
-        if not ranks:
-            return
-        yield from self._if_needed("rank", ranker, force=rebuild)
-        for batch in self._batches:
-            fits = self._needs("fitted_probabilities", (ranker, batch))
-            yield from self._if_needed("refit" if fits else "expand", ranker, batch)
-        yield from self._if_needed("release", ranker)
-
-    def _if_needed(self, job: str, *keys: str, force: bool = False) -> Iterator[Stage]:
-        steps = STEPS_OF_JOB[job]
-        if any(self._needs(step, keys, force) for step in steps):
-            self._to_make.update((step, keys) for step in steps)
-            # nobody needs to be told why a missing table is made
-            tables = [table for step in steps for table in RECIPES[step].tables]
-            because = [reason for table in tables for reason in self._now.of(table, *keys).because]
-            yield Stage(job, keys, tuple(dict.fromkeys(because)))
-
-    def _needs(self, step: str, keys: Keys, force: bool = False) -> bool:
-        if force or (step, keys) in self._to_make or not is_current(self._now, step, keys, self._wanted):
+    def needs(step: str, *keys: str) -> bool:
+        if (step, keys) in to_make or not now.is_made(step, *keys):
             return True
         # a batch that is not complete yet is no input of the release, but will be
-        if step == RELEASE and any(made == RESULT and of[0] == keys[0] for made, of in self._to_make):
+        if step == RELEASE and any(made == RESULT and of[0] == keys[0] for made, of in to_make):
             return True
         return any(
-            (STEP_OF[wanted.table], place) in self._to_make
-            for wanted, place in self._now.inputs(step, keys)
+            (STEP_OF[wanted.table], place) in to_make
+            for wanted, place in now.inputs(step, keys)
             if not wanted.on_request
         )
 
+    def add(job: str, *keys: str) -> None:
+        steps = STEPS_OF_JOB[job]
+        if (rebuild and job in REBUILT) or any(needs(step, *keys) for step in steps):
+            to_make.update((step, keys) for step in steps)
+            # nobody needs to be told why a missing table is made
+            tables = [table for step in steps for table in RECIPES[step].tables]
+            because = [reason for table in tables for reason in now.of(table, *keys).because]
+            stages.append(Stage(job, keys, tuple(dict.fromkeys(because))))
 
-def _chosen(known: Sequence[str], batches: Collection[str] | None) -> list[str]:
-    unknown = sorted(set(batches or ()) - set(known))
-    if unknown or not known:
-        named = f"batch {unknown[0]!r} is not registered" if unknown else "no batch is registered"
-        raise ConfigurationError(
-            f"{named}; registered: {', '.join(known) or 'none'}. `lunguage register --data DIR` "
-            "registers one."
-        )
-    return [key for key in known if batches is None or key in batches]
+    for batch in now.batches:
+        if now.is_text(batch):
+            add("read_reports", batch)
+            add("structure", judges.structurer, batch)
+        add("ingest", batch)
+        add("extract_hedges", extractor, batch)
+    add("build_vocabulary", extractor)
+    ranks = ranker in judges.rankers
+    for judge in judges.members(ranker) if ranks else (ranker,):
+        add("compare", judge)
+    if ranks:
+        add("rank", ranker)
+        for batch in now.batches:
+            add("refit" if needs("fitted_probabilities", ranker, batch) else "expand", ranker, batch)
+        add("release", ranker)
+    return stages

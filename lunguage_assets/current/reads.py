@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -19,7 +18,7 @@ from lunguage_assets.home.store import fingerprint, partition_path, read_table
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules
-from lunguage_assets.tables import FINDINGS
+from lunguage_assets.tables import FINDINGS, TERMS
 
 _OF_FIT = {"seed", "position", "opponent_limit", "panel_steps", "patience", "step_limit", "fit_log"}
 OPTIONS: Mapping[str, tuple[str, set[str]]] = {
@@ -32,41 +31,7 @@ OPTIONS: Mapping[str, tuple[str, set[str]]] = {
 }
 """Name -> group of settings, and the options of it that are read under this name."""
 
-_FILES: Mapping[str, Callable[[Home], Sequence[Path]]] = {
-    "terms": lambda _: [resource("terms.yaml")],
-    "labels": lambda _: [resource("labels.yaml")],
-    "statements": lambda _: [resource("statements.yaml")],
-    "blacklist": lambda home: [home.blacklist_file or resource("blacklist.yaml")],
-    "pathways": lambda home: [home.pathways_file or resource("pathways.yaml")],
-    "gold findings": lambda home: [home.gold_findings],
-    "expert responses": lambda home: [home.expert_responses, home.expert_descriptions],
-}
-
 NOTHING = "none"
-
-
-def broken_files(home: Home) -> list[str]:
-    """What is wrong with files that a person edits in a home, each with file, place and remedy. A broken
-    judges file is refused before.
-    """
-    from lunguage_assets.corpus.vocabulary import Vocabulary
-    from lunguage_assets.explicit.hedges.hedging import load_corrections
-    from lunguage_assets.implicit.merging.apart import load_blacklist
-    from lunguage_assets.implicit.pathways.pathways import load_dictionary
-    from lunguage_assets.tables import TERMS
-
-    problems: dict[str, None] = {}
-    for read in (
-        lambda: _anchors(home, load_settings(home.settings_file)),
-        lambda: load_corrections(home.corrections_file),
-        lambda: load_blacklist(home.blacklist_file),
-        lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
-    ):
-        try:
-            read()
-        except LunguageError as error:
-            problems[str(error)] = None
-    return list(problems)
 
 
 class Reads:
@@ -75,11 +40,6 @@ class Reads:
     def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
         self._home, self._judges, self._prompts = home, judges, prompts
         self._identity, self._of_home = cache(self._read_identity), cache(self._read_of_home)
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The home's settings."""
-        return load_settings(self._home.settings_file)
 
     def of(self, name: str, keys: Mapping[str, str]) -> str:
         """Fingerprint of one of a recipe's `reads`, for a partition whose keys are given by dimension.
@@ -99,7 +59,7 @@ class Reads:
                 return self._corrections_of(keys["report_batch"])
         return self._of_home(name)
 
-    def _read_identity(self, role: Literal["judge", "structurer"], key: str) -> str:
+    def _read_identity(self, role: str, key: str) -> str:
         from lunguage_assets.judges import opening as judging
         from lunguage_assets.structuring.model import structurer as structuring
 
@@ -107,19 +67,33 @@ class Reads:
         return of(key, self._judges, self._prompts)
 
     def _read_of_home(self, name: str) -> str:
-        from lunguage_assets.implicit.encoders.encoder import encoder_identity
-
+        home = self._home
         if name in OPTIONS:
             group, options = OPTIONS[name]
-            return fingerprint(getattr(self.settings, group).model_dump(include=options))
-        if name in _FILES:
-            return "".join(map(_of_file, _FILES[name](self._home)))
-        of: Mapping[str, Callable[[], str]] = {
-            "text rules": text_rules,
-            "anchors": lambda: _anchors(self._home, self.settings),
-            "encoder": lambda: encoder_identity(self.settings.implicit, self._home.root),
-        }
-        return of[name]()
+            return fingerprint(getattr(self._settings, group).model_dump(include=options))
+        match name:
+            case "terms" | "labels" | "statements":
+                return _of_files(resource(f"{name}.yaml"))
+            case "blacklist":
+                return _of_files(home.blacklist_file or resource("blacklist.yaml"))
+            case "pathways":
+                return _of_files(home.pathways_file or resource("pathways.yaml"))
+            case "gold findings":
+                return _of_files(home.gold_findings)
+            case "expert responses":
+                return _of_files(home.expert_responses, home.expert_descriptions)
+            case "anchors":
+                return _anchors(home, self._settings)
+            case "encoder":
+                from lunguage_assets.implicit.encoders.encoder import encoder_identity
+
+                return encoder_identity(self._settings.implicit, home.root)
+        assert name == "text rules", name
+        return text_rules()
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return load_settings(self._home.settings_file)
 
     @cached_property
     def _corrections(self) -> Mapping[str, Sequence[str]]:
@@ -138,6 +112,30 @@ class Reads:
         return fingerprint(own) if own else NOTHING
 
 
+def broken_files(home: Home) -> list[str]:
+    """What is wrong with files that a person edits in a home, each with file, place and remedy. A broken
+    judges file is refused before.
+    """
+    from lunguage_assets.corpus.vocabulary import Vocabulary
+    from lunguage_assets.explicit.hedges.hedging import load_corrections
+    from lunguage_assets.implicit.merging.apart import load_blacklist
+    from lunguage_assets.implicit.pathways.pathways import load_dictionary
+
+    readers: list[Callable[[], object]] = [
+        lambda: _anchors(home, load_settings(home.settings_file)),
+        lambda: load_corrections(home.corrections_file),
+        lambda: load_blacklist(home.blacklist_file),
+        lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
+    ]
+    problems: dict[str, None] = {}
+    for read in readers:
+        try:
+            read()
+        except LunguageError as error:
+            problems[str(error)] = None
+    return list(problems)
+
+
 def _anchors(home: Home, settings: Settings) -> str:
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
@@ -145,5 +143,7 @@ def _anchors(home: Home, settings: Settings) -> str:
     return fingerprint([chosen.name, repr(chosen.anchors), sorted(chosen.optional)])
 
 
-def _of_file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else NOTHING
+def _of_files(*paths: Path) -> str:
+    return "".join(
+        hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else NOTHING for path in paths
+    )

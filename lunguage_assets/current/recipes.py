@@ -16,24 +16,21 @@ BATCH = "report_batch"
 STRUCTURER = "structurer"
 RELEASE = "release"
 
-Whose = Literal["same", "extractor", "members", "all"]
-"""Whose partition of a table by judge or structurer is read: the step's own, the extractor's or the
-preset's structurer's, those of the ranker's members, all.
-"""
-
 
 @dataclass(frozen=True)
 class Input:
     """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
 
     Args:
+        judge: whose partition is read of a table by judge or structurer: the step's own, the extractor's (or
+            the preset's structurer's), those of the ranker's members, all.
         on_request: another version of it makes nothing stale: new phrases do not renew the reference scale.
         optional: read when it is there.
         of_texts: read only of batches that were delivered as raw reports; others have no such table.
     """
 
     table: str
-    judge: Whose = "same"
+    judge: Literal["same", "extractor", "members", "all"] = "same"
     on_request: bool = False
     optional: bool = False
     of_texts: bool = False
@@ -41,10 +38,10 @@ class Input:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One asset: its table and the side tables that are made with it, for one partition.
+    """One asset: its own table, named as the asset, and the side tables made with it, for one partition.
 
     Args:
-        tables: its own, named as the asset, and side tables, all by the same partition keys.
+        tables: all by the same partition keys.
         inputs: tables that it reads.
         reads: what it reads besides, by the names that `reads.Reads` knows.
         code: raised by one whenever the code of the step gives another result for the same inputs.
@@ -71,7 +68,6 @@ def _inputs(*tables: str, optional: bool = False, of_texts: bool = False) -> tup
 
 _VOCABULARY, _MATCHES = Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")
 _RESULT = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside")
-_TEXTS = ("report_texts", "rejected_reports", "reading_notes", "structured_findings")
 _ANALYSES = (
     *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
     *("expert_agreement", "pathway_audit"),
@@ -92,7 +88,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "findings": Recipe(
         ("findings", "reports", "rejected", "intake_notes", "terms"),
-        _inputs(*_TEXTS, of_texts=True),
+        _inputs("report_texts", "rejected_reports", "reading_notes", "structured_findings", of_texts=True),
         ("delivery", "corpus settings", "terms"),
         code="3",
     ),
@@ -113,12 +109,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "fitted_probabilities": Recipe(
         ("fitted_probabilities", "fit_log"),
-        (
-            Input("findings"),
-            Input("hedge_phrases", "extractor"),
-            _VOCABULARY,
-            Input("reference_ranking"),
-        ),
+        (*_inputs("findings", "reference_ranking"), Input("hedge_phrases", "extractor"), _VOCABULARY),
         ("fit settings", "anchors", "members"),
         code="3",
         asks_judges=True,

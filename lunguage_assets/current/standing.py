@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -25,7 +25,7 @@ from lunguage_assets.tables import TABLES
 Keys = tuple[str, ...]
 
 CHANGED_BY_HAND = "changed after it was stored"
-RELEASE_RECORD = "made_of.json"
+_RELEASE_RECORD = "made_of.json"
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,14 @@ class Standing:
     state: Literal["current", "stale", "missing"]
     because: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        return f"stale: {', '.join(self.because)}" if self.state == "stale" else self.state
+
+CURRENT, MISSING = Standing("current"), Standing("missing")
 
 
 def in_short(because: Sequence[str]) -> str:
     """The first reason, and how many more there are."""
     more = f" and {len(because) - 1} more" if len(because) > 1 else ""
     return because[0] + more if because else ""
-
-
-CURRENT, MISSING = Standing("current"), Standing("missing")
 
 
 class Standings:
@@ -55,24 +52,23 @@ class Standings:
         home: whose tables.
         judges: the configuration in force.
         prompts: folder of the user's own prompt templates; None: the bundled ones.
+        releases: folder with the releases, one folder per ranker; None: the home's.
     """
 
-    def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
-        self.home, self.judges = home, judges
+    def __init__(
+        self,
+        home: Home,
+        judges: JudgesConfiguration,
+        prompts: Path | None = None,
+        releases: Path | None = None,
+    ) -> None:
+        self.home, self.judges, self.releases = home, judges, releases or home.release
         self.reads = Reads(home, judges, prompts)
-        self._root = home.tables
-        self.of = cache(self._of)
-        self.record = cache(self._record)
-        self.complete_batches = cache(self._complete_batches)
-
-    @cached_property
-    def _kinds(self) -> Mapping[str, str]:
-        return {batch.key: batch.kind for batch in self.home.registered()}
-
-    @cached_property
-    def batches(self) -> list[str]:
+        self._kinds = {batch.key: batch.kind for batch in home.registered()}
+        self.batches = list(self._kinds)
         """Keys of the registered batches, oldest first."""
-        return list(self._kinds)
+        self.of, self.record = cache(self._of), cache(self._record)
+        self.complete_batches = cache(self._complete_batches)
 
     def is_text(self, batch: str) -> bool:
         """Whether a batch was delivered as raw reports."""
@@ -82,6 +78,10 @@ class Standings:
         """Whether a partition is stored and nothing that it was made of has changed."""
         return self.of(table, *keys).state == "current"
 
+    def is_made(self, step: str, *keys: str) -> bool:
+        """Whether all tables of a step are current."""
+        return all(self.is_current(table, *keys) for table in RECIPES[step].tables)
+
     def exists(self, table: str, *keys: str) -> bool:
         """Whether a partition is stored, current or not."""
         return self.of(table, *keys).state != "missing"
@@ -89,11 +89,14 @@ class Standings:
     def _complete_batches(self, ranker: str) -> list[str]:
         """Batches of which everything is stored that a release of the ranker reads."""
         read = {wanted.table: dimensions_of(wanted.table) for wanted in RECIPES[RELEASE].inputs}
-        of_batch = {table: dimensions for table, dimensions in read.items() if BATCH in dimensions}
 
         def is_complete(batch: str) -> bool:
             own = {BATCH: batch, "ranker": ranker}
-            return all(self.exists(table, *map(own.__getitem__, of_batch[table])) for table in of_batch)
+            return all(
+                self.exists(table, *map(own.__getitem__, dimensions))
+                for table, dimensions in read.items()
+                if BATCH in dimensions
+            )
 
         return [batch for batch in self.batches if is_complete(batch)]
 
@@ -105,55 +108,46 @@ class Standings:
         `versions` of the partitions that were read count, not those of files that may have been replaced
         since; None: those that are stored.
         """
-        recipe, by_name = RECIPES[step], self._named(step, keys)
-        read = {
-            (wanted.table, place): self._version(wanted.table, place)
-            if versions is None
-            else versions.get((wanted.table, place), "")
-            for wanted, place in self.inputs(step, keys)
-        }
-        found = {_where(*place): version for place, version in read.items() if version}
+        recipe, by_name = RECIPES[step], _named(step, keys)
+        found = {}
+        for wanted, place in self.inputs(step, keys):
+            version = self._version(wanted.table, place)
+            if versions is not None:
+                version = versions.get((wanted.table, place), "")
+            if version:
+                found[_where(wanted.table, place)] = version
         return MadeOf(recipe.code, found, {name: self.reads.of(name, by_name) for name in recipe.reads})
 
-    def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> TableRecord:
+    def note_release(self, ranker: str, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
         record = TableRecord(RELEASE, (ranker,), made_of, "")
-        replace_text(folder / RELEASE_RECORD, record.written(indent=1) + "\n")
+        replace_text(self.releases / ranker / _RELEASE_RECORD, record.written(indent=1) + "\n")
         return record
 
-    def of_release(self, ranker: str, folder: Path) -> Standing:
-        """Standing of the release that lies in a folder."""
-        try:
-            noted = json.loads((folder / RELEASE_RECORD).read_text(encoding="utf-8"))
-            made_of = MadeOf(**noted["made_of"])
-        except (FileNotFoundError, KeyError, TypeError, ValueError):
-            return MISSING
-        return self._compared(RELEASE, (ranker,), made_of)
-
     def _of(self, table: str, *keys: str) -> Standing:
-        if table == RELEASE:
-            return self.of_release(keys[0], self.home.release / keys[0])
         record = self.record(table, *keys)
         if record is None:
             return MISSING
         if record.table != table or record.keys != keys:
             return Standing("stale", (f"{_place(table, keys)} {CHANGED_BY_HAND}",))
-        return self._compared(STEP_OF[table], keys, record.made_of)
+        reasons = dict.fromkeys(self._reasons(STEP_OF[table], keys, record.made_of))
+        return Standing("stale", tuple(reasons)) if reasons else CURRENT
 
     def _record(self, table: str, *keys: str) -> TableRecord | None:
         """None when nothing is stored. A file without a sound record gives one of no table."""
         try:
-            record = stored_record(TABLES[table], partition_path(self._root, table, *keys))
+            if table == RELEASE:
+                noted = json.loads((self.releases / keys[0] / _RELEASE_RECORD).read_text(encoding="utf-8"))
+                return TableRecord(RELEASE, keys, MadeOf(**noted["made_of"]), "")
+            path = partition_path(self.home.tables, table, *keys)
+            return stored_record(TABLES[table], path) or TableRecord("", (), MadeOf(), "")
         except FileNotFoundError:
             return None
-        return record or TableRecord("", (), MadeOf(), "")
-
-    def _compared(self, step: str, keys: Keys, made_of: MadeOf) -> Standing:
-        reasons = dict.fromkeys(self._reasons(step, keys, made_of))
-        return Standing("stale", tuple(reasons)) if reasons else CURRENT
+        except (KeyError, TypeError, ValueError):  # of a release
+            return None
 
     def _reasons(self, step: str, keys: Keys, made_of: MadeOf) -> Iterator[str]:
-        recipe, by_name = RECIPES[step], self._named(step, keys)
+        recipe, by_name = RECIPES[step], _named(step, keys)
         if made_of.code != recipe.code:
             yield f"code of {step} changed"
         for name in recipe.reads:
@@ -178,7 +172,7 @@ class Standings:
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
         """Every input of a step's partition, with the keys of the partition that is read."""
-        own = self._named(step, keys)
+        own = _named(step, keys)
         for wanted in RECIPES[step].inputs:
             if wanted.of_texts and not self.is_text(own[BATCH]):
                 continue
@@ -195,8 +189,6 @@ class Standings:
                 return [judges.extractor]
             case "judge", "members":
                 return judges.members(own["ranker"])
-            case "judge", "all":
-                return judges.active_judges
         if dimension in own:
             return [own[dimension]]
         if dimension == STRUCTURER:
@@ -207,9 +199,9 @@ class Standings:
         record = self.record(table, *keys)
         return record.version if record is not None else ""
 
-    @staticmethod
-    def _named(step: str, keys: Keys) -> dict[str, str]:
-        return dict(zip(RECIPES[step].dimensions, keys, strict=True))
+
+def _named(step: str, keys: Keys) -> dict[str, str]:
+    return dict(zip(RECIPES[step].dimensions, keys, strict=True))
 
 
 def _where(table: str, keys: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ class MadeOf:
 @dataclass(frozen=True)
 class TableRecord:
     """A stored table's record. `set_aside`: studies that are not in it because a row broke a rule, here or
-    before, each as the values of `quality.set_aside.Aside`.
+    before, each as the values of `quality.rules.Aside`.
     """
 
     table: str

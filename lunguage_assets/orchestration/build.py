@@ -9,22 +9,25 @@ import dagster as dg
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit, text
+from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.assets.table_asset import TableAsset
 from lunguage_assets.orchestration.automation.alerts import alerts_sensor
-from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
+from lunguage_assets.orchestration.automation.conditions import (
+    automated,
+    automation_sensor,
+    nightly_schedule,
+)
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
-from lunguage_assets.orchestration.automation.schedules import nightly_schedule
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.metadata import COSTS
-from lunguage_assets.orchestration.partitions import build_partitions
+from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import withhold_messages
 
 TABLE_ASSETS: dict[str, TableAsset] = {
     found.name: found
-    for module in (text, corpus, explicit, implicit, analysis)
+    for module in (corpus, explicit, implicit, analysis)
     for found in vars(module).values()
     if isinstance(found, TableAsset)
 }
@@ -45,18 +48,19 @@ def asset_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
 def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     """All definitions for a home, with its judges, ledger and budget; None: as the environment says."""
     chosen = home or HomeResource.from_environment()
-    place, automation = chosen.home, chosen.settings.automation
+    place, settings = chosen.home, chosen.settings
     corpus = place.corpus()
     place.require_private(corpus)
     withhold_messages(corpus.data_class if corpus is not None else None)
-    partitions, jobs = build_partitions(chosen.judges), asset_jobs()
+    partitions, jobs = Partitions(chosen.judges), asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
+    landing = landing_sensor(place, settings.landing, first_jobs)
     tables = [one.definition(partitions) for one in TABLE_ASSETS.values()]
     return dg.Definitions(
         assets=[*automated(tables, chosen), release_asset(partitions)],
         jobs=jobs,
-        sensors=[automation_sensor(automation), landing_sensor(place, first_jobs), alerts_sensor()],
-        schedules=[nightly_schedule(list(partitions.panel_members), automation)],
+        sensors=[automation_sensor(settings.automation), landing, alerts_sensor()],
+        schedules=[nightly_schedule(chosen.judges.rankers, settings.automation)],
         resources={
             "home": chosen,
             "io_manager": TableStore(root=str(place.tables), database=str(place.database)),

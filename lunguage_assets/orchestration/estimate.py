@@ -19,7 +19,7 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
-from lunguage_assets.current.plan import Stage, Wanted, plan
+from lunguage_assets.current.plan import Stage, plan
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
@@ -160,7 +160,7 @@ class _Counting:
             )
             return
         now = Standings(self.home, self.judges, self.resource.prompts)
-        self.stages = plan(now, Wanted(self.ranker, rebuild=rebuild))
+        self.stages = plan(now, self.ranker, rebuild=rebuild)
         for batch in dict.fromkeys([*self.planned("extract_hedges"), *self.planned("refit")]):
             self.findings[batch] = self.findings_of(batch)
         self.structured()

@@ -19,14 +19,8 @@ from upath import UPath
 
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.errors import MethodError
-from lunguage_assets.home.store import (
-    PARTITIONED_BY,
-    Encoded,
-    create_catalog,
-    partition_path,
-    publish_table,
-    read_sound_table,
-)
+from lunguage_assets.home import store
+from lunguage_assets.home.store import PARTITIONED_BY, Encoded, partition_path
 from lunguage_assets.home.table_place import is_local, open_place, publish
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -48,6 +42,7 @@ class TableStore(dg.ConfigurableIOManager):
         return UPath(open_place(self.root))
 
     def handle_output(self, context: dg.OutputContext, obj: Sequence[Encoded] | pd.DataFrame) -> None:
+        """Store the tables of a step, its own last, or a plain frame."""
         with plain_failures("nothing stored: "):
             if isinstance(obj, pd.DataFrame):
                 rows = len(obj)
@@ -57,7 +52,7 @@ class TableStore(dg.ConfigurableIOManager):
                 rows = len(obj[0].frame)
                 for table in reversed(obj):  # where an asset's own table is, its side tables are
                     path = partition_path(self.place, table.record.table, *table.record.keys)
-                    publish_table(table, path)
+                    store.publish_table(table, path)
         if not Path(self.database).exists():
             build_catalog(self.place, Path(self.database))
         context.add_output_metadata({"path": dg.MetadataValue.path(str(path)), "dagster/row_count": rows})
@@ -93,7 +88,7 @@ def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.Data
         InvalidTable: as in `read_sound_table`.
     """
     try:
-        return read_sound_table(TABLES[table], partition_path(root, table, *keys))
+        return store.read_sound_table(TABLES[table], partition_path(root, table, *keys))
     except FileNotFoundError:
         raise MethodError(not_there(table, keys)) from None
 
@@ -108,7 +103,7 @@ def build_catalog(root: UPath | Path, database: Path) -> None:
         with DuckDBResource(database=str(aside)).get_connection() as connection:
             if not is_local(root):
                 connection.register_filesystem(UPath(root).fs)
-            create_catalog(connection, root)
+            store.create_catalog(connection, root)
         aside.replace(database)
     finally:
         aside.unlink(missing_ok=True)

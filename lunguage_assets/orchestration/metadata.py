@@ -1,5 +1,5 @@
-"""What a person sees of a table in the Dagster UI: its columns, its tags, small count tables, pictures. Never
-a value of a restricted column.
+"""What a person sees of a table in the Dagster UI: its columns, its tags, small count tables, what judges
+cost. Never a value of a restricted column.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import base64
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,13 +17,12 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.documents import literal, markdown_table
+from lunguage_assets.documents import literal
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
 
-HALVES = ("explicit", "implicit")
 COSTS = (
     "Asks judges: paid for where these are language models. `lunguage estimate` says before what it would "
     "cost and how long it takes; answers that are in the ledger are not asked again."
@@ -30,26 +30,15 @@ COSTS = (
 """What whoever launches such a table should know first."""
 
 COUNTED: Mapping[str, str] = {
-    "report_sentences": "section",
-    "rejected_reports": "reason",
-    "reading_notes": "reason",
     "structured_findings": "status",
-    "sentence_accounts": "account",
-    "refused_values": "reason",
     "findings": "status",
-    "reports": "view_source",
-    "rejected": "reason",
-    "intake_notes": "reason",
     "comparison_matches": "answer",
     "fitted_probabilities": "p_source",
     "deduplicated_findings": "disposition",
-    "pathway_matches": "reason",
     "expansions": "outcome",
     "lunguage_plus_plus": "status",
-    "resolution_log": "rule",
-    "conflicts": "conflict_type",
 }
-"""Table -> the column whose values are counted."""
+"""Asset -> the column whose values are counted."""
 
 SHOWN = 20
 """Values that a count shows, and keys of rows that a check does."""
@@ -60,20 +49,14 @@ LOG_EVERY_S = 30.0
 
 def column_schema(table: Table) -> dg.TableSchema:
     """The table's columns as the UI shows them, derived from its one schema."""
-    columns = [
-        dg.TableColumn(
-            column.name,
-            column.type,
-            _described(column),
-            constraints=dg.TableColumnConstraints(nullable=column.nullable),
-        )
-        for column in table.columns
-    ]
+    columns = []
+    for column in table.columns:
+        empty = dg.TableColumnConstraints(nullable=column.nullable)
+        columns.append(dg.TableColumn(column.name, column.type, _described(column), constraints=empty))
     return dg.TableSchema(columns)
 
 
 def _described(column: Column) -> str:
-    """What the column is, and what its codes mean."""
     codes = f"{column.description.rstrip('.')}. {choices_told(column)}" if column.choices else ""
     return as_written(codes or column.description) + (" [report text]" if column.restricted else "")
 
@@ -88,13 +71,16 @@ def asset_options(name: str, group: str) -> dict[str, Any]:
     (report text inside, half of the method, judges asked).
     """
     recipe, table = RECIPES[name], TABLES[name]
-    told = [table.description, *([COSTS] if recipe.asks_judges else [])]
+    told, tags = [table.description], {}
+    if recipe.asks_judges:
+        told.append(COSTS)
+        tags["paid"] = "llm"
     if side := [f"- `{one}`: {TABLES[one].description}" for one in recipe.tables[1:]]:
         told.append("Side tables, made and stored with it:\n\n" + "\n".join(side))
-    restricted = any(column.restricted for one in recipe.tables for column in TABLES[one].columns)
-    tags = {"contains": "report-text"} if restricted else {}
-    tags |= {"half": group} if group in HALVES else {}
-    tags |= {"paid": "llm"} if recipe.asks_judges else {}
+    if any(column.restricted for one in recipe.tables for column in TABLES[one].columns):
+        tags["contains"] = "report-text"
+    if group in ("explicit", "implicit"):
+        tags["half"] = group
     return {
         "key": dg.AssetKey(name),
         "description": as_written("\n\n".join(told)),
@@ -105,17 +91,11 @@ def asset_options(name: str, group: str) -> dict[str, Any]:
     }
 
 
-def counted(name: str, frame: pd.DataFrame) -> dict[str, dg.MetadataValue]:
-    """The count that is shown of a table, named as its column."""
-    return {COUNTED[name]: counts(frame[COUNTED[name]], COUNTED[name])} if name in COUNTED else {}
-
-
 def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValue:
     """A markdown table of counts, largest first and at most `SHOWN`, with their shares of all."""
-    tally = values.value_counts() if isinstance(values, pd.Series) else pd.Series(dict(values), dtype="int64")
-    found = sorted(((-int(count), str(key)) for key, count in tally.items() if count))
-    total = int(tally.sum())
-    rows = ((key, -count, f"{-count / total:.1%}") for count, key in found[:SHOWN])
+    tally = Counter(values.tolist() if isinstance(values, pd.Series) else dict(values))
+    found = sorted((-count, str(key)) for key, count in tally.items() if count)
+    rows = ((key, -count, f"{-count / tally.total():.1%}") for count, key in found[:SHOWN])
     return markdown([label, "rows", "share"], rows, "none")
 
 
@@ -126,12 +106,6 @@ def markdown(
     lines = [f"| {' | '.join(literal(str(value).replace('|', ' / ')) for value in row)} |" for row in rows]
     head = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
     return dg.MetadataValue.md("\n".join([*head, *lines]) if lines else otherwise)
-
-
-def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
-    """Columns of a small frame as a table in the UI; an empty frame has none to show."""
-    shown = markdown_table(frame[list(columns)], written=literal) if len(frame) else "no rows"
-    return dg.MetadataValue.md(shown)
 
 
 def examples(keys: Iterable[object]) -> str:
@@ -163,8 +137,7 @@ class Spending:
     """
 
     def __init__(self, log: logging.Logger) -> None:
-        self._log, self._meter = log, Meter()
-        self._last: dict[str, float] = {}
+        self._log, self._meter, self._logged = log, Meter(), dict[str, float]()
 
     def begin_with(self, prefetched: Iterable[Progress]) -> None:
         """Count calls made ahead for this partition; their questions are asked again, of the ledger."""
@@ -176,8 +149,8 @@ class Spending:
         self._meter.note(progress)
         announce(progress)
         now = time.monotonic()
-        if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
-            self._last[progress.judge] = now
+        if now - self._logged.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
+            self._logged[progress.judge] = now
             (total,) = (one for one in self._meter.totals() if one.judge == progress.judge)
             self._log.info(total.line())
 
@@ -186,17 +159,16 @@ class Spending:
         language model.
         """
         totals = sorted(self._meter.totals(), key=lambda total: total.judge)
-        if not totals:
-            return {}
         for total in totals:
             self._log.info(total.line())
+        if not totals:
+            return {}
         rows = (
-            (one.judge, *(getattr(one, name) for name in _SPENT.values()), f"{one.cost_usd:.4f}")
+            (one.judge, *(getattr(one, name) for name in _SPENT.values()), round(one.cost_usd, 4))
             for one in totals
         )
-        header = ["judge", *(shown.replace("_", " ") for shown in _SPENT), "US dollars"]
         return {
             **{f"llm_{shown}": sum(getattr(s, name) for s in totals) for shown, name in _SPENT.items()},
             "llm_cost_usd": round(sum(total.cost_usd for total in totals), 6),
-            "llm_by_judge": markdown(header, rows),
+            "llm_by_judge": markdown(["judge", *_SPENT, "US dollars"], rows),
         }

@@ -10,15 +10,16 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import dagster as dg
 import pandas as pd
 from pydantic import PrivateAttr
 
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.files import sheet_frame, write_csv
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
+from lunguage_assets.explicit.fit.probability import Anchor, NoScale, require_anchors, unmapped
+from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.progress import Progress
@@ -26,12 +27,10 @@ from lunguage_assets.judges.configuration import JudgesConfiguration, load_judge
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.rights import require_private
 from lunguage_assets.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from lunguage_assets.explicit.fit.anchors import AnchorSet
-    from lunguage_assets.explicit.fit.probability import Anchor
-    from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.model.structurer import open_structurer
 
 VARIABLES: Mapping[str, str] = {
     "judges_file": "LUNGUAGE_JUDGES",
@@ -46,11 +45,8 @@ VARIABLES: Mapping[str, str] = {
 }
 """Field of `HomeResource` -> environment variable that sets it in a deployment."""
 
-
-@lru_cache(maxsize=4)
-def open_ledger(place: str) -> Ledger:
-    """The ledger at a place, opened once per process."""
-    return Ledger.open(place)
+open_ledger = lru_cache(maxsize=4)(Ledger.open)
+"""The ledger at a place, opened once per process."""
 
 
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -60,7 +56,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     `structurer_key` another structurer than the preset's, `ledger` a file or a PostgreSQL URL (else in the
     home), `budget` and `daily_budget` US dollars: what this process, and what all who share the ledger within
     24 hours, may spend. `strict` lets a study that breaks a rule end the run. `processes` (else the cores) is
-    how many compute one batch, `release_to` a folder that the command line may write a release into.
+    how many compute one batch, `release_to` the folder in which the command line writes `release/<ranker>/`.
     """
 
     root: str
@@ -98,25 +94,30 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def is_strict(self) -> bool:
-        """Whether a study that breaks a rule ends the run, instead of being set aside."""
+        """Whether a study that breaks a rule ends the run."""
         return bool(_value(self.strict)) or self.settings.strict
 
     @property
     def processes_at_once(self) -> int | None:
-        """How many processes compute one batch; None: as many as there are cores.
+        """How many processes compute one batch; None: as many as there are cores."""
+        number = _number("processes", _value(self.processes))
+        if number is not None and (number < 1 or number % 1):
+            raise ConfigurationError(
+                f"processes ($LUNGUAGE_PROCESSES): found {number:g}; expected 1 or more."
+            )
+        return None if number is None else int(number)
+
+    @property
+    def releases(self) -> Path:
+        """The folder with the releases, one folder per ranker.
 
         Raises:
-            ConfigurationError: the value is no number above 0.
+            ConfigurationError: it is not in the home, others can read it, and the reports are patients'.
         """
-        value = _value(self.processes)
-        if not value:
-            return None
-        if not (value.isascii() and value.isdigit() and int(value)):
-            raise ConfigurationError(
-                f"processes ($LUNGUAGE_PROCESSES): found {value!r}; expected a whole number above 0. "
-                "Correct it, or leave it out: then all cores compute."
-            )
-        return int(value)
+        corpus = self.home.corpus()
+        if self.release_to and (corpus is None or corpus.data_class == "credentialed"):
+            require_private(Path(self.release_to), "the folder")
+        return Path(self.release_to or self.root) / "release"
 
     @property
     def judges(self) -> JudgesConfiguration:
@@ -139,14 +140,10 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def standings(self) -> Standings:
         """What is current in this home now."""
-        return Standings(self.home, self.judges, self.prompts)
+        return Standings(self.home, self.judges, self.prompts, self.releases)
 
     def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
-        """A judge of the active preset, ready to be asked about this home's corpus.
-
-        Raises:
-            ConfigurationError: no such judge.
-        """
+        """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
         return open_judge(key, self.judges, self._surroundings(progress))
 
     def structurer(
@@ -154,12 +151,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     ) -> Structurer:
         """A structurer (`rules`, or a language model of the active preset) for reports with the vocabulary
         `terms`; `progress` is told after every recorded attempt of a language model.
-
-        Raises:
-            ConfigurationError: no such structurer.
         """
-        from lunguage_assets.structuring.model.structurer import open_structurer
-
         return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress))
 
     def _surroundings(self, progress: Callable[[Progress], None] | None) -> Surroundings:
@@ -174,69 +166,41 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def anchor_set(self) -> AnchorSet:
         """The anchors that this home's settings choose."""
-        from lunguage_assets.explicit.fit.anchors import chosen_anchors
-
         return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
 
     def require_anchors(self, phrases: Collection[str]) -> None:
-        """Assert that the phrases hold the anchors of the probability scale.
+        """Assert that the phrases hold the anchors of the probability scale, before comparisons are paid for.
 
         Raises:
-            MethodError: an anchor phrase is missing.
+            NoScale: an anchor phrase is missing.
         """
-        from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
-
-        try:
-            require_anchors(set(phrases), self.anchor_set().of(phrases))
-        except NoScale as error:
-            raise self._no_scale(error.reason) from None
+        require_anchors(set(phrases), self.anchor_set().of(phrases))
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
         """Anchors of the probability scale that count for a ranking.
 
         Raises:
-            MethodError: they give no probabilities on it.
+            NoScale: they give no probabilities on it.
         """
-        from lunguage_assets.explicit.fit.probability import unmapped
-
         anchors = self.anchor_set().of(set(ranking["phrase"]))
         if reason := unmapped(ranking, anchors):
-            raise self._no_scale(reason)
+            raise NoScale(reason)
         return anchors
 
     def on_a_scale(self, own: pd.DataFrame, identities: Sequence[str]) -> pd.DataFrame:
         """The ranking itself, or the published one where no probability can be read off it.
 
         Raises:
-            MethodError: the settings ask for the own one, or the published one does not go with the anchors
-                either.
+            NoScale: the settings ask for the own one, or the anchors do not go with the published one either.
         """
-        from lunguage_assets.explicit.fit.probability import unmapped
-        from lunguage_assets.explicit.rating.ranking import published_instead
-
-        reason = unmapped(own, self.anchor_set().of(set(own["phrase"])))
-        if not reason:
-            return own
-        published = published_instead(own, reason, identities)
-        anchors = self.anchor_set().of(set(published["phrase"]))
-        if self.settings.explicit.ruler != "auto" or unmapped(published, anchors):
-            raise self._no_scale(reason)
-        return published
-
-    def _no_scale(self, reason: str) -> MethodError:
-        insists = self.settings.explicit.ruler == "own"
-        choose = 'Set ruler = "auto"' if insists else "Choose other anchors"
-        return MethodError(
-            f"no probabilities can be read off the ranking: {reason}. {choose} under [explicit] in "
-            f"{self.home.settings_file}, or rate ranked phrases in {self.home.anchor_ratings}; then run with "
-            "--rebuild-ranking."
-        )
-
-    def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
-        """Write the pairs that a person should look at, for a spreadsheet; where they are."""
-        path = self.home.review_queue(judge, batch)
-        write_csv(sheet_frame(queue), path)
-        return path
+        try:
+            self.anchors(own)
+        except NoScale as error:
+            if self.settings.explicit.ruler != "auto":
+                raise
+            own = published_instead(own, error.reason, identities)
+            self.anchors(own)
+        return own
 
 
 def _value(field: str) -> str:
@@ -249,14 +213,13 @@ def _budget(of_run: str, of_day: str) -> Budget | None:
     """One for all judges of the process."""
     if not of_run and not of_day:
         return None
-    return Budget(_dollars("budget", of_run), _dollars("daily_budget", of_day))
+    return Budget(_number("budget", of_run), _number("daily_budget", of_day))
 
 
-def _dollars(field: str, written: str) -> float | None:
+def _number(field: str, written: str) -> float | None:
     try:
         return float(written) if written else None
     except ValueError:
         raise ConfigurationError(
-            f"{field} (${VARIABLES[field]}): found {written!r}; expected US dollars, such as 25. "
-            "Fix or unset it."
+            f"{field} (${VARIABLES[field]}): found {written!r}; expected a number. Fix or unset it."
         ) from None

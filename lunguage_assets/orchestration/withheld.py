@@ -32,8 +32,8 @@ def withhold_messages(data_class: DataClass | None) -> None:
     """Note what this process works on: it withholds messages unless the corpus is synthetic."""
     _at_work[:] = [data_class]
     logger = logging.getLogger(_LOGGER)
-    if not any(isinstance(present, _PlacesOnly) for present in logger.filters):
-        logger.addFilter(_PlacesOnly())
+    if _places_only not in logger.filters:
+        logger.addFilter(_places_only)
 
 
 def messages_may_be_shown() -> bool:
@@ -56,17 +56,17 @@ def plain_failures(before: str = "") -> Iterator[None]:
         yield
     except dg.Failure:
         raise
-    except LunguageError as error:
-        kind = {"kind": type(error).__name__}
-        raise dg.Failure(f"{before}{error}", metadata=kind, allow_retries=False) from None
     except Exception as error:
-        if messages_may_be_shown():
+        shown: dict[str, object] = {"kind": type(error).__name__}
+        if isinstance(error, LunguageError):
+            said = str(error)
+        elif messages_may_be_shown():
             raise
-        said = "its message is withheld, because it may quote a report. Please report this."
-        places = {"kind": type(error).__name__, "places": dg.MetadataValue.text(_trace(error))}
-        raise dg.Failure(
-            f"{before}unexpected {where(error)}; {said}", metadata=places, allow_retries=False
-        ) from None
+        else:
+            withheld = "its message is withheld, because it may quote a report. Please report this."
+            said = f"unexpected {where(error)}; {withheld}"
+            shown["places"] = dg.MetadataValue.text(_trace(error))
+        raise dg.Failure(f"{before}{said}", metadata=shown, allow_retries=False) from None
 
 
 def where(error: BaseException) -> str:
@@ -88,15 +88,13 @@ def _trace(error: BaseException | None) -> str:
     return "\n".join(lines)
 
 
-class _PlacesOnly(logging.Filter):
+def _places_only(record: logging.LogRecord) -> bool:
     """Dagster logs what it withholds; the log, too, gets places only, and nothing of failures that say
     themselves what is wrong, or of a process that was asked to stop.
     """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)):
-            return False
-        record.msg = f"{record.getMessage()}\n{_trace(error)}"
-        record.args = record.exc_info = record.exc_text = None
-        return True
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if isinstance(error, (dg.Failure, KeyboardInterrupt, dg.DagsterExecutionInterruptedError)):
+        return False
+    record.msg = f"{record.getMessage()}\n{_trace(error)}"
+    record.args = record.exc_info = record.exc_text = None
+    return True

@@ -1,1 +1,1 @@
-"""Data quality: studies that break a rule are set aside, expectations of people are looked at."""
+"""Data quality: rules of rows, studies set aside, expectations of people."""

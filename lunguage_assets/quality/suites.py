@@ -8,6 +8,7 @@ rows, never their values: those may be report text.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -87,9 +88,17 @@ def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Unmet]:
     rules = load_suite(file).expectations
     if frame.empty or not rules:
         return []
-    results = _run(rules, frame.reset_index(drop=True))
+    results = _run(rules, frame[columns_named(rules, table)].reset_index(drop=True))
     described = (_described(*of, table, frame, file) for of in zip(rules, results, strict=True))
     return [one for one in described if one is not None]
+
+
+def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
+    """The key and the columns that rules name: Great Expectations hashes every column that it gets."""
+    if any(rule.type.startswith("expect_table_column") for rule in rules):
+        return table.names
+    words = {*table.key, *re.findall(r"\w+", " ".join(map(str, rules)))}
+    return [name for name in table.names if name in words]
 
 
 def _run(rules: Sequence[Rule], frame: pd.DataFrame) -> list[Any]:
@@ -135,17 +144,16 @@ def _described(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file:
         why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
         return Unmet(str(rule), why, "not run", 0, (), f"{file}: {_FIX}")
     content = result.result
-    of_nothing = content.get("observed_value", 0) is None and not content.get("unexpected_count")
-    if result.success or of_nothing:
+    share, value = content.get("unexpected_percent"), content.get("observed_value", 0)
+    if result.success or (value is None and not content.get("unexpected_count")):
         return None
     rows = content.get("unexpected_index_list") or []
     keys = table.keys_of(frame.iloc[rows[:EXAMPLES]])
     if table.key == ("phrase",):
         keys = [shown_phrase(key) for key in keys]
-    share, value = content.get("unexpected_percent"), content.get("observed_value")
     found = "other values"  # not which ones: they may be report text
     if share is not None:
         found = f"{share:.1f}% of the rows"
-    elif isinstance(value, int | float | np.number):
+    elif isinstance(value, int | float | np.number) and "observed_value" in content:
         found = f"{value:g}"
     return Unmet(str(rule), rule.why, found, len(rows), tuple(keys), rule.remedy)

@@ -17,7 +17,6 @@ from platform_support import environment
 from served_home import wait_for
 
 from lunguage_assets.cli.main import answer_signals
-from lunguage_assets.current.plan import Wanted
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.resources import HomeResource
@@ -76,7 +75,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     before = len(instance.get_runs())
     monkeypatch.setattr(place, called, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        runner.run(Wanted("panel"))
+        runner.run("panel")
     latest, *_ = runs = instance.get_runs()
     assert len(runs) == before + 1
     assert latest.status is dg.DagsterRunStatus.CANCELED

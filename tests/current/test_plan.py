@@ -6,15 +6,13 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, plan
 from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 
@@ -48,9 +46,6 @@ class Supposed(Standings):
     def _of(self, table: str, *keys: str) -> Standing:
         return self.by_step.get((STEP_OF[table], *keys), CURRENT)
 
-    def of_release(self, ranker: str, folder: Path) -> Standing:
-        return self.by_step.get((RELEASE, ranker), CURRENT)
-
 
 PLACES = [
     (step, *keys)
@@ -71,16 +66,9 @@ def made_by(stage: Stage) -> list[tuple[str, ...]]:
     return [(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]]
 
 
-@given(
-    now=supposed,
-    ranker=st.sampled_from(OWNERS),
-    chosen=st.none() | st.sets(st.sampled_from(BATCHES), min_size=1),
-    rebuild=st.booleans(),
-)
-def test_every_stage_of_a_plan_finds_what_it_reads_current(
-    now: Supposed, ranker: str, chosen: set[str] | None, rebuild: bool
-) -> None:
-    stages = plan(now, Wanted(ranker, chosen, rebuild))
+@given(now=supposed, ranker=st.sampled_from(OWNERS), rebuild=st.booleans())
+def test_every_stage_of_a_plan_finds_what_it_reads_current(now: Supposed, ranker: str, rebuild: bool) -> None:
+    stages = plan(now, ranker, rebuild=rebuild)
     assert len(set(stages)) == len(stages)
     done: set[tuple[str, ...]] = set()
     for stage in stages:
@@ -93,37 +81,32 @@ def test_every_stage_of_a_plan_finds_what_it_reads_current(
             done.add((step, *keys))
 
 
-@given(now=supposed, chosen=st.sets(st.sampled_from(BATCHES)), rebuild=st.booleans())
+@given(now=supposed, rebuild=st.booleans())
 def test_a_run_for_a_candidate_touches_no_other_judge_but_for_what_all_share(
-    now: Supposed, chosen: set[str], rebuild: bool
+    now: Supposed, rebuild: bool
 ) -> None:
     shared = ("read_reports", "structure", "ingest", "extract_hedges", "build_vocabulary")
-    for stage in plan(now, Wanted("new", chosen or None, rebuild)):
+    for stage in plan(now, "new", rebuild=rebuild):
         assert "new" in stage.keys or stage.job in shared, stage
 
 
 @given(now=supposed)
 def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
     """After the plan's stages, nothing is planned."""
-    stages = plan(now, Wanted("panel"))
+    stages = plan(now, "panel")
     done = {place for stage in stages for place in made_by(stage)}
     after = Supposed({place: state for place, state in now.by_step.items() if place not in done})
-    assert plan(after, Wanted("panel")) == []
+    assert plan(after, "panel") == []
 
 
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
     missing = Supposed(dict.fromkeys(PLACES, MISSING))
-    stages = [(stage.job, stage.keys) for stage in plan(missing, Wanted("panel"))]
+    stages = [(stage.job, stage.keys) for stage in plan(missing, "panel")]
     assert [stage for stage in stages if stage[0] in ("read_reports", "structure")] == [
         ("read_reports", ("b",)),
         ("structure", ("rules", "b")),
     ]
     assert stages.index(("structure", ("rules", "b"))) < stages.index(("ingest", ("b",)))
-
-
-def test_an_unknown_batch_is_refused_with_the_registered_ones() -> None:
-    with pytest.raises(ConfigurationError, match="batch 'c' is not registered; registered: a, b"):
-        plan(Supposed({}), Wanted("new", ["c"]))
 
 
 def test_a_table_and_its_step_have_the_same_partitions() -> None:

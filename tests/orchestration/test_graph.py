@@ -53,17 +53,6 @@ def test_the_asset_graph_is_the_reviewed_one(definitions: dg.Definitions) -> Non
     assert found == GOLDEN.read_text(), "a deliberate change? LUNGUAGE_WRITE_GOLDEN=1 make test"
 
 
-@pytest.mark.parametrize(("job", "op", "option"), [("release", "write_release", "out")])
-def test_no_option_of_a_job_reads_a_variable_of_the_environment(
-    definitions: dg.Definitions, job: str, op: str, option: str
-) -> None:
-    """Whoever can launch a job would read the secrets of the server in its messages."""
-    chosen = definitions.resolve_job_def(job)
-    dg.validate_run_config(chosen, {"ops": {op: {"config": {option: "plain"}}}})
-    with pytest.raises(dg.DagsterInvalidConfigError):
-        dg.validate_run_config(chosen, {"ops": {op: {"config": {option: {"env": "HOME"}}}}})
-
-
 def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: dg.Definitions) -> None:
     graph = definitions.resolve_asset_graph()
     tags = {key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()}

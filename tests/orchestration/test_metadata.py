@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import pandas as pd
 from hostile_words import HOSTILE
 
-from lunguage_assets.files import edited_rows
 from lunguage_assets.orchestration.build import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     SHOWN,
@@ -17,9 +14,7 @@ from lunguage_assets.orchestration.metadata import (
     column_schema,
     counts,
     markdown,
-    rows_table,
 )
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
 
 
@@ -57,20 +52,8 @@ def test_no_tag_link_or_picture_of_a_corpus_begins_in_what_the_ui_shows() -> Non
     words = f"{HOSTILE} ![x](http://evil.example/) `a` b|c"
     for shown in (
         counts({words: 1}, "word"),
-        rows_table(pd.DataFrame({"word": [words]}), ["word"]),
         markdown(["word"], [[words]]),
     ):
         last = str(shown.value).splitlines()[-1]
         assert not re.search(r"(?<!\\)[<\[`]", last), last
         assert "\\<script>" in last
-
-
-def test_the_review_queue_is_for_a_spreadsheet_and_a_copied_cell_corrects_what_it_shows(
-    tmp_path: Path,
-) -> None:
-    queue = pd.DataFrame({"finding_id": ["s1:1"], "sentence": ["=1+1"], "phrases": ["-ish"]}, dtype="str")
-    path = HomeResource(root=str(tmp_path)).keep_review_queue("panel", "first", queue)
-    assert path.read_text(encoding="utf-8").splitlines()[1] == "s1:1,'=1+1,'-ish"
-    (tmp_path / "corrections.csv").write_text("finding_id,phrases\ns1:1,'-ish\n", encoding="utf-8")
-    ((_, row),) = edited_rows(tmp_path / "corrections.csv", ("finding_id", "phrases"))
-    assert row["phrases"] == "-ish"

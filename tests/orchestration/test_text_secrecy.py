@@ -53,7 +53,7 @@ extractor = "lexicon"
 candidates = ["one"]
 """
 CRASHES = {
-    "reading": "lunguage_assets.orchestration.assets.text:read_reports",
+    "reading": "lunguage_assets.orchestration.assets.corpus:read_reports",
     "structuring": "lunguage_assets.structuring.rules.structurer:settle",
 }
 GREAT_EXPECTATIONS = "lunguage_assets.orchestration.checks:unmet"

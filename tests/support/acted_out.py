@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,7 +93,7 @@ class Acted:
         NOT_CURRENT.clear()
         self._cursor: Any = None
 
-    def tick(self, now: datetime | None = None) -> Requested:
+    def tick(self) -> Requested:
         """What one look of the automation requests: table -> partitions."""
         looked_at = (*CARRIED, "comparison_matches", "reference_ranking")
         result = dg.evaluate_automation_conditions(
@@ -102,7 +101,6 @@ class Acted:
             self.instance,
             asset_selection=dg.AssetSelection.assets(*looked_at),
             cursor=self._cursor,
-            evaluation_time=now,
         )
         self._cursor = result.cursor
         found = {table: set(result.get_requested_partitions(dg.AssetKey(table))) for table in looked_at}
@@ -140,10 +138,6 @@ class Acted:
         )
         self.instance.report_dagster_event(event, run.run_id)
 
-    def report(self, table: str, partition: str) -> None:
-        """A table of a partition is made, by no run."""
-        self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
-
     def fail(self, run: dg.DagsterRun) -> None:
         self.instance.report_run_failed(run)
 
@@ -167,7 +161,7 @@ class Acted:
         """These tables of a partition are made; the run that did is not acted out, which costs most."""
         for table in tables:
             NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
-            self.report(table, partition)
+            self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
 
     def build_stick(self, *rankers: str) -> None:
         """A vocabulary of the extractor, matches of both judges, and the rankings."""

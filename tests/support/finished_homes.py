@@ -21,6 +21,7 @@ from dagster._serdes import deserialize_value, serialize_value
 from made_once import made_once
 from small_homes import SmallHome, write_deliveries
 
+from lunguage_assets.current.plan import Stage
 from lunguage_assets.explicit.analysis import validation
 from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.sample import write_sample
@@ -35,6 +36,7 @@ bootstrap = 10
 """
 """Settings with which forty reports have a reference scale of their own, in seconds."""
 
+ANALYSES = [Stage("analyse", ("panel",))]
 SIZES = {"first": 40, "second": 5, "third": 5}
 """Reports of each delivery; the third is not registered."""
 
@@ -80,7 +82,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
             small.register({batch: deliveries[batch] for batch in ("first", "second")})
             small.run()
             with brief_analyses():
-                small.executed(lambda: small.runner().analyse("panel"))
+                small.executed(lambda: small.runner().run("panel", stages=ANALYSES))
             small.run()  # the release shows the analyses
             record = [serialize_value(event) for event in small.record]
         (folder / "record.json").write_text(json.dumps(record))

@@ -9,17 +9,17 @@ from typing import Any
 
 from planted_runs import burst
 
-from lunguage_assets.orchestration import io_manager
+from lunguage_assets.home import store
 
 logging.basicConfig(level=logging.DEBUG)
-_store = io_manager.publish_table
+_store = store.publish_table
 
 
 def _store_all_but_one(table: Any, *arguments: Any) -> Any:
     return burst() if table.record.table == "deduplicated_findings" else _store(table, *arguments)
 
 
-io_manager.publish_table = _store_all_but_one
+store.publish_table = _store_all_but_one
 
 from lunguage_assets.definitions import defs  # noqa: E402
 

@@ -19,8 +19,8 @@ from typing import Any
 from platform_support import environment
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.runs.instance import prepare_dagster_home
-from lunguage_assets.orchestration.ui import webserver as guarded
+from lunguage_assets.orchestration import ui as guarded
+from lunguage_assets.orchestration.runs.instance import environment_of_children
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {
@@ -52,7 +52,7 @@ class ServedHome:
         self._code, self._web = _free_port(), _free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
         os.environ.pop("DAGSTER_HOME", None)
-        prepare_dagster_home(Home(home))
+        environment_of_children(Home(home))
         file = home / "dagster" / "dagster.yaml"
         text = file.read_text()
         for slow, quick in QUICK.items():

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, plan
 from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.orchestration import checks
@@ -28,7 +28,6 @@ from lunguage_assets.sample import write_sample
 from lunguage_assets.tables.schema import Table
 
 BATCHES = ("first", "second", "third")
-PANEL = Wanted("panel")
 Partition = str | Mapping[str, str]
 
 
@@ -121,16 +120,16 @@ class SmallHome:
         """What is current now."""
         return self.resource.standings()
 
-    def plan(self, wanted: Wanted = PANEL) -> list[str]:
+    def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""
-        return [line(stage) for stage in plan(self.standings(), wanted)]
+        return [line(stage) for stage in plan(self.standings(), ranker)]
 
     def runner(self) -> Runner:
         return Runner(self.resource, self.instance, self.definitions)
 
-    def run(self, wanted: Wanted = PANEL) -> list[str]:
-        """Make what is wanted and not current; the stages that were executed."""
-        return self.executed(lambda: self.runner().run(wanted))
+    def run(self, ranker: str = "panel", *, rebuild: bool = False) -> list[str]:
+        """Make what is not current; the stages that were executed."""
+        return self.executed(lambda: self.runner().run(ranker, rebuild=rebuild))
 
     def executed(self, work: Callable[[], RunSummary]) -> list[str]:
         """The stages that some work executed, in their order."""

@@ -19,16 +19,12 @@ from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.orchestration.assets.explicit import same_vocabulary
+from lunguage_assets.orchestration.assets.explicit import by_judge
 from lunguage_assets.orchestration.assets.release import newest_studies
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.metadata import rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TERMS
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
-
-_SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n")
-_AUDIT = ("diagnosis", "sub_finding", "expected", "mentioned", "share", "strength", "against_experts")
 
 
 @table_asset("analysis")
@@ -39,23 +35,20 @@ def judge_agreement(
     experts whose answers `lunguage survey import` has brought.
     """
     settings, (ranker,) = home.settings.explicit, keys
-    matches = _by_judge(comparison_matches, reference_ranking)
-    agreement = judges_with_each_other(matches)
-    correlations = correlate_rankings(matches, ranker, reference_ranking, settings)
-    experts, metadata = EXPERT_AGREEMENT.frame(), {"agreement": rows_table(agreement, _SHOWN)}
+    matches = by_judge(comparison_matches, reference_ranking)
+    experts = EXPERT_AGREEMENT.frame()
     if home.home.expert_responses.exists():
         responses = load_responses(home.home.expert_responses)
         described = load_experts(home.home.expert_descriptions)
         experts = experts_with_ranking(
             responses, described, ranker, reference_ranking, matches, settings.seed
         )
-        metadata["experts"] = rows_table(experts, ["group", "experts", *_SHOWN])
     value = {
-        "judge_agreement": agreement,
-        "ranking_correlations": correlations,
+        "judge_agreement": judges_with_each_other(matches),
+        "ranking_correlations": correlate_rankings(matches, ranker, reference_ranking, settings),
         "expert_agreement": experts,
     }
-    return dg.MaterializeResult(value=value, metadata=metadata)
+    return dg.MaterializeResult(value=value)
 
 
 @table_asset("analysis")
@@ -63,20 +56,12 @@ def fit_validation(
     home: HomeResource, keys: Keys, reference_ranking: pd.DataFrame, comparison_matches: Frames
 ) -> Result:
     """Rank again with half of the comparisons, and fit the phrases of the ranking back into it."""
-    settings, matches = home.settings.explicit, _by_judge(comparison_matches, reference_ranking)
-    robustness = rank_with_half(reference_ranking, matches, settings)
-    validation = fit_phrases_back(reference_ranking, matches, settings)
-    measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
-    means = robustness.groupby("comparisons", as_index=False)[measures].mean()
-    last = validation[validation["step"] == validation["step"].max()]
-    distances = ["strategy", "judges", "opponent_limit", "panel_steps", "mean_distance", "sd_distance"]
-    return dg.MaterializeResult(
-        value={"fit_validation": validation, "ranking_robustness": robustness},
-        metadata={
-            "robustness": rows_table(means, ["comparisons", *measures]),
-            "last_step": rows_table(last, [*distances, "mean_distance_stopped"]),
-        },
-    )
+    settings, matches = home.settings.explicit, by_judge(comparison_matches, reference_ranking)
+    value = {
+        "ranking_robustness": rank_with_half(reference_ranking, matches, settings),
+        "fit_validation": fit_phrases_back(reference_ranking, matches, settings),
+    }
+    return dg.MaterializeResult(value=value)
 
 
 @table_asset("analysis")
@@ -93,26 +78,12 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
         return load_dictionary(home.home.pathways_file, vocabulary), vocabulary
 
     counts: Counts = Counter()
-    with newest_studies(home, *keys) as studies:
+    with newest_studies(home, *keys, home.standings()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
                 counts.update(edge_counts(rows, *known[str(batch)], listed))
     audit = audit_table(counts, dictionary)
-    measured = audit[audit["mentioned"] > 0]
     below = int((audit["against_experts"] == "below").sum())
-    return dg.MaterializeResult(
-        value=audit,
-        metadata={
-            "measured": len(measured),
-            "below_the_experts": below,
-            "edges": rows_table(measured, _AUDIT),
-        },
-    )
-
-
-def _by_judge(frames: Frames, ranking: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Matches by judge; refuses those of another vocabulary than the ranking's."""
-    for (judge,), frame in frames.items():
-        same_vocabulary(frame, ranking, f"comparison_matches[{judge}]")
-    return {judge: frame for (judge,), frame in frames.items()}
+    metadata = {"measured": int((audit["mentioned"] > 0).sum()), "below_the_experts": below}
+    return dg.MaterializeResult(value=audit, metadata=metadata)

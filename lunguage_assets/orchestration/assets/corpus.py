@@ -1,19 +1,88 @@
-"""Group `corpus`: a delivered batch becomes validated rows; what cannot be used is kept with its reason."""
+"""Groups `text` and `corpus`: raw reports are read, cut into sentences, and structured; a batch becomes
+validated rows, and what cannot be used is kept with its reason. For batches that were delivered as findings
+the tables of texts are empty, and nothing asks for them.
+"""
 
 from collections.abc import Sequence
 
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.cores import ALONE, joined, over_chunks
+from lunguage_assets.corpus.delivery import CorpusDeclaration, Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
-from lunguage_assets.corpus.texts.receiving import Received
+from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
+from lunguage_assets.judges.configuration import RULES
+from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
+from lunguage_assets.orchestration.metadata import Spending
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.set_aside import Aside, studies_of, without_studies
+from lunguage_assets.quality.rules import Aside, studies_of, without_studies
+from lunguage_assets.structuring.agreement import gold_rows
+from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
+from lunguage_assets.structuring.rows import read_reports, sectioned_reports
+from lunguage_assets.structuring.rules.structurer import chunk_tools, structure_chunk
+from lunguage_assets.tables import TABLES
+
+
+@table_asset("text")
+def report_texts(home: HomeResource, keys: Keys) -> Result:
+    """Read the raw reports of a batch, and cut them into sentences."""
+    batch = home.home.batch(*keys)
+    value = {table: TABLES[table].frame() for table in RECIPES["report_texts"].tables}
+    if batch.kind == "text":
+        value = vars(read_reports(receive(home.home.delivery(batch.key), home.settings.corpus)))
+    metadata = {"batch_sha256": batch.sha256, "studies": len(value["report_texts"])}
+    return dg.MaterializeResult(value=value, metadata=metadata)
+
+
+@table_asset("text")
+def structured_findings(
+    home: HomeResource,
+    keys: Keys,
+    spending: Spending,
+    report_texts: pd.DataFrame,
+    report_sentences: pd.DataFrame,
+    set_aside: Sequence[Aside] = (),
+) -> Result:
+    """Read findings in the raw reports of a batch with one structurer."""
+    key, batch = keys
+    terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
+    structurer = home.structurer(key, terms, spending.note)
+    reports = list(sectioned_reports(report_texts, report_sentences))
+    if key == RULES and len(reports) >= ALONE:
+        at_once = home.processes_at_once
+        made = list(over_chunks(structure_chunk, reports, chunk_tools, terms, processes=at_once))
+    else:  # a language model gets all: its limits say how many are in flight
+        made = [structure_chunk(reports, structurer)]
+    found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
+    aside = studies_of(set_aside)
+    found = without_studies({"structured_findings": found}, aside)["structured_findings"]
+    theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
+    accounts.loc[theirs, ["account", "reason", "rows"]] = ["unreadable", "set aside", 0]
+    value = {"structured_findings": found, "sentence_accounts": accounts, "refused_values": refused}
+    metadata = {
+        "structurer": structurer.identity,
+        "studies": len(reports),
+        "studies_with_findings": int(found["study_id"].nunique()),
+    }
+    return dg.MaterializeResult(value=value, metadata=metadata)
+
+
+@table_asset("text")
+def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: Frames) -> Result:
+    """Hold the structurers of a batch against each other, and against rows that people coded."""
+    read = {structurer: frame for (structurer, _), frame in structured_findings.items()}
+    file, gold = home.home.gold_findings, None
+    if file.exists():
+        vocabulary = home.home.delivery(*keys).vocabulary  # which names the rows
+        delivery = Delivery(home.home.root, file, vocabulary, None, None, CorpusDeclaration())
+        gold = gold_rows(take_in(delivery, home.settings.corpus).findings)
+    metadata = {"structurers": ", ".join(read) or "none", "gold_rows": 0 if gold is None else len(gold)}
+    return dg.MaterializeResult(value=agreement_of_structurers(read, gold), metadata=metadata)
 
 
 @table_asset("corpus")

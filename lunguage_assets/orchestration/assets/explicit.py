@@ -2,13 +2,15 @@
 tentative finding.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.documents import shown_phrase
-from lunguage_assets.errors import MethodError
+from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
@@ -16,12 +18,16 @@ from lunguage_assets.explicit.hedges.hedging import load_corrections, review_que
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.explicit.hedges.vocabulary import newest_only
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
+from lunguage_assets.explicit.rating.matches import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
+from lunguage_assets.files import sheet_frame, write_csv
+from lunguage_assets.judges.asking.progress import Progress, announce
+from lunguage_assets.judges.protocol import ask_panel
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.checks import verification_result
-from lunguage_assets.orchestration.metadata import Spending, counts, markdown, picture
+from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.metadata import Spending, counts, picture
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.prefetch import prefetched
 from lunguage_assets.tables import HEDGE_PHRASES
 
 
@@ -34,18 +40,25 @@ def same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) ->
         )
 
 
+def by_judge(matches: Frames, vocabulary: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """COMPARISON_MATCHES by judge, all of the same vocabulary."""
+    for (judge,), frame in matches.items():
+        same_vocabulary(frame, vocabulary, f"comparison_matches[{judge}]")
+    return {judge: frame for (judge,), frame in matches.items()}
+
+
 @table_asset("explicit")
 def hedge_phrases(home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame) -> Result:
     """Find the hedging phrases of a batch's tentative findings with one judge."""
     key, batch = keys
     judge = home.judge(key, spending.note)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
-    queue = home.keep_review_queue(key, batch, review_queue(frame))
+    queue = home.home.review_queue(key, batch)
+    write_csv(sheet_frame(review_queue(frame)), queue)
     metadata = {
         "judge": judge.identity,
         "review_queue": dg.MetadataValue.path(str(queue)),
         "unreviewed": int(frame["needs_review"].sum()),
-        "corrected": int(frame["corrected"].sum()),
         "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase"),
     }
     return dg.MaterializeResult(value=frame, metadata=metadata)
@@ -63,7 +76,6 @@ def hedge_vocabulary(home: HomeResource, keys: Keys, hedge_phrases: Frames) -> R
     unknown = sorted(load_corrections(home.home.corrections_file).keys() - {*collected["finding_id"]})
     frame = collect_vocabulary(collected, home.settings.explicit, home.anchor_set())
     metadata = {
-        "batches": ", ".join(key for key in registered if key in by_batch) or "none",
         "retained": int(frame["retained"].sum()),
         "corrections_of_unknown_findings": ", ".join(unknown) or "none",
         **_first(frame, "ruler", "ruler_reason", "vocabulary_version"),
@@ -76,9 +88,10 @@ def comparison_matches(
     home: HomeResource, keys: Keys, spending: Spending, hedge_vocabulary: pd.DataFrame
 ) -> Result:
     """Have one judge play all comparisons of the vocabulary."""
+    (key,) = keys
     home.require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]))
-    spending.begin_with(prefetched(home.root, *keys))
-    judge = home.judge(*keys, spending.note)
+    spending.begin_with(_asked.pop((home.root, key), {}).values())
+    judge = home.judge(key, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
     metadata = {
@@ -90,6 +103,30 @@ def comparison_matches(
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
+_asked: dict[tuple[str, str], dict[int, Progress]] = {}
+"""Home and judge -> where each round stands that the judge was asked ahead of its partition."""
+
+
+def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
+    """Ask the language models among these judges for all comparisons of the vocabulary at the same time, if
+    they are several: each partition then finds its answers in the ledger, and stores what it would have
+    stored alone. Where one cannot answer, the others do; the partition's own run says why.
+    """
+
+    def note(progress: Progress) -> None:
+        _asked.setdefault((home.root, progress.judge), {})[progress.round] = progress
+        announce(progress)
+
+    models = [key for key in keys if key in home.judges.models]
+    if len(models) < 2:
+        return
+    with suppress(LunguageError):
+        vocabulary = stored_table(home.home.tables, "hedge_vocabulary", (home.judges.extractor,))
+        home.require_anchors(set(vocabulary.loc[vocabulary["retained"], "phrase"]))
+        questions = match_questions(schedule(vocabulary, home.settings.explicit))
+        ask_panel([home.judge(key, note) for key in models], [questions] * len(models))
+
+
 @table_asset("explicit")
 def reference_ranking(
     home: HomeResource, keys: Keys, hedge_vocabulary: pd.DataFrame, comparison_matches: Frames
@@ -99,9 +136,7 @@ def reference_ranking(
     """
     from lunguage_assets.pictures.plots import ranking_plot  # matplotlib is slow to import
 
-    frames = {judge: frame for (judge,), frame in comparison_matches.items()}
-    for judge, frame in frames.items():
-        same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
+    frames = by_judge(comparison_matches, hedge_vocabulary)
     in_panel_order = {judge: frames[judge] for judge in home.judges.members(*keys)}
     reads = home.standings().reads
     identities = [reads.of("judge", {"judge": judge}) for judge in in_panel_order]
@@ -111,12 +146,12 @@ def reference_ranking(
     metadata = {
         "judges": ", ".join(in_panel_order),
         **_first(ranked, "ruler", "ruler_reason", "ranking_version", "vocabulary_version"),
-        "ranking": _ranking_table(ranked),
         "plot": picture(ranking_plot(ranked)),
-        **({} if ranked is own else {"own_ranking": _ranking_table(own)}),
+        **({} if ranked is own else {"own_ranking": picture(ranking_plot(own))}),
     }
-    results = [verification_result(verified)]
-    return dg.MaterializeResult(value=ranked, check_results=results, metadata=metadata)
+    return dg.MaterializeResult(
+        value=ranked, check_results=[verification_result(verified)], metadata=metadata
+    )
 
 
 @table_asset("explicit")
@@ -140,23 +175,11 @@ def fitted_probabilities(
     metadata = {
         **_first(reference_ranking, "ruler", "ranking_version"),
         "mean_p": round(float(fitted["p"].mean()), 4) if len(fitted) else 0.0,
-        "sd_p": round(float(fitted["p"].std(ddof=0)), 4) if len(fitted) else 0.0,
-        "mean_steps": round(float(fitted["steps"].mean()), 2) if len(fitted) else 0.0,
     }
-    return dg.MaterializeResult(
-        value={"fitted_probabilities": frame, "fit_log": tables.log}, metadata=metadata
-    )
+    value = {"fitted_probabilities": frame, "fit_log": tables.log}
+    return dg.MaterializeResult(value=value, metadata=metadata)
 
 
 def _first(frame: pd.DataFrame, *columns: str) -> dict[str, str]:
     """Columns that have one value for all rows."""
     return {column: str(frame[column].iloc[0]) if len(frame) else "none" for column in columns}
-
-
-def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
-    columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
-    rows = (
-        (rank, shown_phrase(phrase), f"{mu:.2f}", f"{low:.2f} to {high:.2f}", n)
-        for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
-    )
-    return markdown(["rank", "phrase", "mu", "95% interval", "matches"], rows)

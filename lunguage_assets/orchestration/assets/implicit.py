@@ -17,7 +17,7 @@ from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_t
 from lunguage_assets.orchestration.assets.table_asset import Result, table_asset
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.set_aside import Aside, set_aside_frame, studies_of
+from lunguage_assets.quality.rules import Aside, set_aside_frame, studies_of
 
 
 @table_asset("implicit")
@@ -33,9 +33,8 @@ def deduplicated_findings(
     made_of = (settings, terms, home.home.root, home.home.blacklist_file)
     embedder, *_ = tools = merging_tools(*made_of)
     if settings.encoder == "lexical":
-        frame = joined(
-            by_studies(deduplicate, given, merging_tools, *made_of, processes=home.processes_at_once)
-        )
+        at_once = home.processes_at_once
+        frame = joined(by_studies(deduplicate, given, merging_tools, *made_of, processes=at_once))
     else:  # a model is loaded once, and has cores of its own
         frame = deduplicate(*given, *tools)
     merged = {found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")}
@@ -58,7 +57,6 @@ def expansions(
         "generated": len(generated),
         "already_stated": len(expanded) - len(generated),
         "diagnoses": counts(matched["diagnosis"], "diagnosis"),
-        "sub_findings": counts(generated["name"], "generated sub-finding"),
     }
     return dg.MaterializeResult(value={"expansions": expanded, "pathway_matches": matches}, metadata=metadata)
 

@@ -4,8 +4,6 @@ whole.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
-from pathlib import Path
 
 import dagster as dg
 import pandas as pd
@@ -15,7 +13,7 @@ from upath import UPath
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.recipes import RELEASE as STEP
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.errors import MethodError
 from lunguage_assets.home.store import is_stored, partition_path, read_table
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import column_schema, counts
@@ -26,21 +24,13 @@ from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import ANALYSES, Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import read_origin
-from lunguage_assets.rights import require_private
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
-
-BUNDLE_OP = "write_release"  # an op must not have the name of a job
 
 MEMORY = "1GB"
 """What DuckDB may take while a release is written."""
 
 NAMED = 5
 """Batches that an error names."""
-
-OPTIONS = {
-    "out": dg.Field(str, "", description="Folder for `release/<ranker>/`; empty: the home."),
-}
-"""A plain string. A `dg.Config` would take `{env: NAME}` too, and messages would show its value."""
 
 
 def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
@@ -58,11 +48,10 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
         "new version. Of a study that came again, the newest delivery.",
     )
 
-    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP), config_schema=OPTIONS)
+    @dg.multi_asset(name="write_release", specs=[spec], partitions_def=partitions.of(STEP))
     def write_release(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult:
-        ranker, out = context.partition_key, context.op_execution_context.op_config["out"]
+        ranker, root = context.partition_key, UPath(home.home.tables)
         with plain_failures():
-            folder, root = release_folder(home, out) / "release" / ranker, UPath(home.home.tables)
             ranking, now = stored_table(root, "reference_ranking", (ranker,)), home.standings()
             made_of, complete = now.made_of(STEP, (ranker,)), now.complete_batches(ranker)
             refuse_stale(now, ranker)
@@ -70,11 +59,11 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
                 missing = tuple(key for key in now.batches if key not in complete)
                 written = write_bundle(
                     Release(ranker, ranking, studies, missing),
-                    folder,
+                    folder := now.releases / ranker,
                     read_origin(home.home, home.settings, home.judges, home.prompts),
                     *stored_extras(root, ranker, home.judges.extractor),
                 )
-            record = now.note_release(ranker, folder, made_of)
+            record = now.note_release(ranker, made_of)
         summary = written.summary
         metadata = {
             "dagster/row_count": summary["rows_out"],
@@ -82,8 +71,6 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
             "version": written.version,
             "is_new": written.is_new,
             "report": dg.MetadataValue.path(str(written.report)),
-            "reports": summary["reports"],
-            "batches": ", ".join(summary["batches"]) or "none",
             "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
             "conflicts": counts(summary["conflicts"], "conflict"),
             "summary": dg.MetadataValue.json(summary),
@@ -93,42 +80,17 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     return write_release
 
 
-def release_folder(home: HomeResource, out: str) -> Path:
-    """The folder under which a release is written.
-
-    Raises:
-        ConfigurationError: others can read it, or `out` is neither in the home nor in a folder that the
-            settings allow. Whoever can launch a job must not be able to write report text anywhere.
-    """
-    if not out:
-        return home.home.root
-    wanted = Path(out).expanduser().resolve()
-    allowed = [home.home.root, *map(Path, home.settings.release.folders)]
-    if home.release_to:  # what a person has named on the command line
-        allowed.append(Path(home.release_to))
-    if any(wanted.is_relative_to(folder.expanduser().resolve()) for folder in allowed):
-        corpus = home.home.corpus()
-        if corpus is None or corpus.data_class == "credentialed":
-            require_private(wanted, "the folder")
-        return wanted
-    raise ConfigurationError(
-        f"option out of the release: found a folder elsewhere; expected one inside {home.home.root}, or "
-        "inside one of [release] folders. Add it to folders in settings.toml, or leave out empty."
-    )
-
-
 def refuse_stale(now: Standings, ranker: str) -> None:
     """Raise when a batch is stale: the release would name settings and files that are not its own."""
     complete = now.complete_batches(ranker)
     results = {batch: now.of("lunguage_plus_plus", ranker, batch) for batch in complete}
-    stale = {batch: result.because for batch, result in results.items() if result.state == "stale"}
+    stale = [f"{one} ({', '.join(of.because)})" for one, of in results.items() if of.state == "stale"]
     if stale:
-        named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: {named}{more}. "
-            "`lunguage run` makes such batches again. Ask `lunguage estimate` first when language models "
-            "judge; or undo the change."
+            f"{len(stale)} of {len(complete)} batches of ranker {ranker!r} are stale: "
+            f"{'; '.join(stale[:NAMED])}{more}. `lunguage run` makes such batches again. Ask `lunguage "
+            "estimate` first when language models judge; or undo the change."
         )
 
 
@@ -148,7 +110,7 @@ def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, p
 
 
 @contextmanager
-def newest_studies(home: HomeResource, ranker: str, now: Standings | None = None) -> Iterator[NewestStudies]:
+def newest_studies(home: HomeResource, ranker: str, now: Standings) -> Iterator[NewestStudies]:
     """The newest delivery of every study over the complete batches of a ranker, by DuckDB with bounded
     memory. What does not fit is put beside the release: it may be report text.
     """
@@ -160,7 +122,7 @@ def newest_studies(home: HomeResource, ranker: str, now: Standings | None = None
 
     batches = {
         batch: {table: path(table, batch) for table in TABLES_PER_BATCH}
-        for batch in (now or home.standings()).complete_batches(ranker)
+        for batch in now.complete_batches(ranker)
     }
     limits = {"memory_limit": MEMORY, "temp_directory": str(spill)}
     with DuckDBResource(database=":memory:", connection_config=limits).get_connection() as connection:

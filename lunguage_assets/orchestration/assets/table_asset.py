@@ -10,34 +10,26 @@ over: which partitions are read, and under which version, `current` answers once
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.recipes import BATCH, RECIPES, Input, Recipe, dimensions_of
+from lunguage_assets.current.recipes import BATCH, RECIPES, Recipe, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import SET_ASIDE, VERSION, Encoded, encode, fingerprint, partition_path
 from lunguage_assets.orchestration.checks import CheckContext, check_results, check_specs, refused
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import SHOWN, Spending, asset_options, counted, markdown
+from lunguage_assets.orchestration.metadata import COUNTED, SHOWN, Spending, asset_options, counts, markdown
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.quality.set_aside import (
-    OF_STUDIES,
-    Aside,
-    broken_studies,
-    require_few,
-    studies_of,
-    without_studies,
-)
+from lunguage_assets.quality import rules
+from lunguage_assets.quality.rules import Aside, studies_of
 from lunguage_assets.tables import TABLES
 
-Tables = Mapping[str, pd.DataFrame]
 Result = dg.MaterializeResult[Any]
 Frames = Mapping[Keys, pd.DataFrame]
 """An input of which an asset reads several partitions, by their keys in the order of the store."""
@@ -46,21 +38,12 @@ LISTING = ("structured_findings", "findings", "lunguage_plus_plus")
 """Assets that are told which studies are set aside: what was delivered, which they read, keeps them all."""
 
 JUDGES_POOL = "judges"
-"""Pool of the assets that ask judges. A budget holds, and a model in the process is loaded, by process: of
-the runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
+"""Pool of the assets that ask judges: of the runs in the queue one at a time asks, because a budget holds by
+process.
 """
 
 
-class StepOutputs(NamedTuple):
-    """What an asset made of one partition: its tables, its own first, and what the UI shows of them."""
-
-    tables: tuple[Encoded, ...]
-    metadata: Mapping[str, Any]
-    check_results: Sequence[dg.AssetCheckResult]
-
-
-@dataclass(frozen=True)
-class TableAsset:
+class TableAsset(NamedTuple):
     """An asset that is a table, with the side tables that are made with it."""
 
     name: str
@@ -86,22 +69,25 @@ class TableAsset:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
                 try:
-                    made = self.made(home, keys, context.log)
+                    made, metadata, results = self.made(home, keys, context.log)
                 except InvalidTable as error:
                     yield from refused(self.name, error)
                     raise
-                frames = {one.record.table: one.frame for one in made.tables}
-                yield from made.check_results
+                yield from results
+                frames = {one.record.table: one.frame for one in made}
                 by_name = dict(zip(recipe.dimensions, keys, strict=True))
                 yield from check_results(CheckContext(home, by_name, frames))
-                versions = [one.record.version for one in made.tables]
+                versions = [one.record.version for one in made]
                 version = dg.DataVersion(versions[0] if len(versions) == 1 else fingerprint(versions))
-                yield dg.Output(made.tables, self.name, metadata=made.metadata, data_version=version)
+                yield dg.Output(made, self.name, metadata=metadata, data_version=version)
 
         return materialize
 
-    def made(self, home: HomeResource, keys: Keys, log: logging.Logger) -> StepOutputs:
-        """What it makes of one partition; nothing is stored.
+    def made(
+        self, home: HomeResource, keys: Keys, log: logging.Logger
+    ) -> tuple[list[Encoded], dict[str, Any], Sequence[dg.AssetCheckResult]]:
+        """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
+        its own. Nothing is stored.
 
         Raises:
             MethodError: something that it reads is not there; says what to launch first.
@@ -113,13 +99,16 @@ class TableAsset:
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
-        encoded = tuple(encode(TABLES[one], frames[one], keys, made_of, asides) for one in recipe.tables)
-        metadata = {**(result.metadata or {}), **spending.metadata()}
+        encoded = [encode(TABLES[one], frames[one], keys, made_of, asides) for one in recipe.tables]
+        shown = {**(result.metadata or {}), **spending.metadata()}
+        shown |= {f"{table}_rows": len(frames[table]) for table in recipe.tables[1:]}
+        if column := COUNTED.get(self.name):
+            shown[column] = counts(frames[self.name][column], column)
         if asides:
             rows = [(one.study_id, one.step, one.table, one.rule, one.found) for one in asides[:SHOWN]]
-            metadata["studies_set_aside"] = len(studies_of(asides))
-            metadata["set_aside"] = markdown(["study", "step", "table", "rule", "found"], rows)
-        return StepOutputs(encoded, {**metadata, **_counts(recipe, frames)}, result.check_results or ())
+            shown["studies_set_aside"] = len(studies_of(asides))
+            shown["set_aside"] = markdown(["study", "step", "table", "rule", "found"], rows)
+        return encoded, shown, result.check_results or ()
 
 
 def table_asset(group: str) -> Callable[[Callable[..., Result]], TableAsset]:
@@ -129,55 +118,30 @@ def table_asset(group: str) -> Callable[[Callable[..., Result]], TableAsset]:
 
 def _computed(
     name: str, compute: Callable[..., Result], read: Mapping[str, Any], home: HomeResource
-) -> tuple[Result, Tables, Sequence[Aside]]:
-    """What an asset's function gives, its tables, and the studies that are set aside: before, or because they
-    break a rule now. When there are such, it is computed again without them.
+) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[Aside]]:
+    """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
+    because they break a rule now. When there are such, it is computed again without them.
 
     Raises:
         InvalidTable: too many studies break a rule, or one still does without its rows.
     """
-    if not OF_STUDIES & set(RECIPES[name].tables):
-        result = compute(**read)
-        return result, _tables(name, result), ()
-    asides = sorted({one for frame in read.values() for one in _carried(frame)})
+    single = {key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)}
+    of_studies = not rules.OF_STUDIES.isdisjoint(RECIPES[name].tables)
+    before = [one for frame in single.values() for one in frame.attrs[SET_ASIDE]] if of_studies else []
+    asides = sorted({Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in before})
     delivered = read["reports"]["study_id"].tolist() if "reports" in read else []
     while True:
         studies = studies_of(asides)
         told = {"set_aside": asides} if name in LISTING else {}
-        result = compute(**without_studies(read, studies), **told)
-        frames = _tables(name, result)
-        new = broken_studies(name, frames, delivered)
+        result = compute(**rules.without_studies(read, studies), **told)
+        frames = {name: result.value} if isinstance(result.value, pd.DataFrame) else result.value
+        new = rules.broken_studies(name, frames, delivered) if of_studies else []
         if not new:
             return result, frames, asides
-        of = max(
-            frame["study_id"].nunique()
-            for frame in (*read.values(), *frames.values())
-            if isinstance(frame, pd.DataFrame) and "study_id" in frame
-        )
+        known = [one for one in (*single.values(), *frames.values()) if "study_id" in one]
         strict = home.is_strict or studies_of(new) <= studies
         asides = sorted({*asides, *new})
-        require_few(new, asides, of, strict=strict)
-
-
-def _tables(name: str, result: Result) -> Tables:
-    """The tables of a result by name."""
-    return {name: result.value} if isinstance(result.value, pd.DataFrame) else result.value
-
-
-def _carried(frame: Any) -> list[Aside]:
-    """Studies that were set aside before the table was made that was read."""
-    values = frame.attrs.get(SET_ASIDE, ()) if isinstance(frame, pd.DataFrame) else ()
-    return [Aside(study, *rest, tuple(ids), found) for study, *rest, ids, found in values]
-
-
-def _counts(recipe: Recipe, frames: Tables) -> dict[str, Any]:
-    """The count that is shown of a table, and the rows and counts of its side tables."""
-    own, *side = recipe.tables
-    found: dict[str, Any] = dict(counted(own, frames[own]))
-    for table in side:
-        found[f"{table}_rows"] = len(frames[table])
-        found |= {f"{table}_{name}": count for name, count in counted(table, frames[table]).items()}
-    return found
+        rules.require_few(new, asides, max(one["study_id"].nunique() for one in known), strict=strict)
 
 
 def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[tuple[str, Keys], str]]:
@@ -185,7 +149,10 @@ def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[t
     request is left out while it is not there.
     """
     root, recipe = now.home.tables, RECIPES[name]
-    found: dict[str, Any] = {wanted.table: {} for wanted in recipe.inputs if _several(recipe, wanted)}
+    found: dict[str, Any] = {}
+    for wanted in recipe.inputs:
+        if wanted.judge in ("members", "all") or _over_batches(recipe, wanted.table):
+            found[wanted.table] = {}
     versions: dict[tuple[str, Keys], str] = {}
     for wanted, place in now.inputs(name, keys):
         if wanted.on_request and not partition_path(root, wanted.table, *place).exists():
@@ -199,7 +166,6 @@ def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[t
     return found, versions
 
 
-def _several(recipe: Recipe, wanted: Input) -> bool:
-    """Whether several partitions of a table are read: of several judges, or of all batches."""
-    all_batches = BATCH in dimensions_of(wanted.table) and BATCH not in recipe.dimensions
-    return all_batches or wanted.judge in ("members", "all")
+def _over_batches(recipe: Recipe, table: str) -> bool:
+    """Whether a table is read of all batches."""
+    return BATCH in dimensions_of(table) and BATCH not in recipe.dimensions

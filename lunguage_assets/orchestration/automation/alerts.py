@@ -16,8 +16,6 @@ from urllib3.util.retry import Retry
 from lunguage_assets.errors import ConfigurationError
 
 WEBHOOK = "LUNGUAGE_ALERT_WEBHOOK"
-NAMES_OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-_SECONDS = 20.0
 
 
 def alerts_sensor(environment: Mapping[str, str] = os.environ) -> dg.SensorDefinition:
@@ -53,13 +51,12 @@ def tell(text: str, environment: Mapping[str, str]) -> None:
         return
     parts = urlsplit(address)
     try:
-        if parts.scheme != "https" and parts.hostname not in NAMES_OF_THIS_MACHINE:
+        if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
             raise ValueError("not https")
         with requests.Session() as session:
             again = Retry(3, backoff_factor=0.5, status_forcelist=(429, 502, 503, 504), allowed_methods=None)
             session.mount(f"{parts.scheme}://", HTTPAdapter(max_retries=again))
-            answer = session.post(address, json={"text": text}, timeout=_SECONDS, allow_redirects=False)
-            answer.raise_for_status()
+            session.post(address, json={"text": text}, timeout=20, allow_redirects=False).raise_for_status()
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"an alert was not taken: ${WEBHOOK} ({parts.hostname or 'no host'}): {type(error).__name__}. "

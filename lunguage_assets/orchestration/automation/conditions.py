@@ -1,4 +1,5 @@
-"""What runs without a person: when a partition is requested, and the sensor that requests it.
+"""What runs without a person: when a partition is requested, the sensor that requests it, and the schedule of
+the nightly release.
 
 A batch that is taken in is carried to `lunguage_plus_plus` for the rankers in use, those that have a
 ranking. The conditions are Dagster's own. The reference scale is ignored, because following it may cost
@@ -8,12 +9,14 @@ what a command does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import dagster as dg
 
 from lunguage_assets.current.recipes import RECIPES, STEP_OF, dimensions_of
 from lunguage_assets.current.standing import Standings
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
@@ -32,8 +35,6 @@ class Ready(dg.AutomationCondition):
 
     Not while a command of this home is at work: it carries its batches itself. Not before everything that a
     run reads is current: a run would fail, or answers would be paid for that another run asks for anew.
-    Phrases are extracted by the configured extractor only; another judge's are made by a backfill, and so are
-    those of an extractor that was exchanged.
     """
 
     def __init__(self, home: HomeResource) -> None:
@@ -55,9 +56,13 @@ class Ready(dg.AutomationCondition):
 
 
 def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
-    """Whether everything is current that the step, and those before it in the same run, read of others."""
-    if step == "hedge_phrases" and not _extracts(now, keys[0]):
-        return False
+    """Whether everything is current that the step, and those before it in the same run, read of others.
+    Phrases are extracted by the configured extractor only, unless it took another one's place.
+    """
+    if step == "hedge_phrases":
+        collected = [judge for judge in now.judges.active_judges if now.exists("hedge_vocabulary", judge)]
+        if keys[0] != now.judges.extractor or (collected and keys[0] not in collected):
+            return False
     if step == "structured_findings" and keys[0] != now.judges.structurer:
         return False
     if step in ("structured_findings", "findings") and not now.is_text(keys[-1]):
@@ -69,11 +74,6 @@ def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
         for wanted, place in now.inputs(step, keys)
         if not wanted.on_request
     )
-
-
-def _extracts(now: Standings, judge: str) -> bool:
-    collected = [other for other in now.judges.active_judges if now.exists("hedge_vocabulary", other)]
-    return judge == now.judges.extractor and (judge in collected or not collected)
 
 
 def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
@@ -125,3 +125,46 @@ def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSen
         "have a ranking. What failed is not tried again before something that it reads changes. It starts by "
         "itself with `enabled = true` under [automation] in settings.toml.",
     )
+
+
+def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg.ScheduleDefinition:
+    """The schedule; it runs by itself when automation is enabled.
+
+    Raises:
+        ConfigurationError: the cron line is none.
+    """
+
+    def nightly_release(
+        context: dg.ScheduleEvaluationContext, home: HomeResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        yield from releases(home.standings(), rankers, context.scheduled_execution_time)
+
+    running, stopped = dg.DefaultScheduleStatus.RUNNING, dg.DefaultScheduleStatus.STOPPED
+    try:
+        return dg.schedule(
+            job_name="release",
+            cron_schedule=settings.nightly,
+            execution_timezone=settings.time_zone,
+            default_status=running if settings.enabled else stopped,
+            description="Writes the release of every ranker in use that has a finished batch. When nothing "
+            "changed, it comes out byte for byte the same.",
+        )(nightly_release)
+    except dg.DagsterInvalidDefinitionError:
+        raise ConfigurationError(
+            f"settings, option automation.nightly: found {settings.nightly!r}; expected five fields of cron, "
+            "such as '0 2 * * *'. Fix it or remove it."
+        ) from None
+
+
+def releases(now: Standings, rankers: Sequence[str], at: datetime) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """The releases of a night, of rankers with a ranking and a batch that was carried to its end.
+
+    Each has a key of its own, so a daemon that starts again in that night requests no second one.
+    """
+    ready = [one for one in rankers if now.exists("reference_ranking", one) and now.complete_batches(one)]
+    for ranker in ready:
+        yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
+    if not ready:
+        yield dg.SkipReason(
+            "No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch."
+        )

@@ -14,17 +14,10 @@ import dagster as dg
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing import (
-    QUARANTINE,
-    LandedBatch,
-    PassReport,
-    land,
-    landing_folder,
-    load_record,
-)
+from lunguage_assets.landing import QUARANTINE, PassReport, land, landing_folder, load_record
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
-from lunguage_assets.settings import LandingSettings, load_settings
+from lunguage_assets.settings import LandingSettings
 
 JOB_OF_KIND = {"findings": "ingest", "text": "read_reports"}
 """Kind of a batch -> the first job that it needs."""
@@ -41,14 +34,11 @@ HOW_TO_CONFIGURE = (
 
 def landing_sensor(
     home: Home,
+    settings: LandingSettings,
     jobs: "Sequence[dg.UnresolvedAssetJobDefinition]",
     clock: Callable[[], float] = time.time,
 ) -> dg.SensorDefinition:
     """The sensor, with the jobs of `JOB_OF_KIND`; it runs from the start when a folder is configured."""
-    try:
-        settings = load_settings(home.settings_file).landing
-    except LunguageError:  # the code location must load; every tick reports the error
-        settings = LandingSettings()
     running, stopped = dg.DefaultSensorStatus.RUNNING, dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
@@ -61,10 +51,9 @@ def landing_sensor(
     @plain_failures()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
-            present = load_settings(home.settings_file).landing
-            if (folder := landing_folder(home, present)) is None:
+            if (folder := landing_folder(home, settings)) is None:
                 return dg.SensorResult(skip_reason=HOW_TO_CONFIGURE)
-            outcome = land(home, folder, present.stable_s, SECONDS_PER_TICK, clock)
+            outcome = land(home, folder, settings.stable_s, SECONDS_PER_TICK, clock)
         except LunguageError as error:  # says itself what to do; a failed tick would hide the message
             context.log.error(str(error))
             return _requests(home, context.cursor, str(error))
@@ -75,28 +64,30 @@ def landing_sensor(
 
 
 def _requests(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
-    """Runs for all batches that were not asked for, whatever came of this pass; without any, why."""
+    """Runs for all batches that were not asked for, whatever came of this pass; without any, why. The tags of
+    a run are counts.
+    """
     asked = int(cursor) if cursor and cursor.isdecimal() else 0
     kinds = {batch.key: batch.kind for batch in home.registered()}  # an intended batch is not yet there
     new = [one for one in load_record(home).batches.values() if one.key in kinds and one.number > asked]
     new = sorted(new, key=lambda batch: batch.number)[:REQUESTS_PER_TICK]
     if not new:
         return dg.SensorResult(skip_reason=otherwise, cursor=cursor)
+    requests = []
+    for batch in new:
+        counts = {"studies": batch.studies, "rows": batch.rows, "rejected_rows": batch.rejected}
+        requests.append(
+            dg.RunRequest(
+                job_name=JOB_OF_KIND[kinds[batch.key]],
+                run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
+                partition_key=batch.key,
+                tags={f"lunguage/{name}": str(count) for name, count in counts.items()},
+            )
+        )
     return dg.SensorResult(
-        run_requests=[_run_request(batch, JOB_OF_KIND[kinds[batch.key]]) for batch in new],
+        run_requests=requests,
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request([batch.key for batch in new])],
         cursor=str(new[-1].number),
-    )
-
-
-def _run_request(batch: LandedBatch, job: str) -> dg.RunRequest:
-    """The run that reads a batch; its tags are counts."""
-    counts = {"studies": batch.studies, "rows": batch.rows, "rejected_rows": batch.rejected}
-    return dg.RunRequest(
-        job_name=job,
-        run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
-        partition_key=batch.key,
-        tags={f"lunguage/{name}": str(count) for name, count in counts.items()},
     )
 
 

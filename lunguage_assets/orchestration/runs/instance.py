@@ -1,5 +1,7 @@
 """The Dagster instance of a home: its configuration, commands at work, and runs that a killed process has
 left behind.
+
+All that this package takes from private modules of Dagster is imported here, and nowhere else.
 """
 
 from __future__ import annotations
@@ -8,16 +10,31 @@ import fcntl
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
 import psutil
 
+# A run of the command line belongs to the code location, as those launched in the UI do: whose it is.
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+
+# The same: how the code location is loaded.
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
 from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE, redaction
+
+LOCATION = "lunguage_assets.definitions"
+"""Name of the code location, as `lunguage ui` and workspace.yaml load it."""
 
 DAGSTER_VARIABLE = "DAGSTER_HOME"
 HOST_TAG = ".dagster/lunguage_host"
@@ -27,20 +44,22 @@ PROCESS_TAG = ".dagster/lunguage_process"
 """Run tag: the command's process. Dagster notes it only once the run has started."""
 
 _COMMAND_LOCK = ".command.lock"
-_AT_WORK = [
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+_STATUS = dg.DagsterRunStatus
+_AT_WORK = [_STATUS.NOT_STARTED, _STATUS.STARTING, _STATUS.STARTED, _STATUS.CANCELING]
 _CLOCK_S = 2.0
 """The start of the machine is known to the second, and its last digit may change between two looks."""
 
 
 @contextmanager
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
-    """The persistent instance of a home, or the one that `$DAGSTER_HOME` names."""
-    folder = _configured(home)
+    """The persistent instance of a home, or the one that `$DAGSTER_HOME` names. The home's own one gets the
+    packaged configuration where it has none.
+    """
+    home.create()
+    folder = Path(os.environ.get(DAGSTER_VARIABLE) or home.dagster)
+    if folder == home.dagster and not (folder / "dagster.yaml").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(dagster_yaml(), folder / "dagster.yaml")
     with (home.root / ".dagster.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the first makes the databases, and two at once fail
         instance = dg.DagsterInstance.from_config(str(folder))
@@ -48,35 +67,16 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def prepare_dagster_home(home: Home) -> Path:
-    """The folder of a home's instance, with its configuration and databases: these must be there before
-    webserver, daemon and commands open them. One that `$DAGSTER_HOME` names is left alone.
-    """
-    folder = _configured(home)
-    if folder == home.dagster and not (folder / "history").exists():
-        with dagster_instance(home):
-            pass
-    return folder
-
-
-def _configured(home: Home) -> Path:
-    """The folder; into the home's own one the packaged configuration is put where there is none."""
-    home.create()
-    if named := os.environ.get(DAGSTER_VARIABLE):
-        return Path(named)
-    if not (home.dagster / "dagster.yaml").exists():
-        home.dagster.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(dagster_yaml(), home.dagster / "dagster.yaml")
-    return home.dagster
-
-
 def environment_of_children(home: Home) -> dict[str, str]:
-    """The environment in which Dagster's own commands serve a home: its folder, its instance, its secrecy."""
-    corpus = home.corpus()
+    """The environment in which Dagster's own commands serve a home: its folder, its instance, its secrecy.
+    The instance's databases are there then: webserver, daemon and code server open them at once.
+    """
+    with dagster_instance(home):
+        corpus = home.corpus()
     return {
         **os.environ,
+        DAGSTER_VARIABLE: os.environ.get(DAGSTER_VARIABLE) or str(home.dagster),
         ENVIRONMENT_VARIABLE: str(home.root),
-        DAGSTER_VARIABLE: str(prepare_dagster_home(home)),
         REDACTION_VARIABLE: redaction(corpus.data_class if corpus is not None else None),
     }
 
@@ -92,6 +92,24 @@ def examination(home: Home) -> tuple[str, str]:
             "yours: the next command then puts the packaged one there."
         )
     return "ok", "Dagster's instance has the packaged configuration"
+
+
+@contextmanager
+def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
+    """Runs that are created within belong to the code location, as those launched in the UI do.
+
+    `execute_in_process` leaves a run's origin empty; the timeline leaves such a run out, and it cannot be
+    executed again.
+    """
+    target = LoadableTargetOrigin(executable_path=sys.executable, module_name=LOCATION)
+    location = ManagedGrpcPythonEnvCodeLocationOrigin(target, LOCATION)
+    origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, "__repository__"), job)
+    usual = instance.create_run_for_job
+    instance.create_run_for_job = partial(usual, remote_job_origin=origin)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        instance.create_run_for_job = usual  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -118,17 +136,13 @@ def is_at_work(home: str | Path) -> bool:
 
 def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
     """Ids of the runs that wait or are at work, and have a batch in their partition."""
-    runs = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED, *_AT_WORK]))
+    runs = instance.get_runs(dg.RunsFilter(statuses=[_STATUS.QUEUED, *_AT_WORK]))
     return [run.run_id for run in runs if key in run.tags.get("dagster/partition", "").split("|")]
 
 
 def executed_here() -> dict[str, str]:
     """Tags of a run that only the present process could execute again."""
-    return {
-        HOST_TAG: socket.gethostname(),
-        PROCESS_TAG: str(os.getpid()),
-        "dagster/max_retries": "0",
-    }
+    return {HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), "dagster/max_retries": "0"}
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> None:

@@ -10,23 +10,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Literal
 
 import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, is_current, plan
+from lunguage_assets.current.plan import REBUILT, STEPS_OF_JOB, Stage, plan
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
-from lunguage_assets.orchestration.assets.release import BUNDLE_OP
+from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.dagster_private import runs_of_location
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, command_at_work, executed_here
-from lunguage_assets.orchestration.runs.prefetch import prefetch_comparisons
+from lunguage_assets.orchestration.runs.instance import (
+    close_abandoned_runs,
+    command_at_work,
+    executed_here,
+    runs_of_location,
+)
 
 COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -44,24 +47,13 @@ class RunFailed(LunguageError):
 
 @dataclass
 class RunSummary:
-    """How many runs there were, and of each check its last result."""
+    """What came of the checks: name with asset and partition -> its last result, and why it did not pass."""
 
-    runs: int = 0
-    results: dict[str, CheckResult] = field(default_factory=dict)
-    """Check with its asset and partition -> its result."""
-    because: dict[str, str] = field(default_factory=dict)
-    """Check that says why it did not pass -> why."""
+    results: dict[str, tuple[CheckResult, str]] = field(default_factory=dict)
 
     def checks(self, result: CheckResult) -> list[str]:
         """Checks with this result, with asset and partition, and why where they say so."""
-        return [name + self.because.get(name, "") for name, found in self.results.items() if found == result]
-
-    def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
-        """Take down a check's result on the partition of this label."""
-        warns = evaluation.severity is dg.AssetCheckSeverity.WARN
-        name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({label})"
-        self.results[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
-        self.because[name] = f": {evaluation.description}" if evaluation.description else ""
+        return [name + why for name, (found, why) in self.results.items() if found == result]
 
 
 class Runner:
@@ -78,10 +70,15 @@ class Runner:
         return self._given or build_defs(self._home)
 
     def run(
-        self, wanted: Wanted, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
+        self,
+        ranker: str,
+        *,
+        rebuild: bool = False,
+        stages: Sequence[Stage] | None = None,
+        progress: Progress = lambda *_: None,
     ) -> RunSummary:
-        """Make what is wanted and not current, or the `stages` that were planned already. One whose tables
-        have come out current meanwhile is left out.
+        """Make what a ranker's release needs and is not current, or the `stages` that were planned already.
+        One whose tables have come out current meanwhile is left out; `rebuild` as in `plan`.
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
@@ -89,36 +86,20 @@ class Runner:
         """
         with command_at_work(self._home.home.root):
             self._prepare()
-            stages, summary = plan(self._home.standings(), wanted) if stages is None else stages, RunSummary()
-            prefetched = False
+            if stages is None:
+                stages = plan(self._home.standings(), ranker, rebuild=rebuild)
+            summary, prefetched = RunSummary(), False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
-                if done and self._is_current_by_now(stage, wanted):
+                if done and self._is_current_by_now(stage, rebuild):
                     continue
                 if stage.job == COMPARE and not prefetched:
                     prefetched = True
-                    self._prefetch(stages[done:], wanted)
-                self._make(stage, summary, wanted)
+                    comparing = takewhile(lambda stage: stage.job == COMPARE, stages[done:])
+                    to_come = [one for one in comparing if not self._is_current_by_now(one, rebuild)]
+                    prefetch_comparisons(self._home, [one.keys[0] for one in to_come])
+                self._make(stage, summary)
         return summary
-
-    def _prefetch(self, stages: Sequence[Stage], wanted: Wanted) -> None:
-        """Ask the judges of the comparisons that come next, and are not current, at the same time."""
-        comparing = takewhile(lambda stage: stage.job == COMPARE, stages)
-        keys = [stage.keys[0] for stage in comparing if not self._is_current_by_now(stage, wanted)]
-        prefetch_comparisons(self._home, keys)
-
-    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> RunSummary:
-        """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
-
-        Raises:
-            RunFailed: there is no ranking yet, or a run failed.
-        """
-        if not self._home.standings().exists("reference_ranking", ranker):
-            raise RunFailed(
-                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` "
-                "first."
-            )
-        return self.run(Wanted(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
 
     def _prepare(self) -> None:
         """Clear away what a killed process left; bring partitions and catalog up to date: an upgrade may have
@@ -138,15 +119,23 @@ class Runner:
                 "command again."
             ) from None
 
-    def _make(self, stage: Stage, summary: RunSummary, wanted: Wanted) -> None:
-        """Execute a stage; note in the summary what it came to."""
-        config: dict[str, Any] = dict(QUIET)
-        if stage.job == "release" and wanted.release is not None:
-            config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
-        result = self._executed(stage, config)
-        summary.runs += 1
-        for evaluation in result.get_asset_check_evaluations():
-            summary.note(evaluation, stage.label)
+    def _is_current_by_now(self, stage: Stage, rebuild: bool) -> bool:
+        """A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
+        current; what was asked for is made all the same.
+        """
+        if stage.job == "analyse" or (rebuild and stage.job in REBUILT):
+            return False
+        now = self._home.standings()
+        return all(now.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job])
+
+    def _make(self, stage: Stage, summary: RunSummary) -> None:
+        """Execute a stage; note in the summary what its checks came to."""
+        result = self._executed(stage)
+        for found in result.get_asset_check_evaluations():
+            name = f"{found.asset_key.to_user_string()}: {found.check_name} ({stage.label})"
+            missed: CheckResult = "warned" if found.severity is dg.AssetCheckSeverity.WARN else "failed"
+            because = f": {found.description}" if found.description else ""
+            summary.results[name] = "passed" if found.passed else missed, because
         if result.success:
             return
         run = self._instance.get_run_by_id(result.run_id)  # an interrupted run has failed at nothing
@@ -156,22 +145,12 @@ class Runner:
             raise KeyboardInterrupt
         raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 
-    def _is_current_by_now(self, stage: Stage, wanted: Wanted) -> bool:
-        """A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
-        current; what was asked for is made all the same.
-        """
-        asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
-        if stage.job in (*asked_for, "analyse"):
-            return False
-        now = self._home.standings()
-        return all(is_current(now, step, stage.keys, wanted) for step in STEPS_OF_JOB[stage.job])
-
-    def _executed(self, stage: Stage, config: dict[str, Any]) -> dg.ExecuteInProcessResult:
+    def _executed(self, stage: Stage) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
         try:
             with runs_of_location(self._instance, stage.job):
                 return self.definitions.resolve_job_def(stage.job).execute_in_process(
-                    run_config=config,
+                    run_config=QUIET,
                     instance=self._instance,
                     partition_key=partition_key(stage.dimensions, stage.keys),
                     raise_on_error=False,
@@ -217,11 +196,6 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
         error = failure.error
         while error is not None and error.cause is not None:
             error = error.cause
-        if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
-            return (
-                "an unexpected error, whose message is withheld because it may quote a report; "
-                "its place is in the run's log"
-            )
         if error is not None:
-            return f"unexpected {error.cls_name}; the full report is in the run's log"
+            return f"unexpected {error.cls_name}; the run's log has its place"
     return "the run failed"

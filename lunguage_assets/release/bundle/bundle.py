@@ -26,8 +26,7 @@ from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import load_label_list
-from lunguage_assets.quality.beliefs import refuse_broken
-from lunguage_assets.quality.dictionary import table_section
+from lunguage_assets.quality.rules import refuse_broken
 from lunguage_assets.release.bundle.context import ANALYSES, Release, ReportContext, context_of
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, json_text
@@ -40,6 +39,7 @@ from lunguage_assets.release.labels.labels import (
 )
 from lunguage_assets.release.report.report import report_figures, report_page
 from lunguage_assets.tables import ATTRIBUTES, REFERENCE_RANKING, RELEASE, TABLES
+from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.paper import PAPER_TABLES
 from lunguage_assets.tables.released import (
     CHEXPERT_LABELS,
@@ -344,3 +344,33 @@ def _published() -> Table:
         tuple(columns),
         ("study_id", "idx"),
     )
+
+
+def table_section(table: Table, heading: str, stored: str) -> str:
+    """One table with its columns, as Markdown; `stored` says where it is, as a sentence with a space after
+    it, or is empty.
+    """
+    lines = [f"## {heading}", "", table.description, "", f"{stored}Key: {', '.join(table.key)}.", ""]
+    lines += ["| column | type | content |", "|---|---|---|"]
+    lines += [f"| `{column.name}` | {column.type} | {_content(column)} |" for column in table.columns]
+    free = tuple(Column(one.name, one.type, "", nullable=True) for one in table.columns)
+    of_several = replace(table, columns=free)
+    rules = "; ".join(rule for rule, _ in of_several.rules(of_several.frame()))
+    return "\n".join([*lines, "", f"Held by every stored row: {rules}.", ""])
+
+
+def _content(column: Column) -> str:
+    parts = [column.description.replace("|", "\\|").rstrip(".") + ".", choices_told(column)]
+    if column.minimum is not None and column.maximum is not None:
+        parts.append(f"From {column.minimum:g} to {column.maximum:g}.")
+    elif column.minimum is not None:
+        parts.append(f"At least {column.minimum:g}.")
+    elif column.maximum is not None:
+        parts.append(f"At most {column.maximum:g}.")
+    if column.pattern:
+        parts.append(f"Form: `{column.pattern}`.".replace("|", "\\|"))
+    if column.nullable:
+        parts.append("May be empty.")
+    if column.restricted:
+        parts.append("*Report text.*")
+    return " ".join(filter(None, parts))

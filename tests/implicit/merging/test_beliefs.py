@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, Said, deduplicated, identity, in_mode, record, said
 from profiles import examples
 
-from lunguage_assets.quality.beliefs import refuse_broken
+from lunguage_assets.quality.rules import refuse_broken
 
 
 def alternative(ent: str, phrase: str = "or", **options: Any) -> Said:

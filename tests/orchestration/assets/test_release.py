@@ -15,10 +15,6 @@ from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.assets.release import release_folder
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle.versions import current_version
 
 
@@ -100,20 +96,3 @@ def test_after_a_change_no_stale_batch_is_released(
     assert f"{len(stale)} of 2 batches of ranker 'panel'" in said
     assert all(f"{batch} ({cause})" in said for batch in stale)
     assert contents(small.home.release) == before
-
-
-def test_a_release_is_written_into_the_home_or_a_folder_that_the_settings_allow(tmp_path: Path) -> None:
-    """Whoever can launch the job in the UI must not be able to write report text anywhere."""
-    home = Home(tmp_path / "home")
-    home.create()
-    resource = HomeResource(root=str(home.root))
-    assert release_folder(resource, "") == home.root
-    assert release_folder(resource, str(home.root / "elsewhere")) == home.root / "elsewhere"
-    for out in (tmp_path / "open", tmp_path / "home-2", home.root / ".." / "open"):
-        with pytest.raises(ConfigurationError, match="option out of the release") as refused:
-            release_folder(resource, str(out))
-        assert str(out) not in str(refused.value)
-    home.settings_file.write_text(f'[release]\nfolders = ["{tmp_path / "open"}"]\n')
-    assert release_folder(resource, str(tmp_path / "open" / "x")) == tmp_path / "open" / "x"
-    named = HomeResource(root=str(home.root), release_to=str(tmp_path / "named"))
-    assert release_folder(named, str(tmp_path / "named")) == tmp_path / "named"

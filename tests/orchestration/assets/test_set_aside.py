@@ -20,7 +20,7 @@ from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import corpus, explicit, implicit
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.set_aside import OF_STUDIES
+from lunguage_assets.quality.rules import OF_STUDIES
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
 

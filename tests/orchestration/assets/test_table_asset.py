@@ -14,7 +14,6 @@ from lunguage_assets.home.store import partition_path, stored_record, write_tabl
 from lunguage_assets.orchestration.assets import table_asset
 from lunguage_assets.orchestration.build import TABLE_ASSETS
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.partitions import accept_previews
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
 
 
@@ -32,12 +31,11 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
             write_table(table, frame.iloc[:-1], path, keys, before.made_of)
         return frame
 
-    accept_previews()
     monkeypatch.setattr(table_asset, "stored_table", exchanging)
-    made = TABLE_ASSETS["expansions"].made(small.resource, keys, logging.getLogger(__name__))
+    made, *_ = TABLE_ASSETS["expansions"].made(small.resource, keys, logging.getLogger(__name__))
     after = stored_record(table, path)
     assert after is not None
     assert after.version != before.version
-    assert [one.record.table for one in made.tables] == ["expansions", "pathway_matches"]
-    for encoded in made.tables:
+    assert [one.record.table for one in made] == ["expansions", "pathway_matches"]
+    for encoded in made:
         assert encoded.record.made_of.inputs["deduplicated_findings/panel/second"] == before.version

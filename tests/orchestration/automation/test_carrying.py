@@ -1,15 +1,22 @@
 """What automation asks for, acted out: a new batch is carried to its result for the rankers in use, once;
-what failed is not tried again before something changes; a new reference scale refits nothing by itself.
+what failed is not tried again before something changes; a new reference scale refits nothing by itself. And
+the schedule: when it runs, what it requests, and whether it starts by itself.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
+from finished_homes import Finished
 
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.automation.conditions import releases
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import command_at_work
 
 
@@ -176,3 +183,34 @@ def test_a_new_vocabulary_is_neither_compared_nor_ranked(acted: Acted) -> None:
     assert acted.tick() == {}
     acted.done(["hedge_vocabulary"], "lexicon")
     assert acted.tick() == {}
+
+
+ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
+
+
+@pytest.mark.parametrize(("settings", "runs"), [("", "STOPPED"), (ENABLED, "RUNNING")])
+def test_nothing_starts_by_itself_before_somebody_says_so(settings: str, runs: str) -> None:
+    repository = defined(settings).definitions.get_repository_def()
+    assert repository.get_sensor_def("carry_batches_on").default_status.value == runs
+    assert repository.get_schedule_def("nightly_release").default_status.value == runs
+
+
+def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_batch(
+    finished: Finished,
+) -> None:
+    now, night = HomeResource(root=str(finished.home)).standings(), datetime(2026, 11, 20, 2, tzinfo=UTC)
+    keys = []
+    for at in (night, night, night + timedelta(days=1)):
+        (request,) = releases(now, ("panel", "cues", "lexicon"), at)
+        assert request.partition_key == "panel"
+        keys.append(request.run_key)
+    assert keys[0] == keys[1] != keys[2], "once a night, also when the daemon was restarted in it"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["time_zone = 'Europe/Nowhere'", "nightly = 'every night'", "interval_s = 0"]
+)
+def test_a_setting_that_cannot_be_is_named_with_what_was_found(wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text(f"[automation]\n{wrong}\n")
+    with pytest.raises(ConfigurationError, match=r"automation\." + wrong.split()[0]):
+        build_defs(HomeResource(root=str(tmp_path)))

@@ -14,6 +14,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.automation import landing_sensor as module
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.settings import LandingSettings
 
 
 @dataclass
@@ -38,7 +39,9 @@ class Daemon:
             last_run_key=None,
             repository_name=None,
         )
-        sensor = landing_sensor(self.landing.home, self.definitions.jobs, lambda: self.landing.now)
+        sensor = landing_sensor(
+            self.landing.home, LandingSettings(), self.definitions.jobs, lambda: self.landing.now
+        )
         with context:
             data = sensor.evaluate_tick(context)
         self.cursor = data.cursor
@@ -154,9 +157,9 @@ def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configur
 ) -> None:
     monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
     home = Home(tmp_path / "home")
-    assert landing_sensor(home, []).default_status is dg.DefaultSensorStatus.STOPPED
+    assert landing_sensor(home, LandingSettings(), []).default_status is dg.DefaultSensorStatus.STOPPED
     with dg.build_sensor_context() as context:
-        told = landing_sensor(home, []).evaluate_tick(context).skip_message
+        told = landing_sensor(home, LandingSettings(), []).evaluate_tick(context).skip_message
     assert "settings.toml" in str(told)
     assert "LUNGUAGE_LANDING" in str(told)
     assert not home.root.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.orchestration.runs import instance as module
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
     PROCESS_TAG,
@@ -23,7 +25,6 @@ from lunguage_assets.orchestration.runs.instance import (
     environment_of_children,
     examination,
     executed_here,
-    prepare_dagster_home,
 )
 
 
@@ -35,12 +36,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def test_a_configuration_is_put_where_there_is_none_and_another_one_is_kept_and_said(home: Home) -> None:
     file = home.dagster / "dagster.yaml"
-    prepare_dagster_home(home)
+    environment_of_children(home)
     assert (home.dagster / "history" / "runs.db").exists(), "before webserver and daemon open it at once"
     assert file.read_bytes() == dagster_yaml().read_bytes()
     assert examination(home)[0] == "ok"
     file.write_text("{}\n")
-    prepare_dagster_home(home)
+    environment_of_children(home)
     assert file.read_text() == "{}\n"
     said = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)]).output
     assert f"warning  {file} is not this version's" in said
@@ -108,3 +109,10 @@ def test_a_run_whose_process_has_ended_is_closed_and_no_other(home: Home, anothe
             assert status_after_a_look(instance, ended) is dg.DagsterRunStatus.FAILURE
         for left in (elsewhere, unknown):
             assert status_after_a_look(instance, left) is dg.DagsterRunStatus.STARTED
+
+
+def test_no_other_module_imports_what_is_private_in_dagster() -> None:
+    private = re.compile(r"^\s*(?:from|import) dagster\._", re.MULTILINE)
+    package = Path(module.__file__).parents[2]
+    found = [file for file in package.rglob("*.py") if private.search(file.read_text(encoding="utf-8"))]
+    assert found == [Path(module.__file__)]

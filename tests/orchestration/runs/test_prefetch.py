@@ -12,7 +12,7 @@ from finished_homes import Finished
 from loopback import LoopbackServer
 from small_homes import SmallHome
 
-from lunguage_assets.current.plan import Stage, Wanted
+from lunguage_assets.current.plan import Stage
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
 from lunguage_assets.judges.rules.cues import CuesJudge
@@ -75,7 +75,7 @@ def test_models_are_asked_at_the_same_time_and_store_what_each_would_store_alone
     with LoopbackServer(latency=0.05) as server:
         home = home_of(tmp_path / "home", finished, dict.fromkeys(MODELS, server.openai_url))
         with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
-            small.runner().run(Wanted("panel"), stages=STAGES)
+            small.runner().run("panel", stages=STAGES)
             shown = [calls_shown(small, key) for key in MODELS]
             settings = small.resource.settings.explicit
         firsts = {call.model: call.number for call in reversed(server.calls)}
@@ -99,7 +99,7 @@ def test_a_model_that_cannot_be_reached_says_so_in_its_own_run_and_the_others_an
         home = home_of(tmp_path / "home", finished, urls)
         with SmallHome.opened(home, judges_file=str(home / "judges.toml")) as small:
             with pytest.raises(RunFailed, match=r"compare \(two\)"):
-                small.runner().run(Wanted("panel"), stages=STAGES)
+                small.runner().run("panel", stages=STAGES)
             asked = len(server.calls)
-            small.runner().run(Wanted("panel"), stages=STAGES[2:])
+            small.runner().run("panel", stages=STAGES[2:])
     assert len(server.calls) == asked > 0

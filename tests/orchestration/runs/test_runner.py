@@ -10,7 +10,7 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, line
 
-from lunguage_assets.current.plan import Stage, Wanted
+from lunguage_assets.current.plan import Stage
 from lunguage_assets.data_files import resource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 
@@ -51,7 +51,7 @@ def test_a_new_batch_goes_on_where_a_run_was_broken_off_and_nothing_of_the_other
         seen.append(line(stage))
 
     with pytest.raises(KeyboardInterrupt):
-        small.runner().run(Wanted("panel"), progress=killed)
+        small.runner().run("panel", progress=killed)
     assert seen == NEW_BATCH[:2]
     assert small.run() == NEW_BATCH[2:]
     after = stored(small)
@@ -76,7 +76,7 @@ def test_a_run_that_failed_at_a_stage_keeps_what_was_made_and_says_why(
 
 def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alone(small: SmallHome) -> None:
     before = stored(small)
-    assert small.run(Wanted("panel", rebuild=True)) == STICK
+    assert small.run(rebuild=True) == STICK
     assert stored(small) == before
 
 
@@ -89,9 +89,9 @@ def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others
     judges.write_text(text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n')
     before = contents(small.home.root)
     with SmallHome.opened(small.home.root, judges_file=str(judges)) as ours:
-        made = ours.run(Wanted("new"))
+        made = ours.run("new")
         assert (made[0], made[-1]) == ("compare (new)", "release (new)")
-        assert ours.plan(Wanted("new")) == []
+        assert ours.plan("new") == []
     after = contents(small.home.root)
     theirs = [name for name in before if name.split("/")[0] in ("tables", "release", "batches", "review")]
     assert {name: after[name] for name in theirs} == {name: before[name] for name in theirs}

@@ -37,7 +37,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     violations,
 )
 from lunguage_assets.implicit.statements.places import place_parts
-from lunguage_assets.quality.beliefs import belief_rules, place_rules
+from lunguage_assets.quality.rules import belief_rules, place_rules
 from lunguage_assets.release.bundle import bundle
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import Release

@@ -10,19 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import numpy as np
 import pandas as pd
 import pytest
 from finished_homes import Finished
-from small_homes import SmallHome
+from small_homes import SmallHome, store_unchecked
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import STEP_OF
+from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
-from lunguage_assets.orchestration.checks import CHECKS, CheckContext
+from lunguage_assets.orchestration.checks import CHECKS, CheckContext, drift_of_p, earlier_fits
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.tables import TABLES
+from lunguage_assets.tables import FITTED_PROBABILITIES, REPORTS, TABLES
 
 PANEL_SECOND = {"ranker": "panel", "report_batch": "second"}
 WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
@@ -143,7 +145,47 @@ def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_pa
     assert "remedy" in failing.metadata
 
 
-def test_about_a_dozen_checks_each_of_another_kind() -> None:
-    assert len({(check.table, check.name) for check in CHECKS}) == len(CHECKS) <= 15
-    assert {check.table for check in CHECKS} <= set(TABLES)
-    assert {check.table for check in CHECKS if check.name == "expectations"} == set(checks.WITH_SUITE)
+ALLOWED = 0.1
+
+
+def fits(n: int, centre: float, seed: int, study: str = "s", ranking: str = "r") -> pd.DataFrame:
+    """Pairs of one study each, with p around a centre."""
+    p = np.random.default_rng(seed).normal(centre, 0.15, n).clip(0.01, 0.99)
+    frame = pd.DataFrame({"study_id": [f"{study}{number}" for number in range(n)], "p": p})
+    return frame.assign(p_source="fitted", ranking_version=ranking)
+
+
+@pytest.mark.parametrize(
+    ("n", "centre", "drifted"),
+    [
+        pytest.param(300, 0.5, False, id="the same distribution"),
+        pytest.param(300, 0.6, True, id="another one"),
+        pytest.param(40_000, 0.51, False, id="no chance, but too small to matter"),
+        pytest.param(4, 0.7, False, id="too few to say"),
+    ],
+)
+def test_a_drift_is_no_chance_and_matters(n: int, centre: float, drifted: bool) -> None:
+    found = drift_of_p(fits(n, centre, 1), [fits(900, 0.5, 2, "t"), fits(max(n, 900), 0.5, 3, "u")], ALLOWED)
+    assert (found["drifted"], found["pairs"]) == (drifted, n)
+
+
+def test_what_cannot_be_compared_is_left_out() -> None:
+    new = fits(300, 0.6, 1)
+    assert drift_of_p(new, [], ALLOWED) == {}
+    assert drift_of_p(new.assign(p_source="none"), [fits(300, 0.5, 2, "t")], ALLOWED) == {}
+    assert drift_of_p(new, [fits(300, 0.5, 2, "t", ranking="of before")], ALLOWED) == {}
+    assert drift_of_p(new, [fits(300, 0.5, 2)], ALLOWED) == {}, "the same studies again"
+
+
+def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    for batch in ("one", "two", "three", "four"):
+        delivery = tmp_path / batch
+        delivery.mkdir()
+        (delivery / "Lunguage.csv").write_text(f"study_id\n{batch}\n")
+        home.register(delivery, batch, "corpus", "synthetic")
+    for batch, table in (("one", REPORTS), ("three", FITTED_PROBABILITIES), ("four", FITTED_PROBABILITIES)):
+        path = partition_path(home.tables, "fitted_probabilities", "panel", batch)
+        store_unchecked(table, table.frame(), Path(str(path)))
+    assert list(earlier_fits(home, "panel", "four")) == ["three"]
+    assert earlier_fits(home, "panel", "one") == earlier_fits(home, "panel", "unknown") == {}

@@ -1,7 +1,9 @@
-"""Studies that break a rule when a table is made: each is set aside whole, the others go on (docs/ui.md).
+"""Rules that rows must hold, and studies that break one: each is set aside whole, the others go on.
 
 A rule about single rows costs its study. A rule about the whole (keys, one version) refuses the table, as the
-store refuses one that lists what was delivered.
+store refuses one that lists what was delivered (docs/ui.md). Beside the rules of the schema stand those about
+single probabilities: of the status, of the support, of a row beside its parent (explicit.md section 6,
+implicit.md section 4). They look at stored numbers alone; the tests compute them a second time.
 """
 
 from __future__ import annotations
@@ -10,18 +12,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
+from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
 from lunguage_assets.implicit.resolution.guarantees import balance, explained_studies, violations
-from lunguage_assets.quality.beliefs import Rule, belief_rules, place_rules
+from lunguage_assets.implicit.statements.against import QUALIFIER
 from lunguage_assets.tables import SET_ASIDE, TABLES
 from lunguage_assets.tables.schema import Table
 
 MOST = 0.01
 """Share of a batch's studies that may be set aside, one study at least."""
 
-_SHOWN = frozenset({"status", "p_source", "p", "prob", "p_low", "p_high", "support"})
+_SHOWN = frozenset({"p", "prob", "p_low", "p_high", "support"})
 _ROWS_SHOWN = 3
 _NUMBERS = ("int", "float", "bool")
 
@@ -46,11 +51,79 @@ class Aside(NamedTuple):
     found: str
 
 
-_MORE_RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
+TOLERANCE = 1e-9
+
+Rule = tuple[str, NDArray[np.bool_]]
+"""A rule in words, and the rows that break it."""
+
+
+def place_rules(fitted: pd.DataFrame) -> list[Rule]:
+    """Every rule about the probabilities of `FITTED_PROBABILITIES`, with the rows that break it."""
+    p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
+    nothing = _near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)
+    return [
+        ("a pair without information has p 0.5, from 0 to 1", _is(fitted, "p_source", "none") & ~nothing),
+        ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
+    ]
+
+
+def belief_rules(rows: pd.DataFrame) -> list[Rule]:
+    """Every rule about the probabilities of `LUNGUAGE_PLUS_PLUS`, with the rows that break it."""
+    p, low, high, support = (
+        rows[name].to_numpy(dtype=np.float64) for name in ("prob", "p_low", "p_high", "support")
+    )
+    stated, positive = _is(rows, "source", "original"), _is(rows, "status", "dp", "tp")
+    definite = stated & _is(rows, "status", "dp", "dn")
+    tentative, generated = stated & ~definite, _is(rows, "source", "expansion")
+    certain = np.where(positive, 1.0, 0.0)
+    all_certain = _near(p, certain) & _near(low, certain) & _near(high, certain)
+    of_tentative = _is(rows, "p_source", "fitted", "phrase", ALTERNATIVE, QUALIFIER, "none")
+    is_bound = _is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(dtype=bool)
+    by_id = dict(zip(rows["finding_id"], p, strict=True))
+    of_parent = np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"]], dtype=np.float64)
+    said = np.where(positive, p, 1.0 - p)
+    return [
+        ("a definite finding is certain: 1 if present, 0 if absent", definite & ~all_certain),
+        ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
+        ("a tentative finding has p by its fit, its phrases or nothing", tentative & ~of_tentative),
+        ("a tentative finding is never certain: 0 < p < 1", tentative & ((p <= 0.0) | (p >= 1.0))),
+        ("the support of a stated finding is p, or 1 - p of a denied one", stated & ~_near(support, said)),
+        ("a generated row has p by its pathway, and says that it is a bound", generated & ~is_bound),
+        (
+            "an implied finding is not more probable than its parent",
+            generated & positive & (p > of_parent + TOLERANCE),
+        ),
+    ]
+
+
+def _is(rows: pd.DataFrame, column: str, *values: str) -> NDArray[np.bool_]:
+    return rows[column].isin(values).to_numpy(dtype=bool)
+
+
+def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(values - expected) <= TOLERANCE)
+
+
+RULES: Mapping[str, Callable[[pd.DataFrame], list[Rule]]] = {
     "fitted_probabilities": place_rules,
     "lunguage_plus_plus": belief_rules,
     "accounting": lambda rows: [("the accounts balance", ~(rows["balanced"].to_numpy() & balance(rows)))],
 }
+"""Table -> rules besides those of its schema."""
+
+
+def refuse_broken(table: str, rows: pd.DataFrame) -> None:
+    """Raise `InvalidTable` when a probability of a table with `RULES` breaks one."""
+    broken = [
+        f"{rule} ({', '.join(rows.loc[wrong, 'finding_id'].head(5))})"
+        for rule, wrong in RULES[table](rows)
+        if wrong.any()
+    ]
+    if broken:
+        raise InvalidTable(
+            f"{table}: {len(broken)} rules broken, nothing stored: {'; '.join(broken[:5])}. Make the table "
+            "again. If the rows are still wrong, report it: do not use them."
+        )
 
 
 def broken_studies(
@@ -83,20 +156,15 @@ def broken_studies(
 
 
 def _aside(study: str, step: str, table: str, rule: str, rows: pd.DataFrame, ids: Iterable[str]) -> Aside:
-    """A broken rule with the values of the columns that it speaks of and of the belief; numbers and codes,
-    never a text.
-    """
+    """A broken rule with the numbers of the columns that it speaks of and of the belief, never a text."""
     if not study:
         raise InvalidTable(f"{table}: rows without a study break '{rule}', nothing stored. Report it.")
     spoken_of = _SHOWN | set(re.findall(r"\w+", rule))
-    columns = [one for one in TABLES[table].columns if one.name in spoken_of and not one.restricted]
-    values = []
-    for row in rows.head(_ROWS_SHOWN).to_dict("records"):
-        shown = {
-            one.name: row[one.name] for one in columns if one.type in _NUMBERS or row[one.name] in one.choices
-        }
-        told = (f"{v:.12g}" if isinstance(v, float) else str(v) for v in shown.values())
-        values.append(", ".join(f"{name} {value}" for name, value in zip(shown, told, strict=True)))
+    numbers = [one.name for one in TABLES[table].columns if one.type in _NUMBERS and one.name in spoken_of]
+    values = (
+        ", ".join(f"{name} {_number(value)}" for name, value in zip(numbers, row, strict=True))
+        for row in rows.head(_ROWS_SHOWN)[numbers].itertuples(index=False)
+    )
     return Aside(study, step, table, rule, tuple(map(str, ids)), "; ".join(values))
 
 
@@ -149,5 +217,9 @@ def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
                 f"table {table.name}: rows break '{rule}', nothing stored, for instance {keys}"
             )
         yield rule, rows
-    if more := _MORE_RULES.get(table.name):
+    if more := RULES.get(table.name):
         yield from ((rule, rows) for rule, rows in more(frame) if rows.any())
+
+
+def _number(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

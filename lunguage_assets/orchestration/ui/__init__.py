@@ -1,1 +1,0 @@
-"""The door of Dagster's UI: who may ask, and how it is served."""
