@@ -23,10 +23,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lunguage_assets.judges.asker import Asker
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import ModelJudge
-from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
@@ -131,8 +130,6 @@ def panel(url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight:
         result = measured(url, calls * len(judges), lambda: together(judges, questions(calls)))
         stored = int(ledger.statistics()["valid"].sum())
         assert stored == len(judges) * (calls + in_flight), "every answer is in the ledger"
-        for judge in judges:
-            judge.close()
         return result
 
 
@@ -175,7 +172,7 @@ def processes(url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_f
 
 def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
     """One call after the other with the plain SDK, as a script would."""
-    prompt = load_prompts().comparison(questions(1)[0])
+    prompt = load_prompts().comparison(questions(1)[0]).prompt
     if provider == "anthropic":
         import anthropic
 
@@ -208,7 +205,7 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
     """
     import openai
 
-    prompt = load_prompts().comparison(questions(1)[0])
+    prompt = load_prompts().comparison(questions(1)[0]).prompt
     spoken = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
 
     async def work() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pandas as pd
 
-from lunguage_assets.judges.asking.progress import JudgeTotal, Meter, Progress, listening
+from lunguage_assets.judges.asking.progress import Meter, Progress, listening
 from lunguage_assets.release.bundle.versions import current_version, report_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def checks_lines(summary: RunSummary) -> list[tuple[str, str]]:
     return [("checks passed", passed), *(("  warns", warning) for warning in summary.checks("warned"))]
 
 
-def spending_lines(spent: Sequence[JudgeTotal], lost: int) -> list[tuple[str, str]]:
+def spending_lines(spent: Sequence[Progress], lost: int) -> list[tuple[str, str]]:
     """What language models were asked and cost; nothing where none was asked."""
     lines = [("language models", f"${sum(judge.cost_usd for judge in spent):.4f}")] if spent else []
     lines += [("", judge.line()) for judge in spent]

@@ -103,9 +103,9 @@ def _spent(chosen: Chosen) -> tuple[float, float]:
     if reader is None:
         return 0.0, 0.0
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    spent = reader.spent_since(moment(midnight)), reader.spent_since("")
+    today, ever = (float(reader.statistics(since)["cost_usd"].sum()) for since in (moment(midnight), ""))
     reader.close()
-    return spent
+    return today, ever
 
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
@@ -129,7 +129,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     if given == "credentialed" and open_to_others(root):
         lines.append(("refusal", f"other accounts can read {root}: chmod -R go-rwx '{root}'"))
     if judges.models:
-        shared = "rate limits and LUNGUAGE_DAILY_BUDGET hold for all that share the ledger"
+        shared = "LUNGUAGE_DAILY_BUDGET holds for all that share the ledger"
         lines.append(("ok", f"--budget holds within one process; {shared}"))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")

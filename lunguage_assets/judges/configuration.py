@@ -39,11 +39,8 @@ class Panel(Part):
 
 
 class Preset(Part):
-    """One `[presets.NAME]` table: the panel that ranks and fits, the judge that extracts, the candidates, and
-    the structurer whose findings of raw reports are taken in.
-
-    A candidate is asked and is a ranker of its own, but the panel does not pool it: a new judge is tried so,
-    and no result of the panel changes.
+    """One `[presets.NAME]` table. A candidate is asked and is a ranker of its own, but the panel does not
+    pool it: a new judge is tried so, and no result of the panel changes.
     """
 
     panel: str
@@ -95,7 +92,7 @@ class JudgesConfiguration(Part):
 
     @property
     def structurers(self) -> tuple[str, ...]:
-        """`rules`, then the language models of the active preset, its structurer among them."""
+        """`rules`, then the language models of the active preset."""
         return (RULES, *self.models)
 
     @property
@@ -105,25 +102,20 @@ class JudgesConfiguration(Part):
 
     @property
     def active_judges(self) -> tuple[str, ...]:
-        """Judges of the active preset, its panel, its extractor, its candidates and its structurer, in the
-        file's order: only these are ever asked.
-        """
+        """All judges of the active preset, in the file's order: only these are ever asked."""
         used = {*self.panel_members, self.extractor, *self._active.candidates, self.structurer}
         return tuple(key for key in self.judges if key in used)
 
     @property
     def rankers(self) -> tuple[str, ...]:
-        """`panel`, then every judge of the active preset's panel, and every candidate, in the file's order:
-        the paper's "all" and single-model configurations.
-        """
+        """`panel`, then every judge of the active preset's panel and every candidate, in the file's order."""
         alone = {*self.panel_members, *self._active.candidates}
         return (PANEL, *(key for key in self.judges if key in alone))
 
     @property
     def models(self) -> dict[str, ModelSlot]:
         """The language models among the active judges, by key."""
-        slots = ((key, self.judges[key]) for key in self.active_judges)
-        return {key: slot for key, slot in slots if isinstance(slot, ModelSlot)}
+        return {key: slot for key in self.active_judges if isinstance(slot := self.judges[key], ModelSlot)}
 
     def slot(self, key: str) -> OfflineSlot | ModelSlot:
         """The table of a judge.
@@ -148,9 +140,8 @@ class JudgesConfiguration(Part):
         if ranker in self.rankers:
             return (ranker,)
         raise ConfigurationError(
-            f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. "
-            f"Name the judge in candidates = [...] of [presets.{self.preset}] in the judges file, "
-            "or choose the preset whose panel it is in."
+            f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. Choose the preset "
+            f"whose panel it is in, or name it in candidates = [...] of [presets.{self.preset}]."
         )
 
 
@@ -168,7 +159,7 @@ def load_judges(
     Raises:
         ConfigurationError: names the file and the field.
     """
-    file = path if path is not None else resource("judges.toml")
+    file = path or resource("judges.toml")
     remedy = "Fix the judges file; a key stands once and for one model: a changed model gets a new key."
     configuration = read_as(file, JudgesConfiguration, remedy)
     chosen = preset or configuration.preset
@@ -177,15 +168,14 @@ def load_judges(
             f"{chosen_by}: preset {chosen!r} is not in {file}; expected one of "
             f"{', '.join(configuration.presets)}.{did_you_mean(chosen, configuration.presets)}"
         )
-    presets = configuration.presets
-    if structurer is not None:
-        known = configuration.known_structurers
-        if structurer not in known:
-            raise ConfigurationError(
-                f"structurer {structurer!r} is not known in {file}; expected one of {', '.join(known)}. "
-                "Choose one with --structurer or $LUNGUAGE_STRUCTURER."
-            )
-        presets = {**presets, chosen: presets[chosen].model_copy(update={"structurer": structurer})}
+    active, known = configuration.presets[chosen], configuration.known_structurers
+    if structurer is not None and structurer not in known:
+        raise ConfigurationError(
+            f"structurer {structurer!r} is not known in {file}; expected one of {', '.join(known)}. "
+            "Choose one with --structurer or $LUNGUAGE_STRUCTURER."
+        )
+    active = active.model_copy(update={"structurer": structurer or active.structurer})
+    presets = {**configuration.presets, chosen: active}
     return configuration.model_copy(update={"preset": chosen, "presets": presets})
 
 

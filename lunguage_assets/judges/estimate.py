@@ -14,8 +14,7 @@ from typing import Any, Literal
 from lunguage_assets.judges.asking.budget import estimated_input_tokens, expected_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Experience, Ledger
-from lunguage_assets.judges.model_judge import ModelJudge, choice_of, parse_phrase_list
-from lunguage_assets.judges.prompts import Prompts, comparison_request, extraction_request
+from lunguage_assets.judges.model_judge import ModelJudge, Prompts, choice_of, parse_phrase_list
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,
@@ -108,7 +107,7 @@ def line(
     seconds = [0.0, in_a_row * known.latency_s]
     for amount, limit in (calls, limits.requests_per_minute), (sum(tokens), limits.tokens_per_minute):
         if limit is not None:
-            seconds.append(60.0 * (amount / limit - 1.0))
+            seconds.append(60.0 * amount / limit)
     return EstimateLine(
         stage=stage,
         judge=judge,
@@ -242,7 +241,7 @@ class RecordedJudge:
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
-        found = self.look_up([extraction_request(self._prompts.extraction(one)) for one in questions])
+        found = self.look_up([self._prompts.extraction(one) for one in questions])
         guesses = LexiconJudge.bundled(self.key).extract(questions)
         answers = []
         for texts, guess in zip(found, guesses, strict=True):
@@ -256,10 +255,7 @@ class RecordedJudge:
         Raises:
             NotRecorded: the ledger lacks one.
         """
-        mode = self._slot.mode
-        found = self.look_up(
-            [comparison_request(self._prompts.comparison(one), mode, one.replicate) for one in questions]
-        )
+        found = self.look_up([self._prompts.comparison(one, self._slot.mode) for one in questions])
         if not all(found):
             raise NotRecorded
         return [ComparisonAnswer(choice_of(text or "") or "invalid") for (text,) in found]
@@ -270,6 +266,4 @@ class RecordedJudge:
         entries = self._ledger.answers(keys) if self._ledger is not None else {}
         self.prompts += [one.prompt for key, one in zip(keys, requests, strict=True) if key not in self.keys]
         self.keys |= {key: key in entries for key in keys}
-        return [
-            (entries[key].answer if entries[key].valid else None,) if key in entries else () for key in keys
-        ]
+        return [(entries[key],) if key in entries else () for key in keys]

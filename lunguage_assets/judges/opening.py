@@ -14,26 +14,20 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asker import Asker
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget, output_limit
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import ModelJudge
-from lunguage_assets.judges.policy import Problem, Severity, preflight, require
-from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
+from lunguage_assets.judges.policy import Problem, preflight, require
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.requests import ModelBinding, Provider, Reply, Request
+from lunguage_assets.judges.requests import Provider, Reply, Request
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
-
-_RULE_JUDGES: Mapping[str, Callable[[str], Judge]] = {
-    "cues": CuesJudge.bundled,
-    "lexicon": LexiconJudge.bundled,
-}
 
 STRUCTURING_TOKENS = 3000
 """Output tokens that an answer about a long report needs, about: 25 findings of 120 tokens."""
@@ -41,14 +35,14 @@ STRUCTURING_TOKENS = 3000
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a judge needs of the run that it is part of.
+    """What a language model needs of the run that it is part of.
 
     Args:
         data_class: of the corpus whose sentences are asked about.
         open_ledger: called when a language model is opened.
         budget: ceiling shared by all judges of the run, or None.
         prompts: the user's own prompt templates, or None for the bundled ones.
-        progress: told after every recorded attempt.
+        progress: told what every recorded attempt adds.
         today: the date that retirements are compared with.
         environ: where keys and addresses are read, at the first question that has to be sent.
     """
@@ -57,7 +51,7 @@ class Surroundings:
     open_ledger: Callable[[], Ledger]
     budget: Budget | None = None
     prompts: Path | None = None
-    progress: Callable[[Progress], None] | None = None
+    progress: Callable[[Progress], None] = announce
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
@@ -68,7 +62,7 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
     Raises:
         ConfigurationError: no such judge, or unusable prompt templates.
     """
-    slot = configuration.judges.get(key)
+    slot = configuration.slot(key)
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration)
     return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
@@ -78,15 +72,9 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
     """Whoever asks the language model of a slot, behind the ledger, its limits, the budget and the data
     policy.
     """
-
-    def allowed_provider() -> Provider:
-        environ = dict(surroundings.environ)  # once: the address examined is the address used
-        require(preflight(key, slot, environ, surroundings.data_class, surroundings.today()))
-        return provider_of(key, slot, environ)
-
     return Asker(
         key,
-        _DeferredProvider(slot.binding, allowed_provider),
+        _DeferredProvider(key, slot, surroundings),
         surroundings.open_ledger(),
         slot.limits,
         budget=surroundings.budget,
@@ -95,13 +83,31 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
     )
 
 
+class _DeferredProvider:
+    """A provider that is made at its first question: a run that finds every answer in the ledger needs
+    neither key nor SDK. What forbids to ask is raised then.
+    """
+
+    def __init__(self, key: str, slot: ModelSlot, surroundings: Surroundings) -> None:
+        self.binding, self._key, self._slot, self._surroundings = slot.binding, key, slot, surroundings
+        self._made: Provider | None = None
+
+    async def answer(self, request: Request) -> Reply:
+        if self._made is None:
+            key, slot, around = self._key, self._slot, self._surroundings
+            environ = dict(around.environ)  # once: the address examined is the address used
+            require(preflight(key, slot, environ, around.data_class, around.today()))
+            self._made = provider_of(key, slot, environ)
+        return await self._made.answer(request)
+
+
 def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
     """The identity of the judge that `open_judge` would open; no ledger is opened for it, and no model made.
 
     Raises:
         ConfigurationError: no such judge, or unusable prompt templates.
     """
-    slot = configuration.judges.get(key)
+    slot = configuration.slot(key)
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration).identity
     return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
@@ -119,26 +125,7 @@ def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
             f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based judge "
             "answers without a ledger. Give the run a ledger, or choose the preset 'offline'."
         )
-    return _RULE_JUDGES[slot.provider](key)
-
-
-class _DeferredProvider:
-    """A provider that is made at its first question: a run that finds every answer in the ledger needs
-    neither key nor SDK. What forbids to ask is raised then.
-    """
-
-    def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
-        self.binding, self._make = binding, make
-        self._made: Provider | None = None
-
-    async def answer(self, request: Request) -> Reply:
-        if self._made is None:
-            self._made = self._make()
-        return await self._made.answer(request)
-
-    async def close(self) -> None:
-        if self._made is not None:
-            await self._made.close()
+    return CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
 
 
 def examination(
@@ -147,12 +134,12 @@ def examination(
     today: date,
     environ: Mapping[str, str],
     only: Collection[str] | None = None,
-) -> list[tuple[Severity, str]]:
+) -> list[Problem]:
     """Severity and message, judge by judge of the active preset, or of `only` these.
 
     Looks at policy, retirement dates, prices, environment variables and installed SDKs; nothing is sent.
     """
-    found: list[tuple[Severity, str]] = []
+    found = list[Problem]()
     for key in configuration.active_judges:
         slot = configuration.judges[key]
         if only is not None and key not in only:
@@ -164,10 +151,10 @@ def examination(
         try:
             provider_of(key, slot, environ)
         except ConfigurationError as error:
-            own.append(Problem("refusal", str(error)))
+            own.append(("refusal", str(error)))
         if slot.price is None:
             unknown = "its cost is not known and no budget can be kept with it"
-            own.append(Problem("warning", f"judge {key!r} has no price: {unknown}"))
+            own.append(("warning", f"judge {key!r} has no price: {unknown}"))
         fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
         found += own or [("ok", fine)]
         room = output_limit(slot.binding)

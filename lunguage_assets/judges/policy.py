@@ -7,14 +7,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.requests import ModelBinding
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
 
-Severity = Literal["ok", "warning", "refusal"]
+Problem = tuple[Literal["ok", "warning", "refusal"], str]
+"""What was looked at, and a message: a `refusal` stops the run, a `warning` is shown."""
 
 WARN_DAYS = 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
@@ -28,13 +29,6 @@ class WrongModel(LunguageError):
     """Another model answered than the requested one; its answers are recorded and not used."""
 
 
-class Problem(NamedTuple):
-    """What was looked at: a `refusal` stops the run, a `warning` is shown."""
-
-    severity: Severity
-    message: str
-
-
 def preflight(
     judge: str, slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
 ) -> list[Problem]:
@@ -43,19 +37,20 @@ def preflight(
     Only a server whose address, as written or as `environ` has it, is this machine's keeps text here. On its
     last day a model counts as retired: a long run would meet its end.
     """
-    problems = []
+    problems = list[Problem]()
     if (reason := _refusal(slot, environ, data_class, today)) is not None:
         message = (
             f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
             "judge or preset, or complete its entry in the judges file if that is true and permitted."
         )
-        problems.append(Problem("refusal", message))
-    if (ends := slot.retires_on) is not None and (left := (ends - today).days) <= WARN_DAYS:
-        name = f"judge {judge!r}: model {slot.model!r}"
+        problems.append(("refusal", message))
+    name = f"judge {judge!r}: model {slot.model!r}"
+    left = WARN_DAYS + 1 if slot.retires_on is None else (slot.retires_on - today).days
+    if left <= 0:
         remedy = "Bind a new key to a model that is served, or replay from the ledger."
-        gone = Problem("refusal", f"{name} retired on {ends}. {remedy}")
-        soon = Problem("warning", f"{name} retires on {ends}, in {left} day{'s' if left > 1 else ''}.")
-        problems.append(gone if left <= 0 else soon)
+        problems.append(("refusal", f"{name} retired on {slot.retires_on}. {remedy}"))
+    elif left <= WARN_DAYS:
+        problems.append(("warning", f"{name} retires on {slot.retires_on}, in {left} day(s)."))
     return problems
 
 
@@ -65,7 +60,7 @@ def require(problems: Sequence[Problem]) -> None:
     Raises:
         PolicyRefused: one line with every refusal.
     """
-    if refusals := [problem.message for problem in problems if problem.severity == "refusal"]:
+    if refusals := [message for severity, message in problems if severity == "refusal"]:
         raise PolicyRefused(" ".join(refusals))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol
 
 from lunguage_assets.errors import MethodError
 
@@ -37,7 +37,6 @@ class ExtractionAnswer:
 
     phrases: tuple[str, ...]
     valid: bool = True
-    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +54,11 @@ class ComparisonQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonAnswer:
-    """The label chosen, or `invalid` after the last of `attempts`."""
+    """The label chosen, or `invalid` after the last try."""
 
     answer: Choice
-    attempts: int = 1
-
-    @property
-    def valid(self) -> bool:
-        return self.answer != "invalid"
 
 
-@runtime_checkable
 class Judge(Protocol):
     """A named slot that answers.
 
@@ -85,54 +78,36 @@ class Judge(Protocol):
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
 
 
-@runtime_checkable
-class Interruptible(Protocol):
-    """A judge whose questions take long: another thread can end the asking, and what was answered is kept."""
-
-    def interrupt(self) -> None: ...
-
-
-def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-    """All answers of a judge; one too few or too many would shift every later one, so it is an error."""
-    return _complete(judge, judge.extract(questions) if questions else [], len(questions))
-
-
-def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-    """All answers of a judge, exactly one per question."""
-    return _complete(judge, judge.compare(questions) if questions else [], len(questions))
-
-
 def ask_panel(
     panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]
 ) -> list[list[ComparisonAnswer]]:
     """Every judge's answers to its own questions, in panel order; all judges are asked at the same time.
 
     When one judge fails, the others still finish, as what they answer is paid; then the first failure in
-    panel order is raised. An interruption ends the asking of all judges.
+    panel order is raised. An interruption ends the asking of all judges that have a method `interrupt`.
+
+    Raises:
+        MethodError: a judge gave one answer too few or too many, which would shift every later one.
     """
-    asked = list(zip(panel, questions, strict=True))
+
+    def asked(judge: Judge, those: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        answers = judge.compare(those) if those else []
+        if len(answers) != len(those):
+            raise MethodError(
+                f"judge {judge.key!r} gave {len(answers)} answers to {len(those)} questions; expected one "
+                "each. Fix the judge's implementation."
+            )
+        return answers
+
     if sum(map(bool, questions)) < 2:  # no threads for one, as with most rounds of offline judges
-        return [ask_to_compare(judge, those) for judge, those in asked]
-    with ThreadPoolExecutor(len(asked), thread_name_prefix="panel") as threads:
-        futures = [threads.submit(ask_to_compare, judge, those) for judge, those in asked]
+        return list(map(asked, panel, questions))
+    with ThreadPoolExecutor(len(panel), thread_name_prefix="panel") as threads:
+        futures = [threads.submit(asked, *one) for one in zip(panel, questions, strict=True)]
         try:
             for future in futures:
                 future.exception()
         except BaseException:
             for judge in panel:
-                if isinstance(judge, Interruptible):
-                    judge.interrupt()
+                getattr(judge, "interrupt", lambda: None)()
             raise
     return [future.result() for future in futures]
-
-
-Answer = TypeVar("Answer", ExtractionAnswer, ComparisonAnswer)
-
-
-def _complete(judge: Judge, answers: list[Answer], expected: int) -> list[Answer]:
-    if len(answers) != expected:
-        raise MethodError(
-            f"judge {judge.key!r} gave {len(answers)} answers to {expected} questions; expected "
-            "one each. Fix the judge's implementation."
-        )
-    return answers

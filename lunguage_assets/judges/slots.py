@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -55,11 +56,9 @@ class Price(Part):
 class Limits(Part):
     """What a judge's service and its user allow.
 
-    Rates are per sliding minute (None: no limit); they and `in_flight` hold for all processes that share a
-    ledger. `timeout_s` bounds one answer, `deadline_s` all answers that one partition, or one round of a fit,
-    needs. After a failure a request waits a random time up to `backoff_s`, doubled for every failure before
-    it, at most `longest_backoff_s`, or as long as Retry-After says, at most `longest_wait_s`. A request is
-    given up after `failures_per_request` failures.
+    Rates are per minute (None: no limit). `timeout_s` bounds one answer, `deadline_s` all answers that one
+    partition, or one round of a fit, needs. After a failure a request waits a random time up to `backoff_s`,
+    doubled for every failure before it, and is given up after `failures_per_request`.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
@@ -69,8 +68,6 @@ class Limits(Part):
     deadline_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     failures_per_request: int = Field(default=10, ge=1, le=1000)
     backoff_s: float = Field(default=1.0, ge=0, le=3600)
-    longest_backoff_s: float = Field(default=60.0, ge=0, le=3600)
-    longest_wait_s: float = Field(default=300.0, ge=0, le=86400)
 
 
 class OfflineSlot(Part):
@@ -81,11 +78,8 @@ class OfflineSlot(Part):
 
 
 class Generation(Part):
-    """Parameters of a model in this process, with what is taken for those not given: plain sampling, as in
-    the paper (explicit.md section 2).
-
-    `do_sample` false: always the likeliest token. `chat_template_kwargs` go to the model's chat template,
-    such as `enable_thinking`.
+    """Parameters of a model in this process; unless given, plain sampling, as in the paper (explicit.md
+    section 2). `do_sample` false: always the likeliest token.
     """
 
     max_new_tokens: int = Field(ge=1, strict=True)
@@ -110,23 +104,15 @@ def checked_base_url(base_url: str) -> str:
     """The address, if text may be sent there.
 
     Raises:
-        ValueError: it is not an http(s) address, holds a user name or password, or would carry text off this
-            machine unencrypted.
+        ValueError: no http(s) address, or with a password, or text would leave this machine unencrypted.
     """
-    try:
-        parts = urlsplit(base_url)
-        more = parts.username or parts.password or parts.query or parts.fragment
-        # a tab or line end would be left out silently
-        plain = base_url.isprintable() and " " not in base_url and parts.port != 0
-        usable = plain and not more and parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        usable = False
-    if not usable:
+    # a tab or line end would be left out silently
+    if not base_url.isprintable() or not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*)?", base_url):
         raise ValueError(
             "base_url is not usable; expected an address such as https://host/v1 and no user name, password "
             "or query: keys come from the environment"
         )
-    if parts.scheme == "http" and not on_this_machine(base_url):
+    if base_url.startswith("http:") and not on_this_machine(base_url):
         raise ValueError(
             "base_url is http and leads off this machine; expected https. Let the server speak TLS, or reach "
             "it through a tunnel that ends on this machine (ssh -L)"
@@ -148,15 +134,12 @@ _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
 class ModelSlot(Part):
-    """A language model.
+    """A language model; the judges file explains each field.
 
-    `params` go into the request as they are. `aliases`: names under which the same model may say that it
-    answered. `allowed_data`: classes of corpus whose text may be sent; `credentialed` needs somebody's
-    attestation that the endpoint keeps nothing, or a server on this machine. Where it is not written, a
-    server or model on this machine may be sent everything. `base_url_env`, `api_key_env`: names of
-    environment variables, never values. `revision`, `device`, `dtype` and `batch_size` are for provider
-    `transformers`, a model in this process: its calls cost nothing unless a price is given, and without other
-    limits two batches are in flight.
+    `credentialed` text needs somebody's attestation that the endpoint keeps nothing, or a server on this
+    machine. Where `allowed_data` is not written, a server or model on this machine may be sent everything.
+    The calls of a model in this process cost nothing unless a price is given, and without other limits two of
+    its batches are in flight.
     """
 
     provider: ModelProvider
@@ -193,10 +176,7 @@ class ModelSlot(Part):
 
     def leaves_machine(self, environ: Mapping[str, str]) -> bool:
         """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an
-        own server here does not.
-
-        A server that only the environment names is here when the variable says so, and elsewhere while it is
-        not set.
+        own server here does not, unless it is named by a variable that is not set.
         """
         if self.provider == "transformers":
             return False
@@ -232,20 +212,6 @@ class ModelSlot(Part):
                 raise ValueError(f"params.{problem['loc'][0]}: {problem['msg']}") from None
         return self
 
-    @model_validator(mode="after")
-    def _trusted(self) -> ModelSlot:
-        if (self.zero_retention_attested_on is None) != (not self.zero_retention_attested_by.strip()):
-            raise ValueError("zero_retention_attested_on and zero_retention_attested_by belong together")
-        open_to_patients = "credentialed" in self.allowed_data and self.zero_retention_attested_on is None
-        # the policy refuses it before the first call
-        known_later = self.provider == "openai-compatible" and self.base_url_env
-        if open_to_patients and not known_later and self.leaves_machine({}):
-            raise ValueError(
-                "allowed_data names 'credentialed'; expected zero_retention_attested_on and "
-                "zero_retention_attested_by, or an openai-compatible server on this machine"
-            )
-        return self
-
 
 JudgeSlot = Annotated[OfflineSlot | ModelSlot, Field(discriminator="provider")]
 
@@ -256,10 +222,6 @@ def bound_to(slot: JudgeSlot) -> dict[str, Any]:
     """
     if not isinstance(slot, ModelSlot):
         return {"provider": slot.provider}
-    return {
-        "provider": slot.provider,
-        "model": slot.model,
-        "mode": slot.mode,
-        "parameters": dict(slot.binding.parameters),
-        "sha256": request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode)),
-    }
+    decided = request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode))
+    named = {"provider": slot.provider, "model": slot.model, "mode": slot.mode}
+    return {**named, "parameters": dict(slot.binding.parameters), "sha256": decided}

@@ -43,9 +43,9 @@ from lunguage_assets.judges.estimate import (
     line,
 )
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.policy import preflight
-from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
@@ -289,7 +289,7 @@ class _Counting:
         ]
         examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
         shown = [
-            self.prompts.comparison(ComparisonQuestion(one, other))
+            self.prompts.comparison(ComparisonQuestion(one, other)).prompt
             for one, other in zip(lacking[:_PROMPTS_MEASURED], cycle(examples), strict=False)
         ]
         for judge in models:
@@ -340,9 +340,9 @@ class _Counting:
         found = list[str]()
         for key in dict.fromkeys(one.judge for one in self.lines if one.calls):
             today = datetime.now(UTC).date()
-            for problem in preflight(key, self.models[key], os.environ, self.data_class, today):
-                what = "A run would be refused" if problem.severity == "refusal" else "Warning"
-                found.append(f"{what}: {problem.message}")
+            for severity, message in preflight(key, self.models[key], os.environ, self.data_class, today):
+                what = "A run would be refused" if severity == "refusal" else "Warning"
+                found.append(f"{what}: {message}")
         return found
 
     def estimate(self) -> Estimate:

@@ -22,7 +22,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, NoScale, require_an
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
@@ -142,19 +142,19 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """What is current in this home now."""
         return Standings(self.home, self.judges, self.prompts, self.releases)
 
-    def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
+    def judge(self, key: str, progress: Callable[[Progress], None] = announce) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
         return open_judge(key, self.judges, self._surroundings(progress))
 
     def structurer(
-        self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
+        self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] = announce
     ) -> Structurer:
         """A structurer (`rules`, or a language model of the active preset) for reports with the vocabulary
-        `terms`; `progress` is told after every recorded attempt of a language model.
+        `terms`; `progress` is told what every recorded attempt of a language model adds.
         """
         return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress))
 
-    def _surroundings(self, progress: Callable[[Progress], None] | None) -> Surroundings:
+    def _surroundings(self, progress: Callable[[Progress], None] = announce) -> Surroundings:
         corpus = self.home.corpus()
         return Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",

@@ -86,7 +86,7 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
     monkeypatch.setattr(console.click, "echo", written.append)
     display = console.RunDisplay()
-    progress = Progress("gpt", "compare", 1, 4, 0, 1, 1, 0, 10, 1, 0.5)
+    progress = Progress("gpt", 4, 0, 1, 1, 0, 10, 1, 0.5)
     display.note(progress)
     assert "gpt" in written[0]
     monkeypatch.undo()
@@ -94,7 +94,7 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sys, "stdout", Gone())
     display.note(progress)
     (told,) = display.total.totals()
-    assert (told.judge, told.settled) == ("gpt", 1)
+    assert (told.judge, told.settled) == ("gpt", 2)
 
 
 def test_analyses_say_that_the_release_lacks_them_only_where_it_does(

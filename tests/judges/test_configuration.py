@@ -18,14 +18,13 @@ from lunguage_assets.judges.configuration import JudgesConfiguration, load_judge
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.policy import (
     PolicyRefused,
-    Problem,
     is_requested,
     preflight,
     require,
     wrong_model,
 )
 from lunguage_assets.judges.providers.base import required_variables
-from lunguage_assets.judges.slots import ModelSlot, on_this_machine
+from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
 
 HEAD = """
 preset = "offline"
@@ -62,10 +61,7 @@ allowed_data = ["synthetic", "credentialed"]
 zero_retention_attested_on = 2026-10-01
 zero_retention_attested_by = "Data office"
 """
-SERVER = 'provider = "openai-compatible"\nmodel = "m"\nbase_url = "http://localhost:8000/v1"\n'
 LOCAL = 'provider = "transformers"\nmodel = "m"\nparams = { max_new_tokens = 9 }\n'
-COMPATIBLE = "openai-compatible"
-CREDENTIALED = 'allowed_data = ["credentialed"]\n'
 
 
 def read(tmp_path: Path, gpt: str, preset: str | None = None, head: str = HEAD) -> JudgesConfiguration:
@@ -122,13 +118,10 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path)
     ('"openai"', '"litellm"', "judges.gpt", "'litellm'"),
     ('provider = "openai"', 'provider = "openai"\nmodle = "x"', "judges.gpt.openai.modle", "Extra inputs"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "ftp://x"', "judges.gpt", "is not usable"),
-    ('provider = "openai"', 'provider = "openai"\nbase_url = "https://a:b@x"', "judges.gpt", "no user name"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "https://x"\nbase_url_env = "X"', "judges.gpt",
      "both given"),
     ('provider = "openai"', 'provider = "openai-compatible"', "judges.gpt", "base_url is missing"),
     ("params = { max_tokens = 100 }", "", "judges.claude", "params.max_tokens"),
-    ('zero_retention_attested_by = "Data office"', "", "judges.gpt", "belong together"),
-    ("zero_retention_attested_on = 2026-10-01", "", "judges.gpt", "belong together"),
     ('preset = "offline"', 'preset = "online"', "", "preset names 'online'"),
     ('["gpt", "lexicon"]', '["gpt", "x"]', "", "panels.models.members names 'x'"),
     ('["gpt", "lexicon"]', '["gpt", "gpt"]', "", "names a judge twice"),
@@ -166,43 +159,18 @@ def test_a_model_in_this_process_takes_its_own_parameters_only(
         read(tmp_path, LOCAL.replace("max_new_tokens = 9", params))
 
 
-@pytest.mark.parametrize(("slot", "allowed"), [
-    ("\n".join(line for line in GPT.splitlines() if not line.startswith("zero_retention")), False),
-    (SERVER + CREDENTIALED, True),
-    (SERVER.replace("http://localhost:8000/v1", "https://localhost.example/v1") + CREDENTIALED, False),
-    (SERVER.replace("http://localhost:8000/v1", "https://10.0.0.7/v1") + CREDENTIALED, False),
-    (SERVER.replace('base_url = "http://localhost:8000/v1"', 'base_url_env = "S"') + CREDENTIALED, True),
-    ('provider = "openai"\nmodel = "m"\nbase_url_env = "S"\n' + CREDENTIALED, False),
-    (LOCAL + CREDENTIALED, True),
+@pytest.mark.parametrize(("address", "why"), [
+    ("http://gpu.hospital.example:8000/v1", "expected https"), ("http://10.0.0.7/v1", "expected https"),
+    ("http://localhost.example/v1", "tunnel"), ("https://gpu\t.example/v1", "not usable"),
+    ("https://gpu.example/\nv1", "not usable"), ("https://gpu. example/v1", "not usable"),
+    ("https://gpu\u200b.example/v1", "not usable"), ("https://a:b@gpu.example/v1", "no user name"),
+    ("ftp://gpu.example/v1", "not usable"),
 ])  # fmt: skip
-def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(
-    tmp_path: Path, slot: str, allowed: bool
-) -> None:
-    if allowed:  # the address of a variable is examined by the policy
-        assert gpt_of(read(tmp_path, slot)).allowed_data == ("credentialed",)
-        return
-    with pytest.raises(ConfigurationError, match="credentialed"):
-        read(tmp_path, slot)
-
-
-@pytest.mark.parametrize("provider", ["openai", "openai-compatible"])
-@pytest.mark.parametrize(
-    ("address", "why"),
-    [
-        ("http://gpu.hospital.example:8000/v1", "expected https"),
-        ("http://10.0.0.7/v1", "expected https"),
-        ("http://localhost.example/v1", "tunnel"),
-        ("https://gpu\\t.example/v1", "not usable"),
-        ("https://gpu.example/\\nv1", "not usable"),
-        ("https://gpu. example/v1", "not usable"),
-        ("https://gpu\u200b.example/v1", "not usable"),
-    ],
-)
 def test_text_leaves_the_machine_over_https_only_and_to_an_address_as_it_is_written(
-    tmp_path: Path, provider: str, address: str, why: str
+    address: str, why: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match=why):
-        read(tmp_path, SERVER.replace("http://localhost:8000/v1", address).replace(COMPATIBLE, provider))
+    with pytest.raises(ValueError, match=why):
+        checked_base_url(address)
 
 
 @pytest.mark.parametrize(("address", "here"), [
@@ -273,7 +241,7 @@ HERE = {"provider": "openai-compatible", "model": "m", "base_url": "http://local
 INSIDE = {"provider": "transformers", "model": "m", "params": {"max_new_tokens": 9}}
 
 
-def problems(slot: ModelSlot, environ: dict[str, str] | None = None) -> list[Problem]:
+def problems(slot: ModelSlot, environ: dict[str, str] | None = None) -> list[tuple[str, str]]:
     return preflight("gpt", slot, environ or {}, "credentialed", TODAY)
 
 
@@ -283,7 +251,6 @@ def problems(slot: ModelSlot, environ: dict[str, str] | None = None) -> list[Pro
         ({"allowed_data": ("synthetic",)}, "allowed_data"),
         ({"allowed_data": ()}, "allowed_data"),
         ({"zero_retention_attested_on": None}, "attested"),
-        ({"zero_retention_attested_by": ""}, "attested"),
         ({"zero_retention_attested_by": "  "}, "attested"),
         ({"zero_retention_attested_on": TODAY + timedelta(days=1)}, "has not come"),
     ],
@@ -292,7 +259,7 @@ def test_without_permission_and_attestation_credentialed_text_is_refused_with_th
     change: dict[str, object], reason: str
 ) -> None:
     assert problems(ATTESTED) == []
-    slot = ATTESTED.model_copy(update=change)  # also what the judges file would not accept
+    slot = ATTESTED.model_copy(update=change)
     with pytest.raises(PolicyRefused, match=rf"'gpt'.*{reason}"):
         require(problems(slot))
 
@@ -306,7 +273,7 @@ def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_m
 ) -> None:
     found = problems(ModelSlot(**values if allowed is None else values | {"allowed_data": allowed}))
     assert len(found) == refusals
-    assert all("allowed_data does not list 'credentialed'" in each.message for each in found)
+    assert all("allowed_data does not list 'credentialed'" in each for _, each in found)
 
 
 @pytest.mark.parametrize(("address", "refused"), [
@@ -320,7 +287,7 @@ def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_
         provider="openai-compatible", model="m", base_url_env="SERVER", allowed_data=("credentialed",)
     )
     environ = {} if address is None else {"SERVER": address}
-    assert [problem.severity for problem in problems(slot, environ)] == (["refusal"] if refused else [])
+    assert [severity for severity, _ in problems(slot, environ)] == (["refusal"] if refused else [])
     gateway = slot.model_copy(update={"provider": "openai"})
     assert gateway.leaves_machine(environ), "a gateway is not the model"
 
@@ -334,22 +301,15 @@ def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(
 ) -> None:
     retires_on = None if days is None else TODAY + timedelta(days=days)
     found = problems(ATTESTED.model_copy(update={"retires_on": retires_on}))
-    assert [problem.severity for problem in found] == ([severity] if severity else [])
+    assert [found_severity for found_severity, _ in found] == ([severity] if severity else [])
     if severity == "warning":
         require(found)
 
 
-@pytest.mark.parametrize(
-    ("returned", "accepted"),
-    [
-        ("fake-1", True),
-        ("fake-1-2026-01-01", True),
-        ("fake-1-2026-02-02", False),
-        ("fake-10", False),
-        ("FAKE-1", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("returned", "accepted"), [
+    ("fake-1", True), ("fake-1-2026-01-01", True), ("fake-1-2026-02-02", False), ("fake-10", False),
+    ("FAKE-1", False), ("", False),
+])  # fmt: skip
 def test_only_the_requested_name_or_a_listed_alias_is_the_requested_model(
     returned: str, accepted: bool
 ) -> None:

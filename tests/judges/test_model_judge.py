@@ -9,15 +9,10 @@ import dataclasses
 import json
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from string import Template
 from typing import Any
 
-import child_process
 import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from hypothesis import given, settings
@@ -25,16 +20,10 @@ from hypothesis import strategies as st
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asker import MANY, Asker, NothingReadable
+from lunguage_assets.judges.asking.asker import MANY, Asker, NothingReadable
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import ModelJudge, parse_label
-from lunguage_assets.judges.prompts import LABELS, Prompts, load_prompts
-from lunguage_assets.judges.protocol import (
-    ComparisonQuestion,
-    ExtractionQuestion,
-    ask_to_compare,
-    ask_to_extract,
-)
+from lunguage_assets.judges.model_judge import LABELS, ModelJudge, Prompts, load_prompts, parse_label
+from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.requests import Reply, Request
 from lunguage_assets.judges.slots import Limits
 
@@ -48,7 +37,7 @@ TEMPLATES = {
     ("comparison", "system"): Template("Which is closer to certain?"),
     ("comparison", "user"): Template("$sentence_1 | $sentence_2"),
 }
-PROMPTS = Prompts("v1", TEMPLATES)
+PROMPTS, BUNDLED = Prompts("v1", TEMPLATES), load_prompts()
 
 
 def invented(request: Request, occurrence: int) -> Reply:
@@ -72,9 +61,9 @@ def test_a_judge_of_whose_many_answers_none_can_be_read_is_an_error_that_names_i
 
     def ask(*places: int) -> None:
         if task == "compare":
-            ask_to_compare(mute, [PAIRS[place] for place in places])
+            mute.compare([PAIRS[place] for place in places])
         else:
-            ask_to_extract(mute, [SENTENCES[place] for place in places])
+            mute.extract([SENTENCES[place] for place in places])
 
     ask(*range(MANY - 1))  # a fit asks in many rounds
     with pytest.raises(NothingReadable, match=rf"judge 'one': of {MANY} answers none"):
@@ -92,7 +81,6 @@ def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -
     judge.compare(PAIRS[:1])
     judge.extract(SENTENCES[:1])
     assert seen == [("compare", "enum", ("sentence_1", "sentence_2")), ("extract", "text", ())]
-    judge.close()
 
 
 def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_else(ledger: Ledger) -> None:
@@ -123,36 +111,6 @@ def test_a_judge_works_inside_a_running_event_loop(ledger: Ledger) -> None:
     assert asyncio.run(notebook()) == len(PAIRS)
 
 
-def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) -> None:
-    script = """
-import sys
-from pathlib import Path
-from fake_model import FakeModel
-from lunguage_assets.judges.ledger.ledger import Ledger
-import test_model_judge as here
-model = FakeModel(latency=0.1, answer=here.invented, log=Path(sys.argv[2]))
-questions = [here.ComparisonQuestion(f"{n}", "x") for n in range(4000)]
-here.made(Ledger.open(sys.argv[1]), model).compare(questions)
-"""
-    place, log = tmp_path / "ledger.sqlite", tmp_path / "sent"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, str(place), str(log)],
-        env=child_process.environment(),
-        stderr=subprocess.PIPE,
-        cwd=Path(__file__).parent,
-    )
-    deadline = time.monotonic() + 300
-    while not (log.exists() and log.stat().st_size > 65 * 20) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode != 0
-    assert b"KeyboardInterrupt" in errors
-    sent = log.read_text().split()
-    assert 20 <= len(sent) < 4000
-    assert set(Ledger.open(place).answers(sent)) == set(sent)
-
-
 # --- prompts and labels
 
 
@@ -164,7 +122,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() -> None:
-    prompt = load_prompts().extraction(ExtractionQuestion("mass", "Maybe a mass.")).user
+    prompt = load_prompts().extraction(ExtractionQuestion("mass", "Maybe a mass.")).prompt.user
     assert prompt.endswith("finding: mass\nsentence: Maybe a mass.\nanswer:")
 
 
@@ -172,7 +130,7 @@ def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() 
 @settings(deadline=None)
 def test_any_sentence_is_put_into_its_place_and_fills_no_other(one: str, two: str) -> None:
     marked = f"$sentence_2 ${{finding}} $$ {one}"
-    prompt = load_prompts().comparison(ComparisonQuestion(marked, two)).user
+    prompt = BUNDLED.comparison(ComparisonQuestion(marked, two)).prompt.user
     first, second = prompt.rsplit("sentence_1: ", 1)[1].rsplit("\nsentence_2: ", 1)
     assert first == " ".join(marked.split())
     assert second == " ".join(two.split()) + "\nanswer:"
@@ -186,7 +144,7 @@ def test_every_word_of_every_file_is_in_the_version_and_no_line_ending(own: Path
         versions.add(load_prompts(own).version)
     assert len(versions) == 5
     before = load_prompts(own)
-    assert before.extraction(ExtractionQuestion("a", "b")).template_version == before.version
+    assert before.extraction(ExtractionQuestion("a", "b")).prompt.template_version == before.version
     for file in own.rglob("*.txt"):
         file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
     assert load_prompts(own).version == before.version
@@ -197,7 +155,7 @@ def test_a_person_can_replace_the_templates(own: Path) -> None:
         "Which costs $$1? $sentence_2 or $sentence_1", encoding="utf-8"
     )
     (own / "comparison" / "system.txt").write_text("Judge.", encoding="utf-8")
-    prompt = load_prompts(own).comparison(ComparisonQuestion("one", "two"))
+    prompt = load_prompts(own).comparison(ComparisonQuestion("one", "two")).prompt
     assert (prompt.system, prompt.user) == ("Judge.", "Which costs $1? two or one")
 
 

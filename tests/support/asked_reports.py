@@ -147,11 +147,7 @@ def opened(
         environ=surroundings.pop("environ", KEYS),
         **surroundings,
     )
-    structurer = open_model("one", configuration, around)
-    try:
-        yield structurer
-    finally:
-        structurer.close()
+    yield open_model("one", configuration, around)
 
 
 def plain(answers: list[StructuredReport]) -> list[dict[str, Any]]:

@@ -85,9 +85,6 @@ class FakeModel:
         self.replies += 1
         return result if result is not None else reply(label(request))
 
-    async def close(self) -> None:
-        return None
-
 
 def reply(text: str, **changes: object) -> Reply:
     said = {"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4}

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import child_process
 
-_IMPORTED = ["resumable_run", "sdk_run", "shared_run", "openai.resources.chat", "anthropic"]
+_IMPORTED = ["sdk_run", "openai.resources.chat", "anthropic"]
 
 
 @dataclass

@@ -17,7 +17,7 @@ import pandas as pd
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.fit.fitting import tentative_rows
 from lunguage_assets.files import edited_rows
-from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
+from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge
 from lunguage_assets.tables import HEDGE_PHRASES
 
 SEVERAL, NONE_FOUND, SAME_NAME = "several phrases", "no phrase", "same name twice"
@@ -56,7 +56,7 @@ def hedge_phrases(
         row["masked_sentence"] = row["masked_sentence"] if row["mask_state"] == "masked" else None
     questions = [ExtractionQuestion(row["ent"], row["sent"], row["masked_sentence"]) for row in rows]
     reviewed = corrections or {}
-    for row, answer in zip(rows, ask_to_extract(judge, questions), strict=True):
+    for row, answer in zip(rows, judge.extract(questions), strict=True):
         row["corrected"] = corrected = row["finding_id"] in reviewed
         row["answer_state"] = "valid" if answer.valid else "invalid"
         row["phrases"], row["dropped"] = _filtered(answer, row)

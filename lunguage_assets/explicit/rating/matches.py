@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.draws import coins, digest, mix, smallest, text_hash, text_hashes
-from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_to_compare
+from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
 
@@ -28,7 +28,7 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     """
     plan = schedule(vocabulary, settings)
     pairs = list(zip(plan["phrase_a"], plan["phrase_b"], plan["swapped"], strict=True))
-    said = [answer.answer for answer in ask_to_compare(judge, match_questions(plan))]
+    said = [answer.answer for answer in judge.compare(match_questions(plan))]
     winner = [
         None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)
         for answer, (a, b, swapped) in zip(said, pairs, strict=True)

@@ -1,20 +1,16 @@
-"""Money: what a call costs, what it may cost at most, and the ceilings that are not passed."""
+"""Money: what a call may use at most, and the ceilings that are not passed."""
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Mapping
-from typing import Any
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.requests import ModelBinding, Prompt
 
-_FRAME_TOKENS = 32
-"""Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
-
-_EXPECTED_FRAME_TOKENS = 8
-"""Of these, what two roles and their separators take."""
+_FRAME_TOKENS, _EXPECTED_FRAME_TOKENS = 32, 8
+"""Tokens that roles, separators and a constrained answer's schema add to a short prompt; of these, what two
+roles and their separators take.
+"""
 
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
 
@@ -48,22 +44,16 @@ def _letters(prompt: Prompt) -> tuple[int, int]:
 
 def output_limit(binding: ModelBinding) -> int | None:
     """Output tokens that the judge's parameters allow at most, None when they do not say."""
-    return max(_output_limits(dict(binding.parameters)), default=None)
-
-
-def _output_limits(parameters: Mapping[str, Any]) -> list[int]:
-    found: list[int] = []
-    for name, value in parameters.items():
-        if isinstance(value, Mapping):
-            found += _output_limits(value)
-        elif name in _OUTPUT_LIMITS and type(value) is int:
-            found.append(value)
-    return found
+    found, tables = list[int](), [dict(binding.parameters)]
+    for table in tables:
+        tables += [value for value in table.values() if isinstance(value, dict)]
+        found += [table[name] for name in _OUTPUT_LIMITS if type(table.get(name)) is int]
+    return max(found, default=None)
 
 
 class Budget:
-    """A ceiling in US dollars shared by all judges of a run, from any thread, and one for everybody who
-    shares the ledger (kept by `Ledger.write`). Answers from the ledger cost nothing.
+    """A ceiling in US dollars shared by all judges of a run, whose calls go from one event loop, and one for
+    everybody who shares the ledger (kept by `Ledger.begin`). Answers from the ledger cost nothing.
 
     A call is reserved at its worst case before it is sent and settled at its cost afterwards; one that may
     have been billed though no reply came is settled at its worst case.
@@ -80,7 +70,6 @@ class Budget:
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
         self.of_day_usd = of_day_usd
         self.spent_usd = 0.0  # settled so far in this run
-        self._lock = threading.Lock()
         self._reserved: list[float] = []
 
     def reserve(self, judge: str, worst_usd: float | None) -> bool:
@@ -96,28 +85,18 @@ class Budget:
                 f"judge {judge!r} has no price, or no limit on output tokens in its parameters, so a budget "
                 "cannot be kept. Give both in the judges file, or run without a budget."
             )
-        with self._lock:
-            if self.spent_usd + worst_usd > self.ceiling_usd:
-                raise BudgetExceeded(
-                    f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this run, and "
-                    f"the next call of judge {judge!r} could cost up to ${worst_usd:.4f}. All answers are "
-                    "kept; run again with a higher budget, and only the rest is asked."
-                )
-            if math.fsum((self.spent_usd, worst_usd, *self._reserved)) > self.ceiling_usd:
-                return False
-            self._reserved.append(worst_usd)
-            return True
+        if self.spent_usd + worst_usd > self.ceiling_usd:
+            raise BudgetExceeded(
+                f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this run, and the "
+                f"next call of judge {judge!r} could cost up to ${worst_usd:.4f}. All answers are kept; run "
+                "again with a higher budget, and only the rest is asked."
+            )
+        if math.fsum((self.spent_usd, worst_usd, *self._reserved)) > self.ceiling_usd:
+            return False
+        self._reserved.append(worst_usd)
+        return True
 
     def settle(self, worst_usd: float, cost_usd: float | None) -> None:
         """A call reserved at `worst_usd` has ended at this cost; None: unknown, the worst case is taken."""
-        with self._lock:
-            self._reserved.remove(worst_usd)
-            self.spent_usd += worst_usd if cost_usd is None else cost_usd
-
-    def of_day_exceeded(self, judge: str) -> BudgetExceeded:
-        """What is told when the day's ceiling leaves no room for a call of this judge."""
-        return BudgetExceeded(
-            f"daily budget of ${self.of_day_usd or 0.0:.2f}: with what all that share the ledger spent in "
-            f"the last 24 hours, the next call of judge {judge!r} could pass it. All answers are kept; run "
-            "again later, or with a higher LUNGUAGE_DAILY_BUDGET, and only the rest is asked."
-        )
+        self._reserved.remove(worst_usd)
+        self.spent_usd += worst_usd if cost_usd is None else cost_usd

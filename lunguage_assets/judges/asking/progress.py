@@ -1,8 +1,8 @@
 """How far the asking of language models has come, for people: counts, rate, time left; never a word of a
 question or an answer.
 
-The engine reports; a `Meter` adds up over rounds and judges. Whoever wants to see the asking of this process
-listens here, because the questions are asked somewhere inside Dagster's run.
+Whoever wants to see the asking of this process listens here, because the questions are asked somewhere inside
+Dagster's run.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
-from lunguage_assets.judges.ledger.attempts import Attempt
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where one round of questions to one judge stands.
+    """What was added to the asking of a judge, or the sum of it.
 
-    `round` numbers the rounds of this process. `questions` are distinct; `hits` of them came from the ledger;
-    `calls` include `failures`.
+    `questions` are distinct within a round; `hits` of them came from the ledger; `calls` include `failures`.
+    `seconds`: since the judge was first asked; only of a sum.
     """
 
     judge: str
-    task: str
-    round: int
     questions: int = 0
     hits: int = 0
     settled: int = 0
@@ -35,38 +31,21 @@ class Progress:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    seconds: float = 0.0
 
-    def after(self, attempt: Attempt) -> Progress:
-        """The same with one more recorded call; an attempt without an answer has failed."""
-        return replace(
-            self,
-            calls=self.calls + 1,
-            failures=self.failures + (attempt.answer is None),
-            input_tokens=self.input_tokens + attempt.input_tokens,
-            output_tokens=self.output_tokens + attempt.output_tokens,
-            cost_usd=self.cost_usd + (attempt.cost_usd or 0.0),
-        )
-
-
-_COUNTS = tuple(one.name for one in fields(Progress))[3:]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeTotal(Progress):
-    """One judge's rounds added up. `rate`: answers a second since the judge was first asked; `left_s`:
-    seconds to the end of the current round at that rate, None when unknown.
-    """
-
-    rate: float = 0.0
-    left_s: float | None = None
+    def __add__(self, more: Progress) -> Progress:
+        names = [one.name for one in fields(self)][1:]
+        return replace(self, **{name: getattr(self, name) + getattr(more, name) for name in names})
 
     def line(self) -> str:
-        """For a log or a terminal without a live display."""
-        left = f", about {self.left_s / 60:.0f} min left" if self.left_s else ""
+        """For a log or a terminal. The time left is what is open at the rate of answers so far."""
+        rate = (self.settled - self.hits) / self.seconds if self.seconds > 0 else 0.0
+        minutes = (self.questions - self.settled) / rate / 60 if rate > 0 else 0.0
+        left = f", about {minutes:.0f} min left" if minutes else ""
         return (
             f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} of them "
             f"from the ledger; {self.calls:,} calls ({self.failures:,} failed), {self.input_tokens:,} + "
-            f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}, {self.rate:.1f}/s{left}"
+            f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}, {rate:.1f}/s{left}"
         )
 
 
@@ -74,30 +53,19 @@ class Meter:
     """Adds up reports of any number of judges and rounds; safe to use from several threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._began: dict[str, float] = {}
-        self._latest: dict[str, dict[int, Progress]] = {}
+        self._clock, self._lock = clock, threading.Lock()
+        self._sums: dict[str, tuple[float, Progress]] = {}
 
     def note(self, progress: Progress) -> None:
-        """Take note of a report; a later one of the same round replaces it."""
+        """Add a report."""
         with self._lock:
-            self._began.setdefault(progress.judge, self._clock())
-            self._latest.setdefault(progress.judge, {})[progress.round] = progress
+            began, before = self._sums.get(progress.judge, (self._clock(), Progress(progress.judge)))
+            self._sums[progress.judge] = began, before + progress
 
-    def totals(self) -> list[JudgeTotal]:
-        """One per judge, in the order in which they first reported."""
+    def totals(self) -> list[Progress]:
+        """One sum per judge, in the order in which they first reported."""
         with self._lock:
-            return [self._total(judge, list(rounds.values())) for judge, rounds in self._latest.items()]
-
-    def _total(self, judge: str, reports: list[Progress]) -> JudgeTotal:
-        sums = {name: sum(getattr(report, name) for report in reports) for name in _COUNTS}
-        seconds = self._clock() - self._began[judge]
-        rate = (sums["settled"] - sums["hits"]) / seconds if seconds > 0 else 0.0
-        last = reports[-1]
-        left = last.questions - last.settled
-        left_s = left / rate if left and rate > 0 else None
-        return JudgeTotal(judge, last.task, last.round, **sums, rate=rate, left_s=left_s)
+            return [replace(total, seconds=self._clock() - began) for began, total in self._sums.values()]
 
 
 _listeners: list[Callable[[Progress], None]] = []

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, ModelBinding, Request
+from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, Mode, ModelBinding, Request
 
 TRIES = 5
 """Readable or not, a model is asked this often for one answer; then the answer is invalid for good
@@ -73,6 +73,12 @@ def request_key(binding: ModelBinding, request: Request) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
+    """A language model's identity: provider, model, mode, and a hash of whatever else decides its answers."""
+    digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
+    return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
+
+
 def _canonical(value: Any) -> Any:
     """JSON values in one form: 1 and 1.0 are the same setting, a list and a tuple are the same list."""
     if isinstance(value, float) and value.is_integer():
@@ -92,10 +98,6 @@ def storable(text: str) -> str:
 def moment(time: datetime) -> str:
     """A time as the ledger stores it: UTC, microseconds, fixed width, so that text order is time order."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def now() -> str:
-    return moment(datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class Attempt:
     reasoning_tokens: Tokens = 0
     cost_usd: Annotated[float, Field(ge=0, le=1e6)] | None = None
     latency_s: Annotated[float, Field(ge=0, le=1e9)] = 0.0
-    time: Annotated[str, Field(pattern=_TIME)] = field(default_factory=now)
+    time: Annotated[str, Field(pattern=_TIME)] = field(default_factory=lambda: moment(datetime.now(UTC)))
     receipt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -128,32 +130,18 @@ class Attempt:
         return self.failure is None
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """How a question is settled for good: its first valid answer, or invalid after the last try.
+def settle(replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES) -> tuple[str | None, ...]:
+    """The answer by which recorded replies (answer, failure), in the order of recording, settle a question
+    for good: the first valid one, None after the last try; nothing while it is open.
 
-    `tries` counts the replies up to there, not failures without one: a run with failures settles a question
-    exactly as one without.
-    """
-
-    key: str
-    answer: str | None = field(repr=False)
-    valid: bool
-    tries: int
-
-
-def settle(
-    key: str, replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES
-) -> Settlement | None:
-    """What recorded replies (answer, failure), in the order of recording, amount to; None while the question
-    is open. Nothing recorded later changes an entry that was used.
+    Nothing recorded later changes an answer that was used. Failures without a reply are no tries: a run with
+    failures settles a question exactly as one without.
     """
     counted = 0
     for answer, failure in replies:
         if failure is None:
-            return Settlement(key, answer, True, counted + 1)
-        if failure in COUNTED:
-            counted += 1
-            if counted == tries:
-                return Settlement(key, answer, False, counted)
-    return None
+            return (answer,)
+        counted += failure in COUNTED
+        if counted == tries:
+            return (None,)
+    return ()

@@ -15,7 +15,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -23,29 +23,21 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from lunguage_assets.errors import InputError
+from lunguage_assets.judges.ledger import ledger_place
 from lunguage_assets.judges.ledger.attempts import (
     COUNTED,
     REPLIED,
     Attempt,
-    Settlement,
     moment,
     settle,
     storable,
     tries_of,
 )
-from lunguage_assets.judges.ledger.ledger_place import (
-    LedgerError,
-    Release,
-    file_lock,
-    ledger_engine,
-    ledger_url,
-    reading_engine,
-    session_lock,
-    shown_place,
-)
+from lunguage_assets.judges.ledger.ledger_place import LedgerError, Release
 
 T = TypeVar("T")
 
@@ -59,7 +51,6 @@ _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 _AT_A_TIME = 500
 _READER = TypeAdapter(Attempt)
 _NAMED = ("receipt", "key", "judge", "stage", "model", "time")
-_FIELDS = tuple(field.name for field in fields(Attempt))
 
 Parsers = Mapping[str, Callable[[str], object]]
 """Stage -> the parser of its answers; None: the answer is none."""
@@ -123,7 +114,7 @@ class Experience:
 
 class Ledger:
     """Recorded attempts at a place, without their prompts; see `Ledger.open` and `Ledger.at`. Threads may
-    share one, and so may processes that fork.
+    share one, and so may processes that fork. Every method may raise `LedgerError`: nothing was stored then.
     """
 
     def __init__(self, engine: sa.Engine, place: str) -> None:
@@ -141,8 +132,8 @@ class Ledger:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead
                 log.
         """
-        url = ledger_url(where)
-        ledger = cls(ledger_engine(url), shown_place(url))
+        url = ledger_place.ledger_url(where)
+        ledger = cls(ledger_place.ledger_engine(url), ledger_place.shown_place(url))
         ledger.transaction(ledger._create)
         return ledger
 
@@ -153,10 +144,10 @@ class Ledger:
         Raises:
             LedgerError: something is there that cannot be read as a ledger.
         """
-        url = ledger_url(where)
+        url = ledger_place.ledger_url(where)
         if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
             return None
-        found = cls(reading_engine(url), shown_place(url))
+        found = cls(ledger_place.reading_engine(url), ledger_place.shown_place(url))
         with found._reading() as connection:
             return found if sa.inspect(connection).has_table(ATTEMPTS.name) else None
 
@@ -164,8 +155,10 @@ class Ledger:
         METADATA.create_all(connection)
         _SPENT.create(connection, checkfirst=True)  # ledgers from before have none
 
-    def answers(self, keys: Sequence[str]) -> dict[str, Settlement]:
-        """The settled ones among `keys` (see `attempts.settle`)."""
+    def answers(self, keys: Sequence[str]) -> dict[str, str | None]:
+        """Answers by which questions among `keys` are settled (see `attempts.settle`); None: invalid for
+        good.
+        """
         with self._reading() as connection:
             return _settled(connection, list(dict.fromkeys(keys)))
 
@@ -192,23 +185,11 @@ class Ledger:
             return None
         return Experience(attempts / questions, paid / questions, *map(float, means))
 
-    def recent_usage(self, judge: str, model: str) -> list[tuple[str, float, int]]:
-        """Receipt, seconds ago and tokens of the calls of the last minute of a judge with a model."""
-        c, now = ATTEMPTS.c, datetime.now(UTC)
-        query = sa.select(c.receipt, c.time, c.input_tokens + c.output_tokens).where(
-            c.judge == judge, c.model == model, c.time >= moment(now - timedelta(minutes=1))
-        )
-        with self._reading() as connection:
-            rows = connection.execute(query).all()
-        return [
-            (receipt, (now - datetime.fromisoformat(time)).total_seconds(), tokens)
-            for receipt, time, tokens in rows
-        ]
-
-    def statistics(self) -> pd.DataFrame:
-        """Per judge, stage and requested model, sorted by them: attempts, of these `valid`, `invalid`
-        (replies that are not used) and `failures` (no reply; `lost`: of a killed process), tokens, known US
-        dollars, attempts of unknown cost (`unpriced`), and the times of the first and the last.
+    def statistics(self, since: str = "") -> pd.DataFrame:
+        """Per judge, stage and requested model, sorted by them, of the attempts at this time (see
+        `attempts.moment`) or later: attempts, of these `valid`, `invalid` (replies that are not used) and
+        `failures` (no reply; `lost`: of a killed process), tokens, known US dollars, attempts of unknown cost
+        (`unpriced`), and the times of the first and the last.
         """
         c, count, total = ATTEMPTS.c, sa.func.count, sa.func.sum
         groups, replied = (c.judge, c.stage, c.model), c.valid | c.failure.in_(REPLIED)
@@ -227,70 +208,31 @@ class Ledger:
             "last": sa.func.max(c.time),
         }
         query = sa.select(*groups, *(one.label(name) for name, one in measures.items())).group_by(*groups)
+        query = query.where(c.time >= since)
         with self._reading() as connection:
             rows = sorted(tuple(row) for row in connection.execute(query))
         return pd.DataFrame(rows, columns=["judge", "stage", "model", *measures])
 
-    def spent_since(self, moment: str) -> float:
-        """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not
-        known counts as nothing.
+    def write(self, *writes: tuple[Any, ...]) -> list[Any]:
+        """What each of `(begin | record | forget, argument, ...)` returns, done in one transaction, on disk
+        when this returns: a disk does few commits a second.
         """
-        paid = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= moment)
-        with self._reading() as connection:
-            return float(connection.scalar(paid) or 0.0)
+        return self.transaction(lambda connection: [do(connection, *given) for do, *given in writes])
 
-    def record(self, attempt: Attempt) -> Settlement | None:
-        """Store one attempt; what settles its question now, if anything does."""
-        return self.write(ended=[attempt])[1][0]
-
-    def write(
-        self,
-        lock: str = "",
-        begun: Sequence[tuple[Attempt, float]] = (),
-        ended: Sequence[Attempt] = (),
-        daily_usd: float | None = None,
-    ) -> tuple[list[Permit], list[Settlement | None]]:
-        """Store attempts, and write down calls that are about to be sent, in one transaction, on disk when
-        this returns.
-
-        Args:
-            lock: name of the model's lock, which the caller holds.
-            begun: attempts that would be sent now, each with US dollars that it costs at most.
-            ended: attempts that were, or failed.
-            daily_usd: what all who share the ledger may spend in 24 hours; None: any.
-
-        Returns:
-            A permit for each call begun, and for each attempt what settles its question now, if anything
-            does: perhaps an earlier answer of another process.
-
-        Raises:
-            LedgerError: nothing was stored.
-        """
-
-        def work(connection: sa.Connection) -> tuple[list[Permit], list[Settlement | None]]:
-            _add(connection, [_row(attempt) for attempt in ended])
-            entries = _settled(connection, sorted({attempt.key for attempt in ended}))
-            permits = _begin(connection, lock, begun, daily_usd) if begun else []
-            return permits, [entries.get(attempt.key) for attempt in ended]
-
-        return self.transaction(work)
-
-    def forget(self, receipt: str) -> None:
-        """A call was not sent, and will not be."""
-        self.transaction(lambda connection: _forget(connection, [receipt]))
+    def record(self, attempt: Attempt) -> dict[str, str | None]:
+        """Store one attempt; see `record`."""
+        found: dict[str, str | None] = self.write((record, attempt))[0]
+        return found
 
     def try_lock(self, name: str) -> Release | None:
         """Take the lock of a model (`ledger_place.lock_name`) and return what releases it; None while another
         holds it, in this process or elsewhere. What its last holder had in flight is counted as lost.
-
-        Raises:
-            LedgerError: as everywhere.
         """
         with self._translated():
             if self._engine.dialect.name == "postgresql":
-                release = session_lock(self._connection(), name)
+                release = ledger_place.session_lock(self._connection(), name)
             else:
-                release = file_lock(Path(self.place), name)
+                release = ledger_place.file_lock(Path(self.place), name)
         if release is not None:
             try:
                 if name in self._locks():
@@ -302,23 +244,24 @@ class Ledger:
 
     def in_flight(self) -> int:
         """Calls that are sent and not answered yet, after those of dead processes were counted as lost."""
-        for name in self._locks():
+        for name in set(self._locks()):
             if (release := self.try_lock(name)) is not None:
                 release()
-        with self._reading() as connection:
-            query = sa.select(sa.func.count()).where(CALLS.c.in_flight)
-            return int(connection.scalar(query) or 0)
+        return len(self._locks())
 
     def _locks(self) -> list[str]:
-        """The locks whose holders have calls in flight, or had when they died."""
+        """For each call in flight the lock of its holder, who lives or died."""
         with self._reading() as connection:
-            return list(connection.scalars(sa.select(CALLS.c.lock).where(CALLS.c.in_flight).distinct()))
+            return list(connection.scalars(sa.select(CALLS.c.lock).where(CALLS.c.in_flight)))
+
+    def _all(self) -> list[dict[str, Any]]:
+        query = sa.select(ATTEMPTS).order_by(ATTEMPTS.c.key, ATTEMPTS.c.attempt)
+        with self._reading() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
 
     def export(self, path: Path) -> int:
         """Add all attempts to the ledger in a file, which is made when it is not there; how many."""
-        with self._reading() as connection:
-            rows = _all(connection)
-        other = Ledger.open(path)
+        rows, other = self._all(), Ledger.open(path)
         other.transaction(lambda connection: _add(connection, rows))
         other.close()
         return len(rows)
@@ -336,20 +279,17 @@ class Ledger:
         other = Ledger.at(path)
         if other is None:
             raise LedgerError(f"{path}: no ledger; expected a file that `lunguage ledger export` wrote.")
-        with other._reading() as connection:
-            rows = _all(connection)
-        other.close()
-        fit, errors = list[Attempt](), list[InputError]()
-        for number, row in enumerate(rows, start=1):
+        fit, errors = list[dict[str, Any]](), list[InputError]()
+        for number, row in enumerate(other._all(), start=1):
             try:
-                fit.append(_checked(row, parsers))
+                fit.append(_row(_checked(row, parsers)))
             except ValueError as error:
                 rule = str(error)
                 if isinstance(error, ValidationError):  # its own text quotes the value
                     rule = ", ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
                 remedy = "It is left out; the others are imported."
                 errors.append(InputError(str(path), "a value that does not fit", rule, remedy, row=number))
-        added = self.transaction(lambda connection: _add(connection, [_row(one) for one in fit]))
+        added = self.transaction(lambda connection: _add(connection, fit))
         return added, len(fit) - added, errors
 
     def transaction(self, work: Callable[[sa.Connection], T]) -> T:
@@ -399,37 +339,61 @@ class Ledger:
             ) from None
 
 
-def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settlement]:
+def begin(
+    connection: sa.Connection, attempt: Attempt, lock: str, worst_usd: float, daily_usd: float | None = None
+) -> Permit:
+    """Write down a call that is about to be sent, if it may be.
+
+    Args:
+        connection: of `Ledger.write`.
+        attempt: what will be recorded.
+        lock: name of the model's lock, which the caller holds.
+        worst_usd: what the call costs at most.
+        daily_usd: what all who share the ledger may spend in 24 hours; None: any.
+    """
+    forget(connection, attempt.receipt)  # where a commit's word was lost
+    permit = _permit(connection, worst_usd, daily_usd) if daily_usd is not None else "go"
+    if permit == "go":
+        row = {name: getattr(attempt, name) for name in _NAMED}
+        more = {"lock": lock, "worst_usd": worst_usd, "in_flight": True}
+        connection.execute(sa.insert(CALLS), row | more)
+    return permit
+
+
+def record(connection: sa.Connection, attempt: Attempt) -> dict[str, str | None]:
+    """Store one attempt; what settles its question now, as in `Ledger.answers`."""
+    _add(connection, [_row(attempt)])
+    if attempt.cost_usd is None:  # its worst case counts from now on
+        _end(connection, CALLS.c.receipt == attempt.receipt)
+    else:
+        forget(connection, attempt.receipt)
+    return _settled(connection, [attempt.key])
+
+
+def forget(connection: sa.Connection, receipt: str) -> None:
+    """A call is in flight no more, and costs nothing that is not recorded."""
+    connection.execute(sa.delete(CALLS).where(CALLS.c.receipt == receipt))
+
+
+def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    connection.execute(sa.update(CALLS).where(which).values(in_flight=False))
+
+
+def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str | None]:
     """The settled ones among distinct `keys`."""
-    c = ATTEMPTS.c
-    replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)
-    tries: dict[str, int] = {}
+    c, replies = ATTEMPTS.c, defaultdict[tuple[str, str], list[tuple[str | None, str | None]]](list)
     relevant = c.valid | c.failure.in_(sorted(COUNTED))
     query = sa.select(c.key, c.stage, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
-    for some in _lots(keys):
+    for start in range(0, len(keys), _AT_A_TIME):  # a statement cannot name any number
+        some = keys[start : start + _AT_A_TIME]
         for key, stage, answer, failure in connection.execute(query.where(c.key.in_(some))):
-            replies[key].append((answer, failure))
-            tries[key] = tries_of(stage)
-    entries = {key: settle(key, those, tries[key]) for key, those in replies.items()}
-    return {key: entry for key, entry in entries.items() if entry is not None}
-
-
-def _lots(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The values in lots: a statement cannot name any number."""
-    for start in range(0, len(values), _AT_A_TIME):
-        yield values[start : start + _AT_A_TIME]
-
-
-def _all(connection: sa.Connection) -> list[dict[str, Any]]:
-    c = ATTEMPTS.c
-    return [
-        dict(row) for row in connection.execute(sa.select(ATTEMPTS).order_by(c.key, c.attempt)).mappings()
-    ]
+            replies[key, stage].append((answer, failure))
+    return {key: one for (key, stage), those in replies.items() for one in settle(those, tries_of(stage))}
 
 
 def _checked(row: Mapping[str, Any], parsers: Parsers) -> Attempt:
     """A row of another ledger; ValueError: it would poison results."""
-    attempt = _READER.validate_python({name: row[name] for name in _FIELDS})
+    attempt = _READER.validate_python(row)
     if (attempt.answer is not None) != (attempt.valid or attempt.failure in REPLIED):
         raise ValueError("an answer exactly where a reply came")
     is_told = attempt.answer is not None and attempt.failure in (None, "unreadable")
@@ -439,71 +403,36 @@ def _checked(row: Mapping[str, Any], parsers: Parsers) -> Attempt:
 
 
 def _row(attempt: Attempt) -> dict[str, Any]:
-    plain = {name: getattr(attempt, name) for name in _FIELDS}
     answer = None if attempt.answer is None else storable(attempt.answer)
-    return {**plain, "answer": answer, "valid": attempt.valid, "refused": attempt.failure == "refused"}
+    told = {"answer": answer, "valid": attempt.valid, "refused": attempt.failure == "refused"}
+    return {**asdict(attempt), **told}
+
+
+_OTHER = ATTEMPTS.alias().c
+_LAST = sa.select(sa.func.coalesce(sa.func.max(_OTHER.attempt), 0)).where(_OTHER.key == sa.bindparam("of"))
+_INSERT = {
+    name: insert(ATTEMPTS)
+    .values(attempt=_LAST.scalar_subquery() + 1)
+    .on_conflict_do_nothing(index_elements=["receipt"])
+    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+}
 
 
 def _add(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Insert those rows whose receipt is not there, numbered after the attempts of their key; how many. Their
-    calls are in flight no more.
-    """
-    c, known, last = ATTEMPTS.c, set[str](), dict[str, int]()
-    for some in _lots([row["receipt"] for row in rows]):
-        known.update(connection.scalars(sa.select(c.receipt).where(c.receipt.in_(some))))
-    numbers = sa.select(c.key, sa.func.max(c.attempt)).group_by(c.key)
-    for some in _lots(sorted({row["key"] for row in rows})):
-        last.update((key, number) for key, number in connection.execute(numbers.where(c.key.in_(some))))
-    new = []
-    for row in rows:
-        if row["receipt"] not in known:
-            known.add(row["receipt"])
-            last[row["key"]] = last.get(row["key"], 0) + 1
-            new.append({**row, "attempt": last[row["key"]], "prompt": None})
-    if new:
-        connection.execute(sa.insert(ATTEMPTS), new)
-        _forget(connection, [row["receipt"] for row in new if row["cost_usd"] is not None])
-        for some in _lots([row["receipt"] for row in new if row["cost_usd"] is None]):
-            _end(connection, CALLS.c.receipt.in_(some))
-    return len(new)
+    """Insert those rows whose receipt is not there, numbered after the attempts of their key; how many."""
+    new = _INSERT[connection.dialect.name]
+    return sum(connection.execute(new, {**row, "of": row["key"], "prompt": None}).rowcount for row in rows)
 
 
-def _begin(
-    connection: sa.Connection, lock: str, begun: Sequence[tuple[Attempt, float]], daily_usd: float | None
-) -> list[Permit]:
-    """One permit per call, in their order; those that may go are written down and their money is reserved."""
-    _forget(connection, [attempt.receipt for attempt, _ in begun])  # where a commit's word was lost
-    paid = reserved = 0.0
-    if daily_usd is not None:
-        a_day_ago, c = moment(datetime.now(UTC) - timedelta(days=1)), CALLS.c
-        known = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= a_day_ago)
-        worst = sa.select(sa.func.sum(c.worst_usd))
-        paid = connection.scalar(known) or 0.0
-        paid += connection.scalar(worst.where(~c.in_flight, c.time >= a_day_ago)) or 0.0
-        reserved = connection.scalar(worst.where(c.in_flight)) or 0.0
-    permits, new = list[Permit](), list[dict[str, Any]]()
-    for attempt, worst_usd in begun:
-        if daily_usd is not None and paid + worst_usd > daily_usd:
-            permits.append("spent")
-        elif daily_usd is not None and paid + reserved + worst_usd > daily_usd:
-            permits.append("wait")
-        else:
-            permits.append("go")
-            reserved += worst_usd
-            named = {name: getattr(attempt, name) for name in _NAMED}
-            new.append({**named, "lock": lock, "worst_usd": worst_usd, "in_flight": True})
-    if new:
-        connection.execute(sa.insert(CALLS), new)
-    return permits
-
-
-def _forget(connection: sa.Connection, receipts: Sequence[str]) -> None:
-    for some in _lots(receipts):
-        connection.execute(sa.delete(CALLS).where(CALLS.c.receipt.in_(some)))
-
-
-def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
-    connection.execute(sa.update(CALLS).where(which).values(in_flight=False))
+def _permit(connection: sa.Connection, worst_usd: float, daily_usd: float) -> Permit:
+    a_day_ago, c = moment(datetime.now(UTC) - timedelta(days=1)), CALLS.c
+    worst = sa.select(sa.func.sum(c.worst_usd))
+    known = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= a_day_ago)
+    unknown, reserved = worst.where(~c.in_flight, c.time >= a_day_ago), worst.where(c.in_flight)
+    paid = (connection.scalar(known) or 0.0) + (connection.scalar(unknown) or 0.0)
+    if paid + worst_usd > daily_usd:
+        return "spent"
+    return "wait" if paid + (connection.scalar(reserved) or 0.0) + worst_usd > daily_usd else "go"
 
 
 def _lose(connection: sa.Connection, lock: str) -> None:

@@ -32,7 +32,6 @@ Release = Callable[[], None]
 """Releases a held lock."""
 
 _BUSY_S = 60
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
 # at level DEBUG it shows every row, answers among them
 logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)
@@ -72,7 +71,7 @@ def ledger_engine(url: URL) -> Engine:
         # a server that acknowledges commits before they are on disk is asked not to, here
         durable = {"options": "-c synchronous_commit=on"}
         return _postgresql(url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=durable)
-    _make_private(Path(str(url.database)))
+    os.close(_opened(Path(str(url.database))))  # its -wal and -shm files take its mode
     engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -101,15 +100,13 @@ def _postgresql(url: URL, **options: Any) -> Engine:
         ) from None
 
 
-def _make_private(path: Path) -> None:
-    """Create the file for its owner only, whatever the process's mask; its -wal and -shm files take its
-    mode.
-    """
+def _opened(path: Path) -> int:
+    """A descriptor of a file for its owner only, whatever the process's mask; made when it is not there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, _FLAGS, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         os.fchmod(handle, 0o600)
-        os.close(handle)
+        return handle
     except OSError as error:
         raise LedgerError(
             f"ledger {path}: cannot be opened for its owner alone ({type(error).__name__}); expected a plain "
@@ -144,19 +141,8 @@ def lock_name(binding: ModelBinding) -> str:
 
 
 def file_lock(ledger: Path, name: str) -> Release | None:
-    """Take a lock beside an SQLite file; None while another holds it, in this process or elsewhere.
-
-    Raises:
-        LedgerError: the lock's file cannot be made.
-    """
-    path = ledger.with_name(f".{ledger.name}.{name[:16]}.lock")
-    try:
-        handle = os.open(path, _FLAGS, 0o600)
-    except OSError as error:
-        raise LedgerError(
-            f"{path}: cannot be opened ({type(error).__name__}); expected a folder that you may write "
-            "to. Name another place for the ledger."
-        ) from None
+    """Take a lock beside an SQLite file; None while another holds it, in this process or elsewhere."""
+    handle = _opened(ledger.with_name(f".{ledger.name}.{name[:16]}.lock"))
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -90,7 +90,7 @@ def comparison_matches(
     """Have one judge play all comparisons of the vocabulary."""
     (key,) = keys
     home.require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]))
-    spending.begin_with(_asked.pop((home.root, key), {}).values())
+    spending.begin_with(_asked.pop((home.root, key), []))
     judge = home.judge(key, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
@@ -103,8 +103,8 @@ def comparison_matches(
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
-_asked: dict[tuple[str, str], dict[int, Progress]] = {}
-"""Home and judge -> where each round stands that the judge was asked ahead of its partition."""
+_asked: dict[tuple[str, str], list[Progress]] = {}
+"""Home and judge -> what the judge was asked ahead of its partition."""
 
 
 def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
@@ -114,7 +114,7 @@ def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
     """
 
     def note(progress: Progress) -> None:
-        _asked.setdefault((home.root, progress.judge), {})[progress.round] = progress
+        _asked.setdefault((home.root, progress.judge), []).append(progress)
         announce(progress)
 
     models = [key for key in keys if key in home.judges.models]

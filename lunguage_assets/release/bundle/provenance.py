@@ -24,7 +24,7 @@ from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.home.home import Batch, Corpus, Home
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.model_judge import load_prompts
 from lunguage_assets.judges.slots import ModelSlot, bound_to
 from lunguage_assets.release.bundle.versions import file_digest
 from lunguage_assets.settings import Settings, departures

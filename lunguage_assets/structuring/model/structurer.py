@@ -19,11 +19,11 @@ import pandas as pd
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asker import AskedModel, model_identity
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
-from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.ledger.attempts import model_identity, request_key
+from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import Surroundings, open_asker
-from lunguage_assets.judges.prompts import read_templates
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport, Structurer
@@ -141,14 +141,18 @@ def load_structuring_prompts(folder: Path | None = None) -> StructuringPrompts:
     """The templates in `folder`, or the bundled ones.
 
     Raises:
-        ConfigurationError: as in `judges.prompts.load_prompts`.
+        ConfigurationError: as in `judges.model_judge.load_prompts`.
     """
     own = folder is not None and (folder / _TASK).is_dir()
     return StructuringPrompts(*read_templates(folder if own and folder else resource("prompts"), _PLACES))
 
 
-class ModelStructurer(AskedModel[StructuringPrompts]):
-    """A language model as a structurer."""
+class ModelStructurer:
+    """A language model as a structurer; several threads may ask at once."""
+
+    def __init__(self, asker: Asker, prompts: StructuringPrompts, mode: Mode = "text") -> None:
+        self.key, self.identity = asker.key, self.identity_of(asker.binding, prompts, mode)
+        self._asker, self._prompts, self._mode = asker, prompts, mode
 
     @staticmethod
     def identity_of(binding: ModelBinding, prompts: StructuringPrompts, mode: Mode) -> str:
@@ -176,7 +180,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
             # the second answer, unless it cannot be read, or more of it is refused than of the first
             if second is not None and (first is None or second.refused_share <= first.refused_share):
                 kept[n] = second
-        self._require_readable([one is not None for one in kept])
+        self._asker.require_readable(kept)
         answered = dict(zip(sent, kept, strict=True))
         answers = []
         for report in reports:
@@ -189,7 +193,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         """What is kept of the answers about these reports; None: unreadable."""
         requests = [structuring_request(prompt, self._mode) for prompt in prompts]
         found = self._asker.ask(requests, parse_answer) if requests else []
-        pairs = zip(reports, (one.value for one in found), strict=True)
+        pairs = zip(reports, found, strict=True)
         return [None if answer is None else grounded(report, answer) for report, answer in pairs]
 
 

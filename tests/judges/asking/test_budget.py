@@ -4,7 +4,6 @@ day for all that share a ledger (several processes: `test_several_processes.py`)
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
-from lunguage_assets.judges.asker import Asker
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -82,25 +81,6 @@ def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
     assert budget.spent_usd <= ceiling * (1 + 1e-9)
 
 
-def test_judges_in_several_threads_share_one_ceiling() -> None:
-    budget = Budget(10.0)
-
-    def spend() -> None:
-        for _ in range(200):
-            try:
-                if budget.reserve("one", 0.125):
-                    budget.settle(0.125, None)
-            except BudgetExceeded:
-                return
-
-    threads = [threading.Thread(target=spend) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert budget.spent_usd == 10.0
-
-
 # --- the day's
 
 
@@ -157,9 +137,9 @@ def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
 ) -> None:
     for name in VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
-    assert HomeResource.from_environment(Home(tmp_path))._surroundings(None).budget is None
+    assert HomeResource.from_environment(Home(tmp_path))._surroundings().budget is None
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
-    one, again = (HomeResource.from_environment(Home(tmp_path))._surroundings(None) for _ in range(2))
+    one, again = (HomeResource.from_environment(Home(tmp_path))._surroundings() for _ in range(2))
     assert one.budget is not None
     assert one.budget.of_day_usd == 2.0
     assert one.budget is again.budget, "one for all judges of the process"

@@ -56,7 +56,6 @@ def test_every_fault_once_and_the_answers_are_those_of_a_clean_run_each_paid_onc
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     judge = judge_of(wire, server.url, ledger)
     answers = judge.compare(pairs(30))
-    judge.close()
     assert [answer.answer for answer in answers] == clean(30)
     found = totals(ledger)
     assert (found["valid"], found["failures"], found["invalid"]) == (30, len(NO_REPLY), len(UNUSED))

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from forked import Forked
 from loopback import LoopbackServer
-from sdk_run import PRICE, pairs
-from shared_run import started
+from sdk_run import PRICE, pairs, started
 
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.rules.cues import CuesJudge
@@ -75,7 +74,7 @@ def test_two_processes_together_do_not_send_more_than_the_judges_rate(tmp_path: 
     with LoopbackServer() as server:
         limits = {"requests_per_minute": 30, "deadline_s": 2}
         processes = [
-            started(str(tmp_path / "ledger.sqlite"), server.url, count=60, start=number * 60, limits=limits)
+            started(str(tmp_path / "ledger.sqlite"), server.url, count=60, start=number * 60, **limits)
             for number in range(2)
         ]
         assert all("deadline of 2 s" in one["error"] for one in said(processes))
@@ -106,7 +105,7 @@ def test_who_waits_for_a_process_that_sleeps_asks_nothing_twice_and_finds_its_an
         # only one writes at a time: nobody is stopped in the middle of it
         Ledger.open(place).transaction(lambda _: asleep.signal(signal.SIGSTOP))
         try:
-            hurried = started(place, server.url, count=30, limits={"deadline_s": 1}).told()
+            hurried = started(place, server.url, count=30, deadline_s=1).told()
             patient = started(place, server.url, count=30)
         finally:
             asleep.signal(signal.SIGCONT)

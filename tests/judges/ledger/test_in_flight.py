@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lunguage_assets.judges.ledger.attempts import Attempt
-from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget
 from lunguage_assets.judges.ledger.ledger_place import lock_name
 from lunguage_assets.judges.requests import ModelBinding
 
@@ -21,9 +21,11 @@ def attempt(number: int, **fields: Any) -> Attempt:
     return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **fields})
 
 
-def begun(ledger: Ledger, *numbers: int, worst: float = 0.0, lock: str = LOCK, **daily: float) -> list[str]:
+def begun(
+    ledger: Ledger, *numbers: int, worst: float = 0.0, lock: str = LOCK, daily_usd: float | None = None
+) -> list[str]:
     """Permits for the calls of these numbers."""
-    return list(ledger.write(lock, [(attempt(number), worst) for number in numbers], **daily)[0])
+    return [ledger.write((begin, attempt(number), lock, worst, daily_usd))[0] for number in numbers]
 
 
 def test_one_at_a_time_has_a_models_lock_and_other_models_have_their_own(place: str) -> None:
@@ -48,7 +50,7 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     assert begun(ledger, 1, 2) == begun(ledger, 1, 2) == ["go", "go"], "also where its word was lost"
     ledger.record(attempt(1))
     assert ledger.in_flight() == 1
-    ledger.forget(attempt(2).receipt)
+    ledger.write((forget, attempt(2).receipt))
     assert ledger.in_flight() == 0
     release()
 
@@ -83,7 +85,8 @@ def test_the_days_money_is_reserved_with_the_call_and_unknown_costs_count_at_the
 def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
     ledger = Ledger.open(place)
-    ledger.write(ended=[attempt(1), attempt(2)])
+    ledger.record(attempt(1))
+    ledger.record(attempt(2))
     ledger.close()
     former = ("judge_claims", "judge_askers", "judge_sent", "judge_batches", "judge_in_flight")
     with sqlite3.connect(place) as old:

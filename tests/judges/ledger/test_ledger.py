@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, inspect
 
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, settle
+from lunguage_assets.judges.ledger.attempts import Attempt, settle
 from lunguage_assets.judges.ledger.ledger import Experience, Ledger
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
@@ -46,25 +46,30 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
     return attempt(key, **{**nothing, "failure": "overloaded", **changes})
 
 
+def recorded(ledger: Ledger, *attempts: Attempt) -> None:
+    for one in attempts:
+        ledger.record(one)
+
+
 # --- recording and finding
 
 
 def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
-    assert Ledger.open(place).record(attempt()) == Settlement(KEY, "sentence_1", True, 1)
-    assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: Settlement(KEY, "sentence_1", True, 1)}
+    assert Ledger.open(place).record(attempt()) == {KEY: "sentence_1"}
+    assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: "sentence_1"}
 
 
 def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
     ledger, once = Ledger.open(place), unreadable()
-    ledger.write(ended=[once, once])
-    ledger.record(once)
+    for _ in range(2):
+        ledger.record(once)
     assert ledger.statistics()["attempts"].tolist() == [1]
 
 
 def test_a_paid_answer_is_recorded_whatever_characters_it_holds(place: str) -> None:
     ledger = Ledger.open(place)
     ledger.record(attempt(answer="nul \x00 surrogate \ud800 plain \u00e9 \U0001f600"))
-    stored = ledger.answers([KEY])[KEY].answer
+    stored = ledger.answers([KEY])[KEY]
     assert stored is not None
     assert stored.startswith("nul \ufffd surrogate ")
     assert stored.endswith(" plain \u00e9 \U0001f600")
@@ -76,14 +81,14 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
     flaws: list[str | None], data: st.DataObject
 ) -> None:
     replies = [(f"answer {number}", flaw) for number, flaw in enumerate(flaws)]
-    seen = None
+    seen: tuple[str | None, ...] = ()
     for end in range(len(replies) + 1):
-        entry = settle(KEY, replies[:end])
-        assert seen is None or entry == seen
+        entry = settle(replies[:end])
+        assert not seen or entry == seen
         seen = entry
     shuffled_tail = data.draw(st.permutations(replies))
-    if seen is not None:
-        assert settle(KEY, replies + shuffled_tail) == seen
+    if seen:
+        assert settle(replies + shuffled_tail) == seen
 
 
 # --- several writers
@@ -91,9 +96,8 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
 
 def _write_many(place: str, writer: int, keys: list[str]) -> None:
     ledger = Ledger.open(place)
-    for start in range(0, len(keys), 7):
-        lot = keys[start : start + 7]
-        ledger.write(ended=[attempt(key, answer=f"writer {writer}", judge=f"judge {writer}") for key in lot])
+    for key in keys:
+        ledger.record(attempt(key, answer=f"writer {writer}", judge=f"judge {writer}"))
 
 
 def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
@@ -155,7 +159,7 @@ def test_no_log_of_the_database_at_any_level_shows_an_answer(
         caplog.set_level(logging.DEBUG, logger=name)
     ledger = Ledger.open(place)
     ledger.record(attempt(answer=SECRET))
-    assert ledger.answers([KEY])[KEY].answer == SECRET
+    assert ledger.answers([KEY]) == {KEY: SECRET}
     assert any(record.name.startswith("sqlalchemy") for record in caplog.records)
     assert SECRET not in caplog.text
 
@@ -169,7 +173,7 @@ def test_no_error_and_no_repr_shows_an_answer_or_a_password(tmp_path: Path) -> N
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
-    assert SECRET not in repr(attempt(answer=SECRET)) + repr(Settlement(KEY, SECRET, True, 1))
+    assert SECRET not in repr(attempt(answer=SECRET))
     with pytest.raises(LedgerError) as refused:
         Ledger.open("postgresql+psycopg9://me:hunter2@localhost/db?password=hunter3")
     assert "hunter" not in str(refused.value)
@@ -181,13 +185,17 @@ def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
         Ledger.open(where)
 
 
-def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
-    place = tmp_path / "notes.txt"
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, ledger: Ledger) -> None:
+    place, empty = tmp_path / "notes.txt", tmp_path / "empty.sqlite"
     place.write_text("invented notes, by no means a database " * 50)
+    empty.touch()
     before = place.read_bytes()
-    for opened in (Ledger.open, Ledger.at):
+    for opened in (Ledger.open, Ledger.at, lambda path: ledger.import_(path, PARSERS)):
         with pytest.raises(LedgerError, match="cannot be used"):
             opened(place)
+    for path in (empty, tmp_path / "none.sqlite"):
+        with pytest.raises(LedgerError, match="no ledger"):
+            ledger.import_(path, PARSERS)
     assert place.read_bytes() == before
 
 
@@ -211,7 +219,7 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(post
 
 def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_path: Path) -> None:
     mine, file = Ledger.open(place), tmp_path / "mine.sqlite"
-    mine.write(ended=[unreadable(), failed(), attempt(), attempt(OTHER, judge="two", cost_usd=None)])
+    recorded(mine, unreadable(), failed(), attempt(), attempt(OTHER, judge="two", cost_usd=None))
     assert mine.export(file) == mine.export(file) == 4
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
@@ -223,11 +231,11 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_p
 
 def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Path) -> None:
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    yours.write(ended=[attempt(answer="sentence_2"), attempt(OTHER)])
+    recorded(yours, attempt(answer="sentence_2"), attempt(OTHER))
     mine = Ledger.open(place)
     mine.record(attempt(answer="sentence_1"))
     assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
-    assert mine.answers([KEY])[KEY].answer == "sentence_1"
+    assert mine.answers([KEY]) == {KEY: "sentence_1"}
     assert OTHER in mine.answers([OTHER])
 
 
@@ -242,7 +250,7 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
 ) -> None:
     place = tmp_path / "bad.sqlite"
     ledger = Ledger.open(place)
-    ledger.write(ended=[attempt(), attempt(OTHER), unreadable("ef" * 32)])
+    recorded(ledger, attempt(), attempt(OTHER), unreadable("ef" * 32))
     ledger.close()
     with sqlite3.connect(place) as connection:
         connection.execute(f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER))
@@ -254,24 +262,15 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
     assert other.statistics()["cost_usd"].tolist() == [1.0]
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 not really", None])
-def test_a_file_that_is_no_ledger_is_refused_as_a_whole(tmp_path: Path, content: bytes | None) -> None:
-    if content is not None:
-        (tmp_path / "bad.sqlite").write_bytes(content)
-    with pytest.raises(LedgerError):
-        Ledger.open(tmp_path / "ledger.sqlite").import_(tmp_path / "bad.sqlite", PARSERS)
-
-
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:
     ledger = Ledger.open(place)
-    ledger.write(
-        ended=[
-            attempt(time="2026-01-01T00:00:00.000000Z"),
-            unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
-            failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
-            failed(OTHER, failure="timeout", cost_usd=None, time="2026-02-01T00:00:00.000000Z"),
-            attempt(OTHER, stage="extract", judge="another"),
-        ]
+    recorded(
+        ledger,
+        attempt(time="2026-01-01T00:00:00.000000Z"),
+        unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
+        failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
+        failed(OTHER, failure="timeout", cost_usd=None, time="2026-02-01T00:00:00.000000Z"),
+        attempt(OTHER, stage="extract", judge="another"),
     )
     frame = ledger.statistics().set_index("judge")
     assert list(frame.index) == ["another", "one"]
@@ -279,6 +278,7 @@ def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: 
     assert frame.loc["one", counts].tolist() == [4, 1, 1, 2, 1, 20, 1]
     assert frame.loc["one", "cost_usd"] == 1.0
     assert frame.loc["one", "first"] == "2026-01-01T00:00:00.000000Z"
+    assert ledger.statistics("2026-02-01T00:00:00.000000Z")["attempts"].sum() == 4
 
 
 # --- reading without a trace
@@ -310,11 +310,10 @@ def test_experience_is_of_one_judge_task_and_model_and_counts_what_was_repeated(
     ledger, third = Ledger.open(place), "ef" * 32
     ledger.record(attempt(input_tokens=0, output_tokens=0))
     assert ledger.experience("one", "compare", "fake-1") is None, "of unknown length, not free"
-    for one in (
-        unreadable(OTHER, output_tokens=10, latency_s=4.0), attempt(OTHER, latency_s=2.0), failed(third),
-        attempt(third, stage="extract", input_tokens=700), attempt(third, model="another"),
-    ):  # fmt: skip
-        ledger.record(one)
+    recorded(
+        ledger, unreadable(OTHER, output_tokens=10, latency_s=4.0), attempt(OTHER, latency_s=2.0),
+        failed(third), attempt(third, stage="extract", input_tokens=700), attempt(third, model="another"),
+    )  # fmt: skip
     found = ledger.experience("one", "compare", "fake-1")
     assert found == Experience(calls=4 / 3, paid_calls=1.0, input_tokens=10, output_tokens=6, latency_s=3.0)
     assert ledger.experience("two", "compare", "fake-1") is None

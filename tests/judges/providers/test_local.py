@@ -28,7 +28,7 @@ from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
-from lunguage_assets.judges.protocol import ComparisonQuestion, ask_to_compare
+from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import local_model
 from lunguage_assets.judges.providers.local import LocalProvider
 from lunguage_assets.judges.requests import Prompt, ProviderFailure, Reply, Request
@@ -403,10 +403,7 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
 
     def judged(ledger: Path) -> list[Any]:
         around = Surroundings("credentialed", lambda: Ledger.open(ledger), Budget(0.0))
-        judge: Any = open_judge(key, judges(llama), around)
-        found = ask_to_compare(judge, questions)
-        judge.close()
-        return found
+        return open_judge(key, judges(llama), around).compare(questions)
 
     first = judged(tmp_path / "a.sqlite")
     assert judged(tmp_path / "b.sqlite") == first, "another ledger, the same answers"
@@ -420,7 +417,7 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
 def test_an_answer_that_cannot_be_read_is_drawn_anew(llama: Path, tmp_path: Path) -> None:
     around = Surroundings("synthetic", lambda: Ledger.open(tmp_path / "ledger.sqlite"))
     judge = open_judge("text", judges(llama), around)
-    ask_to_compare(judge, [ComparisonQuestion("There may be <finding>.", "There is likely <finding>.")])
+    judge.compare([ComparisonQuestion("There may be <finding>.", "There is likely <finding>.")])
     with sqlite3.connect(tmp_path / "ledger.sqlite") as ledger:
         found = ledger.execute("SELECT answer FROM judge_attempts").fetchall()
     assert len(found) == len(set(found)) == 5

@@ -22,8 +22,7 @@ import pytest
 from loopback import Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.model_judge import parse_label
-from lunguage_assets.judges.prompts import LABELS, load_prompts
+from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
@@ -92,7 +91,7 @@ def comparison(mode: str = "text", marker: str = "the base") -> Request:
     question = ComparisonQuestion(
         f"There is possible <finding> at {marker}.", f"There is likely <finding> at {marker}."
     )
-    return Request("compare", load_prompts().comparison(question), mode, LABELS)  # type: ignore[arg-type]
+    return load_prompts().comparison(question, mode)  # type: ignore[arg-type]
 
 
 def ask(provider: Provider, *requests: Request) -> list[Reply]:
