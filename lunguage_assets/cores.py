@@ -51,11 +51,8 @@ def over_chunks(
     Functions are those of a module; items and `given` can be pickled. Each process makes its tools once.
     `processes` is how many compute; None: as many as this one may use cores.
     """
-    at_once = _at_once(len(items), processes)
-    if at_once < 2:
-        made = tools(*given)
-        return (function(chunk, *made) for chunk in chunks(items))
-    return _computed(function, [(chunk,) for chunk in chunks(items)], tools, given, at_once)
+    of_chunks = [(chunk,) for chunk in chunks(items)]
+    return _computed(function, of_chunks, tools, given, _at_once(len(items), processes))
 
 
 def by_studies(
@@ -67,7 +64,7 @@ def by_studies(
 ) -> list[Result]:
     """`function(*frames, *tools(*given))` for chunks of studies, sorted by their ids; else as `over_chunks`.
 
-    Frames have a column `study_id`. One result for all where there are few studies.
+    Frames have a column `study_id`. One result where there are few studies.
     """
     studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
     at_once = _at_once(len(studies), processes)
@@ -104,6 +101,10 @@ def _computed(
     given: tuple[Any, ...],
     at_once: int,
 ) -> Iterator[Result]:
+    if at_once < 2:
+        made = tools(*given)
+        yield from (function(*of_chunk, *made) for of_chunk in of_chunks)
+        return
     made = pickle.dumps((tools, given))
     try:
         yield from _pool(at_once).map(_call, repeat(function), of_chunks, repeat(made))

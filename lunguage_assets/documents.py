@@ -4,48 +4,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def markdown_table(
-    frame: pd.DataFrame,
-    headings: Mapping[str, str] | None = None,
-    written: Callable[[str], str] = _escaped,
-) -> str:
-    """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty;
-    `written` says how the text of a cell is written.
+def markdown_table(frame: pd.DataFrame) -> str:
+    """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty; cells
+    are shown as they are.
     """
-    names = [str(name) for name in frame.columns]
-    shown = [(headings or {}).get(name, name.replace("_", " ")) for name in names]
-    numeric = [is_numeric(frame[name]) for name in names]
-    lines = [_line(shown), _line(["---:" if right else "---" for right in numeric])]
-    lines += [
-        _line([written(cell_text(value)) for value in values])
-        for values in frame.itertuples(index=False, name=None)
-    ]
-    return "\n".join(lines)
+    shown = [str(name).replace("_", " ") for name in frame.columns]
+    marks = ["---:" if is_numeric(frame[name]) else "---" for name in frame.columns]
+    rows = ([literal(cell_text(value)) for value in values] for values in frame.itertuples(index=False))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (shown, marks, *rows))
 
 
 def is_numeric(values: pd.Series) -> bool:
-    """Whether a column holds numbers only, among them counts of which only a bound is said ("<5")."""
-    if pd.api.types.is_numeric_dtype(values):
-        return not pd.api.types.is_bool_dtype(values)
-    counts = [value for value in values.tolist() if value is not None] if values.dtype == object else []
-    return bool(counts) and all(
-        isinstance(value, int | float) or (isinstance(value, str) and value.startswith("<"))
-        for value in counts
-    )
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    """Whether a column holds numbers only."""
+    if values.dtype == object:
+        there = [value for value in values.tolist() if value is not None]
+        return bool(there) and all(isinstance(value, int | float) for value in there)
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
 def cell_text(value: Any) -> str:

@@ -474,7 +474,7 @@ def _read(delivery: Delivery) -> tuple[int, int, pd.DataFrame]:
             read = len(received.report_texts)
             return read, read + len(received.rejected), received.rejected
         log = IntakeLog()
-        studies = read_files(delivery, log).studies
+        studies, _ = read_files(delivery, log)
         rejected = log.rejected_frame()
         rows = sum(study.rows_delivered for study in studies.values()) + int((rejected.study_id == "").sum())
         return len(studies), rows, rejected

@@ -9,7 +9,6 @@ beside the code that uses them.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -82,9 +81,7 @@ class AutomationSettings(_Options):
         try:
             ZoneInfo(time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(
-                f"found {time_zone!r}; expected a name such as 'UTC' or 'Europe/Berlin'"
-            ) from None
+            raise ValueError(f"found {time_zone!r}; expected such as 'UTC' or 'Europe/Berlin'") from None
         return time_zone
 
 
@@ -131,31 +128,25 @@ def load_settings(home_file: Path | None = None) -> Settings:
     Raises:
         ConfigurationError: an unreadable file or an unknown or wrong option, which is named.
     """
-    file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
     values = _read(resource("settings.toml"))
-    own = _read(file) if file == home_file else {}
-    if own.get("as_published") is True:
-        _override(values, published_options())
-    _override(values, own)
+    own = _read(home_file) if home_file is not None and home_file.exists() else {}
+    for layer in (published_options() if own.get("as_published") is True else {}, own):
+        for group, options in layer.items():
+            is_group = isinstance(options, dict) and isinstance(values.get(group, {}), dict)
+            values[group] = {**values.get(group, {}), **options} if is_group else options
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
+        remedy = "Fix the option or remove it to take the default."
         if problem["type"] == "extra_forbidden":
-            raise ConfigurationError(f"{file}: unknown option {place!r}.{_meant(problem['loc'])}") from None
-        raise ConfigurationError(
-            f"{file}, option {place}: {problem['msg']}. Fix the option or remove it to take the default."
-        ) from None
-
-
-def _meant(place: Sequence[int | str]) -> str:
-    """The option that somebody may have meant."""
-    options = _read(resource("settings.toml"))
-    *groups, name = map(str, place)
-    return did_you_mean(name, options.get(groups[0], {}) if groups else options) or (
-        " resources/settings.toml lists all options."
-    )
+            *groups, name = map(str, problem["loc"])
+            known = _read(resource("settings.toml"))
+            remedy = did_you_mean(name, known.get(groups[0], {}) if groups else known).strip()
+            remedy = remedy or "resources/settings.toml lists all options."
+            raise ConfigurationError(f"{home_file}: unknown option {place!r}. {remedy}") from None
+        raise ConfigurationError(f"{home_file}, option {place}: {problem['msg']}. {remedy}") from None
 
 
 def published_options() -> dict[str, dict[str, Any]]:
@@ -172,14 +163,6 @@ def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
         for name, value in options.items()
         if used[group][name] != value
     }
-
-
-def _override(values: dict[str, Any], own: dict[str, Any]) -> None:
-    for group, options in own.items():
-        if isinstance(options, dict) and isinstance(values.setdefault(group, {}), dict):
-            values[group].update(options)
-        else:
-            values[group] = options
 
 
 def _read(path: Path) -> dict[str, Any]:

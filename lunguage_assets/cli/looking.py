@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import Chosen, chooses, data_class_option
+from lunguage_assets.cli.options import Chosen, chooses
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.rights import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Standings
-    from lunguage_assets.settings import DataClass
 
 SHOWN = 12
 """Steps that a run would make, as they are listed for one ranker; the rest is counted."""
@@ -109,9 +108,8 @@ def _spent(chosen: Chosen) -> tuple[float, float]:
 
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
-@chooses("preset", "structurer")
-@data_class_option("Default: the home's corpus, else credentialed.")
-def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
+@chooses("preset", "structurer", "declared")
+def doctor(chosen: Chosen) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
     from datetime import UTC, datetime
 
@@ -120,7 +118,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
     from lunguage_assets.judges.opening import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
-    root, judges, given = chosen.home.root, chosen.judges(), data_class or chosen.data_class
+    root, judges, given = chosen.home.root, chosen.judges(), chosen.declared or chosen.data_class
     lines = [*examination(judges, given, datetime.now(UTC).date(), os.environ)]
     if judges.structurer == RULES:
         lines.append(("ok", "raw reports are structured by rules in this process: nothing is sent"))

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import (
+    DELIVERY,
     FILE,
     FOLDER,
     RANKER_OPTION,
     REBUILD_OPTION,
     Chosen,
-    GivenDelivery,
     chooses,
     existing_home,
-    takes_delivery,
 )
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
@@ -30,11 +29,10 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Register a delivery as a batch, and make nothing yet.")
-@takes_delivery()
-@chooses()
-def register(delivery: GivenDelivery, chosen: Chosen) -> None:
+@chooses(*DELIVERY)
+def register(chosen: Chosen) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
-    registered = delivery.register(chosen.home)
+    registered = chosen.register()
     _add_partitions(chosen, [one.key for one in registered])
     for one in registered:
         click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {chosen.home.root}")
@@ -48,8 +46,7 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
-@takes_delivery(required=False)
-@chooses("preset", "structurer", "budget", "strict")
+@chooses(*DELIVERY, "preset", "structurer", "budget", "strict")
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
 @REBUILD_OPTION
@@ -59,14 +56,7 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
     envvar="LUNGUAGE_PROCESSES",
     help="Processes that structure, merge, expand and resolve; default: the cores. Also $LUNGUAGE_PROCESSES.",
 )
-def run(
-    delivery: GivenDelivery | None,
-    chosen: Chosen,
-    out: Path | None,
-    ranker: str,
-    rebuild_ranking: bool,
-    processes: int | None,
-) -> None:
+def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, processes: int | None) -> None:
     """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
 
     What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
@@ -77,7 +67,9 @@ def run(
     from lunguage_assets.settings import departures
 
     place, judges = chosen.home, chosen.judges(ranker)
-    if delivery is None:
+    if chosen.data is None:
+        if chosen.batch or chosen.corpus or chosen.declared:
+            raise click.UsageError("--batch, --corpus and --data-class are of the files that --data names.")
         existing_home(place.root)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
@@ -85,11 +77,19 @@ def run(
         click.echo("as published (settings.toml); not options: the judges, and this package's own prompts")
         for option, (was, used) in departures(settings).items():
             click.echo(f"not as published: {option} = {used} (published: {was})")
+<<<<<<< HEAD
     if delivery is not None:
         delivery.register(place)
     releases = (out or place.root).resolve() / "release"
     folder = releases / ranker
     stages = plan(chosen.standings(releases), ranker, rebuild=rebuild_ranking)
+=======
+    if chosen.data is not None:
+        chosen.register()
+    folder = (out or place.root).resolve() / "release" / ranker
+    wanted = Wanted(ranker, rebuild=rebuild_ranking, release=folder)
+    stages = plan(chosen.standings(), wanted)
+>>>>>>> bf5467f7 (One reading of stored tables, options of a delivery beside the others, shorter reading of damaged CSV)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
@@ -146,14 +146,11 @@ def _require_checks(summary: RunSummary) -> None:
 
 
 @click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
-@takes_delivery()
-@chooses("preset", "structurer")
+@chooses(*DELIVERY, "preset", "structurer")
 @RANKER_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
-def estimate(
-    delivery: GivenDelivery, chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None
-) -> None:
+def estimate(chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
     from lunguage_assets.cli.estimate_shown import print_estimate
     from lunguage_assets.data_files import resource
@@ -161,8 +158,7 @@ def estimate(
     from lunguage_assets.orchestration.estimate import estimate_run
 
     chosen.judges(ranker)
-    registrations = delivery.examine(chosen.home)
-    found = estimate_run(chosen.resource(), registrations, ranker, rebuild=rebuild_ranking)
+    found = estimate_run(chosen.resource(), chosen.examine(), ranker, rebuild=rebuild_ranking)
     print_estimate(found, chosen.judges_file or resource("judges.toml"))
     if file is not None:
         replace_text(file, json.dumps(found.values(), indent=2) + "\n")
@@ -217,18 +213,17 @@ def land(chosen: Chosen, url: Path | None, now: bool) -> None:
     found = make_pass(chosen.home, folder, stable_s=None if now else settings.stable_s)
     if batches := {*(batch.key for batch in found.registered.values()), *found.skipped.values()}:
         _add_partitions(chosen, sorted(batches))
-    for line in (
-        *(
-            f"registered   {batch.key} from {name}: {batch.counts}"
-            for name, batch in found.registered.items()
-        ),
-        *(f"skipped      {name}: same content as batch {key}" for name, key in sorted(found.skipped.items())),
-        *(f"quarantined  {name}: {error}" for name, error in found.quarantined.items()),
-        *(f"waiting      {name}: {why}" for name, why in sorted(found.waiting.items())),
-        *(f"passed over  {name}: expected findings or reports, or a folder" for name in found.others),
-        found.summary,
-    ):
-        click.echo(line)
+    for name, batch in found.registered.items():
+        click.echo(f"registered   {batch.key} from {name}: {batch.counts}")
+    for name, key in sorted(found.skipped.items()):
+        click.echo(f"skipped      {name}: same content as batch {key}")
+    for name, error in found.quarantined.items():
+        click.echo(f"quarantined  {name}: {error}")
+    for name, why in sorted(found.waiting.items()):
+        click.echo(f"waiting      {name}: {why}")
+    for name in found.others:
+        click.echo(f"passed over  {name}: expected findings or reports, or a folder")
+    click.echo(found.summary)
     if found.quarantined:
         raise LunguageError(
             f"{len(found.quarantined)} deliveries cannot be used: see REASON.txt in {folder / QUARANTINE}"

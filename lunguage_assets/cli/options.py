@@ -58,104 +58,44 @@ REBUILD_OPTION = click.option(
     is_flag=True,
     help="Make the reference scale (vocabulary, comparisons, ranking) again.",
 )
-_OF_CHOSEN = {
-    "preset": click.option(
-        "--preset",
-        help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.",
-    ),
-    "structurer": click.option(
-        "--structurer",
-        help="Who reads findings in raw reports: 'rules' or a language model of the judges file; default: "
+DELIVERY = ("data", "batch", "corpus", "declared")
+"""Options of commands that take files."""
+_OF_CHOSEN: dict[str, dict[str, Any]] = {
+    "data": {
+        "type": click.Path(path_type=Path),
+        "help": "Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
+    },
+    "batch": {"help": "Key of the batch: [a-z0-9._-]; default: the name of --data."},
+    "corpus": {"help": "Name of the corpus, when the folder's corpus.toml does not give one."},
+    "declared": {
+        "type": click.Choice(["synthetic", "credentialed"]),
+        "help": "Whether the text is patient data; default: what corpus.toml, for `doctor` the home, "
+        "says, else credentialed.",
+    },
+    "preset": {
+        "help": "Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET."
+    },
+    "structurer": {
+        "help": "Who reads findings in raw reports: 'rules' or a language model of the judges file; default: "
         "what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
-    ),
-    "budget": click.option(
-        "--budget",
-        type=click.FloatRange(min=0),
-        metavar="USD",
-        help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
-    ),
-    "strict": click.option(
-        "--strict",
-        is_flag=True,
-        help="End the run when a study breaks a rule, instead of setting it aside. Also strict in "
+    },
+    "budget": {
+        "type": click.FloatRange(min=0),
+        "metavar": "USD",
+        "help": "Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
+    },
+    "strict": {
+        "is_flag": True,
+        "help": "End the run when a study breaks a rule, instead of setting it aside. Also strict in "
         "settings.toml, $LUNGUAGE_STRICT.",
-    ),
+    },
 }
 """Options that become fields of `Chosen`."""
 
 
-def data_class_option(told: str) -> Callable[[Command], Command]:
-    """The option --data-class."""
-    return click.option("--data-class", type=click.Choice(["synthetic", "credentialed"]), help=told)
-
-
-@dataclass(frozen=True)
-class GivenDelivery:
-    """Files that a command is given, and what it is told of them."""
-
-    data: Path
-    batch: str | None
-    corpus: str | None
-    data_class: DataClass | None
-
-    def register(self, place: Home) -> list[Batch]:
-        """The batches that the files are in a home; says so when they were registered under another key."""
-        from lunguage_assets.home.home import batch_keys
-
-        key, registered = self._to(place, place.register)
-        for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
-            if one.key != asked:
-                click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
-        return list(registered)
-
-    def examine(self, place: Home) -> list[Registration]:
-        """What `register` would do."""
-        return list(self._to(place, place.examine)[1])
-
-    def _to(self, place: Home, do: Callable[..., Any]) -> tuple[str, Any]:
-        from lunguage_assets.home.home import batch_key
-        from lunguage_assets.settings import load_settings
-
-        key = self.batch or batch_key(self.data)
-        most = load_settings(place.settings_file).corpus.batch_reports
-        return key, do(self.data, key, self.corpus, self.data_class, batch_reports=most)
-
-
-def takes_delivery(*, required: bool = True) -> Callable[[Command], Command]:
-    """The options of commands that take files become the argument `delivery`, None where there are none."""
-    default = "" if required else "  [default: what is registered]"
-    options = (
-        click.option(
-            "--data",
-            required=required,
-            type=click.Path(path_type=Path),
-            help=f"Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).{default}",
-        ),
-        click.option("--batch", help="Key of the batch: [a-z0-9._-]; default: the name of --data."),
-        click.option("--corpus", help="Name of the corpus, when the folder's corpus.toml does not give one."),
-        data_class_option(
-            "Whether the text is patient data; default: what corpus.toml says, else credentialed."
-        ),
-    )
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def taking(*, data: Path | None, batch: Any, corpus: Any, data_class: Any, **others: Any) -> None:
-            if data is None and (batch or corpus or data_class):
-                raise click.UsageError(
-                    "--batch, --corpus and --data-class are of the files that --data names."
-                )
-            given = None if data is None else GivenDelivery(data, batch, corpus, data_class)
-            command(delivery=given, **others)
-
-        return _with(options, taking)
-
-    return decorate
-
-
 def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
-    """--home and these options (preset, structurer, budget, strict) of a command become its argument
-    `chosen`. With `there` the command makes no home; one that holds nothing is refused.
+    """--home and these options of a command become its argument `chosen`. With `there` the command makes no
+    home; one that holds nothing is refused.
     """
 
     def decorate(command: Command) -> Command:
@@ -165,15 +105,13 @@ def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
             own = {name: given.pop(name) for name in options}
             command(chosen=Chosen(place, **own), **given)
 
-        return _with((HOME_OPTION, *(_OF_CHOSEN[name] for name in options)), choosing)
+        decorated = choosing
+        for name in reversed(options):
+            written = "--data-class" if name == "declared" else f"--{name}"
+            decorated = click.option(written, name, **_OF_CHOSEN[name])(decorated)
+        return HOME_OPTION(decorated)
 
     return decorate
-
-
-def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def chosen_home(folder: Path) -> Home:
@@ -196,7 +134,7 @@ def existing_home(folder: Path) -> Home:
 
 
 def nothing_in(place: Home) -> str:
-    """The message about a home in which nothing is registered; it names one beside it that is in use."""
+    """The message about an empty home; it names one beside it that is in use."""
     told = f"{place.root} holds no corpus: nothing was registered there."
     for corpus in sorted({*place.root.parent.glob("*/corpus.json"), *Path.cwd().glob("*/corpus.json")})[:1]:
         told += f" {corpus.parent} holds one: export LUNGUAGE_HOME={os.path.relpath(corpus.parent)}."
@@ -208,6 +146,10 @@ class Chosen:
     """What the options of a command and the environment choose. Reading it imports nothing of Dagster."""
 
     home: Home
+    data: Path | None = None
+    batch: str | None = None
+    corpus: str | None = None
+    declared: DataClass | None = None
     preset: str | None = None
     structurer: str | None = None
     budget: float | None = None
@@ -230,6 +172,29 @@ class Chosen:
         """Whose text the home holds; an undeclared corpus counts as patients'."""
         corpus = self.home.corpus()
         return corpus.data_class if corpus is not None else "credentialed"
+
+    def register(self) -> list[Batch]:
+        """The batches that the files are; says so when they were registered under another key."""
+        from lunguage_assets.home.home import batch_keys
+
+        key, registered = self._taken_by(self.home.register)
+        for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
+            if one.key != asked:
+                click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
+        return list(registered)
+
+    def examine(self) -> list[Registration]:
+        """What `register` would do."""
+        return list(self._taken_by(self.home.examine)[1])
+
+    def _taken_by(self, take: Callable[..., Any]) -> tuple[str, Any]:
+        """The key for the files, and what a method of the home makes of them."""
+        from lunguage_assets.home.home import batch_key
+
+        if self.data is None:
+            raise click.UsageError("Missing option '--data'.")
+        key, most = self.batch or batch_key(self.data), self.settings.corpus.batch_reports
+        return key, take(self.data, key, self.corpus, self.declared, batch_reports=most)
 
     def instance(self) -> AbstractContextManager[DagsterInstance]:
         """The Dagster instance of the home, opened."""

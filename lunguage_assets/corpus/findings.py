@@ -5,7 +5,7 @@ patient's time line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import pandas as pd
@@ -200,12 +200,10 @@ def _is_past(row: DeliveredRow) -> bool:
     return row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
 
 
-def place_in_time(
-    studies: Iterable[DeliveredStudy], taken_at: Mapping[str, str], log: IntakeLog, file: str
-) -> None:
+def place_in_time(studies: Iterable[DeliveredStudy], log: IntakeLog, file: str) -> None:
     """Fill in a missing `sequence`.
 
-    Per patient by date and time when the metadata has them for all of the patient's studies, else by first
+    Per patient by date and time when they are known for all of the patient's studies, else by first
     appearance in the file; counted from 1, or from the highest number that the file gives to a study of the
     patient.
     """
@@ -214,8 +212,8 @@ def place_in_time(
         patients.setdefault(study.subject_id, []).append(study)
     for own in patients.values():
         unplaced = [study for study in own if study.sequence is None]
-        dated = all(taken_at.get(study.study_id) for study in own)
-        unplaced.sort(key=lambda study: (taken_at[study.study_id] if dated else "", study.first_line))
+        dated = all(study.taken_at for study in own)
+        unplaced.sort(key=lambda study: (study.taken_at if dated else "", study.first_line))
         first = 1 + max((study.sequence for study in own if study.sequence is not None), default=0)
         for number, study in enumerate(unplaced, first):
             study.sequence = number

@@ -9,7 +9,7 @@ only what a file cannot say is different: references name their rows, so none is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -22,7 +22,7 @@ from lunguage_assets.corpus.findings import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage import RowReader
 from lunguage_assets.corpus.references import DeliveredRow, DeliveredStudy
-from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_reports, read_terms
+from lunguage_assets.corpus.side_files import read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
@@ -46,18 +46,10 @@ class Intake:
     terms: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class FilesRead:
-    """The content of a delivery's files, before names, places and sentences are computed."""
-
-    studies: dict[str, DeliveredStudy]
-    metadata: Mapping[str, StudyMetadata]
-    texts: Mapping[str, str]
-    terms: pd.DataFrame
-
-
-def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
-    """Read every file of a delivery; rejections and notes go to the log."""
+def read_files(delivery: Delivery, log: IntakeLog) -> tuple[dict[str, DeliveredStudy], pd.DataFrame]:
+    """Every file of a delivery, before names, places and sentences are computed: the studies, and the terms
+    of the vocabulary. Rejections and notes go to the log.
+    """
     if delivery.findings is None:
         remedy = "Findings are read in raw reports by a structurer (docs/method.md)."
         raise InputError(str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy)
@@ -65,7 +57,11 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
     studies = RowReader(delivery.findings, Vocabulary.from_terms(terms), log).read()
     metadata = read_metadata(delivery.metadata, studies.keys(), log)
     texts = read_reports(delivery.reports, studies.keys(), log)
-    return FilesRead(studies, metadata, texts, terms)
+    for study_id, study in studies.items():
+        study.report = study.report or texts.get(study_id, "")
+        if study_id in metadata:
+            study.views, study.taken_at = metadata[study_id].views, metadata[study_id].taken_at
+    return studies, terms
 
 
 def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
@@ -79,19 +75,12 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
         ConfigurationError: `default_view` names an unknown view.
     """
     log = IntakeLog()
-    read = read_files(delivery, log)
-    file = delivery.findings.name if delivery.findings is not None else ""
-    taken_at = {study_id: known.taken_at for study_id, known in read.metadata.items()}
-    place_in_time(read.studies.values(), taken_at, log, file)
-
-    def described(study: DeliveredStudy) -> tuple[str, tuple[str, str], int]:
-        known = read.metadata.get(study.study_id, StudyMetadata())
-        report = study.report or read.texts.get(study.study_id, "")
-        return report, known.views, study.rows_delivered - len(study.rows)
-
-    studies = (read.studies.pop(study_id) for study_id in sorted(read.studies))
+    studies, terms = read_files(delivery, log)
+    file = delivery.main_file
+    place_in_time(studies.values(), log, file)
+    in_order = {study_id: studies.pop(study_id) for study_id in sorted(studies)}
     notes_views = delivery.metadata is not None  # else one note stands for all studies
-    return _intake(studies, described, read.terms, log, file, settings, notes_views=notes_views)
+    return _intake(in_order, terms, log, file, settings, notes_views=notes_views)
 
 
 def take_in_structured(
@@ -114,30 +103,25 @@ def take_in_structured(
     log = IntakeLog.of(received.rejected, received.intake_notes)
     texts = received.report_texts.sort_values("study_id")
     refused = received.rejected["study_id"].value_counts()
-    subjects = zip(texts["study_id"].tolist(), texts["subject_id"].tolist(), strict=True)
-    studies = {
-        study: DeliveredStudy(study, subject, line) for line, (study, subject) in enumerate(subjects, 1)
-    }
+    studies: dict[str, DeliveredStudy] = {}
+    for line, text in enumerate(texts.itertuples(index=False), 1):
+        study = DeliveredStudy(str(text.study_id), str(text.subject_id), line, report=str(text.report))
+        study.views, study.taken_at = (str(text.view_information), str(text.view_source)), str(text.taken_at)
+        study.rows_delivered = int(refused.get(study.study_id, 0))
+        studies[study.study_id] = study
     strangers = len(set(structured_findings["study_id"].unique()) - studies.keys())
     if strangers:
         found = f"{strangers} studies without a report"
         raise InvalidTable(f"{_FILE}: {found}; expected those of report_texts only")
     for study_id, rows in _rows_by_study(structured_findings, log):
         studies[study_id].rows = rows
-    place_in_time(studies.values(), dict(zip(texts["study_id"], texts["taken_at"], strict=True)), log, _FILE)
-    columns = (texts[name].tolist() for name in ("study_id", "report", "view_information", "view_source"))
-    known = {study: (report, (views, source)) for study, report, views, source in zip(*columns, strict=True)}
-
-    def described(study: DeliveredStudy) -> tuple[str, tuple[str, str], int]:
-        return *known[study.study_id], int(refused.get(study.study_id, 0))
-
-    own = (studies.pop(study_id) for study_id in list(studies))
-    return _intake(own, described, received.terms, log, _FILE, settings, notes_views=True)
+        studies[study_id].rows_delivered += len(rows)
+    place_in_time(studies.values(), log, _FILE)
+    return _intake(studies, received.terms, log, _FILE, settings, notes_views=True)
 
 
 def _intake(
-    studies: Iterable[DeliveredStudy],
-    described: Callable[[DeliveredStudy], tuple[str, tuple[str, str], int]],
+    studies: dict[str, DeliveredStudy],
     terms: pd.DataFrame,
     log: IntakeLog,
     file: str,
@@ -145,31 +129,30 @@ def _intake(
     *,
     notes_views: bool,
 ) -> Intake:
-    """The tables of studies, each of which is let go once it is in them; `described` gives of each the
-    report, the views with their source, and how many of its rows were rejected.
-    """
+    """The tables of studies, each of which is let go once it is in them."""
     default = parse_default_view(settings.default_view)
     builder = FindingsBuilder(Vocabulary.from_terms(terms), log, file)
     reports: list[dict[str, object]] = []
-    for study in studies:
-        report, (views, source), rejected = described(study)
+    for study_id in list(studies):
+        study = studies.pop(study_id)
+        views, source = study.views
         if not views:
             views, source = default, "default_view" if default else "unknown"
             if notes_views:
-                log.note("default-view" if default else "unknown-view", file, study_id=study.study_id)
+                log.note("default-view" if default else "unknown-view", file, study_id=study_id)
         builder.add(study, views)
-        if not report and file != _FILE:
-            log.note("report-missing", file, study_id=study.study_id, column="report")
+        if not study.report and file != _FILE:
+            log.note("report-missing", file, study_id=study_id, column="report")
         reports.append(
             {
-                "study_id": study.study_id,
+                "study_id": study_id,
                 "subject_id": study.subject_id,
                 "sequence": study.sequence,
-                "report": report,
+                "report": study.report,
                 "view_information": views,
                 "view_source": source,
-                "rows_delivered": len(study.rows) + rejected,
-                "rows_rejected": rejected,
+                "rows_delivered": study.rows_delivered,
+                "rows_rejected": study.rows_delivered - len(study.rows),
             }
         )
     return Intake(REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), terms)
@@ -198,10 +181,8 @@ def _row(
     """
     own = f"{cell.study_id}:{number}"
     references: tuple[list[str], list[str]] = ([], [])
-    for column, written, found in zip(
-        ("evidence", "associate"), (cell.evidence, cell.associate), references, strict=True
-    ):
-        for reference in dict.fromkeys(written):
+    for column, found in zip(("evidence", "associate"), references, strict=True):
+        for reference in dict.fromkeys(getattr(cell, column)):
             finding_id = ids.get(reference, "")
             if finding_id not in ("", own):
                 found.append(finding_id)

@@ -83,9 +83,9 @@ def read_records(
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
     else:
-        file = _CsvFile(path)
-        header = file.header()
-        records = file.records(header, keep_bytes=keep_bytes)
+        lines = _Lines(path)
+        header = _csv_header(lines)
+        records = _csv_records(lines, len(header), keep_bytes=keep_bytes)
     repeated = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
     if repeated:
         raise _bad_header(path.name, f"repeated columns (numbers {', '.join(repeated[:40])})")
@@ -127,7 +127,7 @@ def read_header(path: Path) -> list[str]:
     """The column names of a CSV or Parquet file."""
     if path.name.lower().endswith(".parquet"):
         return _parquet_records(path)[0]
-    return _CsvFile(path).header()
+    return _csv_header(_Lines(path))
 
 
 def require_whole(path: Path) -> None:
@@ -148,134 +148,122 @@ def _bad_header(file: str, found: str) -> InputError:
     return InputError(file, found, expected, remedy, row=0)
 
 
-class _Swallowed(Exception):
-    """The record ran into the next one, or is longer than any report."""
-
-
-class _CsvFile:
-    """A CSV file, whose physical lines of the current record are kept and can be given back."""
+class _Lines:
+    """Physical lines of a CSV file: those of the current record are `taken`, and can be given back."""
 
     def __init__(self, path: Path) -> None:
         csv.field_size_limit(_CELL_LIMIT)
-        self._file, self._is_packed = path.name, path.name.lower().endswith(".gz")
+        self.file, self._is_packed = path.name, path.name.lower().endswith(".gz")
         stream = gzip.GzipFile(path) if self._is_packed else path.open("rb")
         self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        self._returned = deque[str]()
-        self._taken = list[str]()
         self._unpacked = 0
-        self._last = "\n"
-        self._start: re.Pattern[str] | None = None
+        self.ahead, self.taken = deque[str](), list[str]()
+        self.last = "\n"
+        self.start: re.Pattern[str] | None = None
         """Pattern of the first line of a record; no further line of a record may match it."""
 
-    def __iter__(self) -> _CsvFile:
-        return self
+    def of_record(self) -> Iterator[str]:
+        """Lines up to the beginning of another record."""
+        while len(self.taken) < _MOST_LINES:
+            line = self.ahead.popleft() if self.ahead else self._read()
+            if not line:
+                return
+            if self.taken and self.begins(line):
+                self.ahead.appendleft(line)
+                return
+            self.taken.append(line)
+            yield line
 
-    def __next__(self) -> str:
-        if len(self._taken) > _MOST_LINES:
-            raise _Swallowed
-        line = self._returned.popleft() if self._returned else self._read_line()
-        if not line:
-            raise StopIteration
-        if self._taken and self._begins(line):
-            self._returned.appendleft(line)
-            raise _Swallowed
-        self._taken.append(line)
-        self._last = line
-        return line
-
-    def _read_line(self) -> str:
+    def _read(self) -> str:
         try:
             line = self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error) as error:
-            raise damaged(self._file, "a file that cannot be unpacked", error, "a whole file") from None
+            raise damaged(self.file, "a file that cannot be unpacked", error, "a whole file") from None
         if self._is_packed:
             self._unpacked += len(line)
-            require_size(self._file, self._unpacked)
+            require_size(self.file, self._unpacked)
+        self.last = line or self.last
         return line
 
-    def _begins(self, line: str) -> bool:
-        return self._start is not None and self._start.match(line) is not None
+    def begins(self, line: str) -> bool:
+        return self.start is not None and self.start.match(line) is not None
 
-    def _is_damaged(self) -> bool:
-        odd = (line for line in self._taken if not line.isascii() or "\0" in line)
+    def are_damaged(self) -> bool:
+        odd = (line for line in self.taken if not line.isascii() or "\0" in line)
         return any(map(_DAMAGE.search, odd))
 
-    def header(self) -> list[str]:
-        found, values = "an empty file", None
-        try:
-            values = next((row for row in csv.reader(self, strict=True) if row), None)
-        except (csv.Error, _Swallowed):
-            found, values = "a header line that cannot be read", []
-        header = [value.strip() for value in values or ()]
-        if values is not None and self._is_damaged():
-            raise _bad_header(self._file, "a header line that is not UTF-8 text")
-        if not any(header):
-            raise _bad_header(self._file, found)
-        if len(header) == 1:
-            raise _bad_header(self._file, "a single column")
-        places = [place for place, name in enumerate(header) if columns.folded_name(name) in _IDS]
-        if places:
-            cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
-            self._start = re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
-        return header
-
-    def records(self, header: Sequence[str], *, keep_bytes: bool) -> Iterator[Record]:
-        number = missing = 0
-        reader = csv.reader(self, strict=True)
-        while True:
-            self._taken = []
-            values, broken, found = list[str](), "", ""
-            try:
-                values = next(reader)
-            except StopIteration:
-                break
-            except (csv.Error, _Swallowed) as error:
-                broken = TOO_LARGE if "field larger" in str(error) else UNCLOSED
-                reader = csv.reader(self, strict=True)
-            if not (broken or values):
-                continue  # an empty line
-            number += 1
-            if broken:
-                broken = self._give_up(broken)
-                found = "a quote that is not closed, or text behind a closing quote"
-                if broken == TOO_LARGE:
-                    found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
-                with suppress(
-                    csv.Error, StopIteration
-                ):  # the cells of the first line show at least the study
-                    values = next(csv.reader([self._taken[0][:_SHOWN_OF_LARGE]]))
-            elif len(values) != len(header):
-                broken, found = WIDTH, f"{len(values)} values"
-            elif not keep_bytes and self._is_damaged():
-                broken, found = ENCODING, "bytes that are not UTF-8 text"
-            if broken == UNCLOSED or len(values) < len(header):
-                missing = number
-            if not broken:
-                yield Record(number, values)
-                continue
-            raw = "".join(self._taken)[: _SHOWN_OF_LARGE if broken == TOO_LARGE else None]
-            yield Record(number, [shown(value) for value in values], broken, found, shown(raw))
-        if missing == number > 0 and not self._last.endswith(("\n", "\r")):
-            found = "a last record that breaks off, without a line end behind it"
-            remedy = "Deliver the whole file again; if it is whole, fix its last record."
-            raise InputError(self._file, found, "a whole file", remedy, row=number)
-
-    def _give_up(self, broken: str) -> str:
+    def give_up(self, broken: str) -> str:
         """Give back lines that a broken record does not cost; the reason, which may change with that.
 
         It costs its lines until now, a too large one also those up to the next beginning. Where no beginning
         of a record can be recognised it costs its first line, and every further one gets its chance.
         """
-        if not self._begins(self._taken[0]):
-            is_one_line = len(self._taken) == 1
-            self._returned.extendleft(reversed(self._taken[1:]))
-            self._taken = self._taken[:1]
-            return broken if is_one_line else UNCLOSED
-        with suppress(_Swallowed, StopIteration):
-            while broken == TOO_LARGE:
-                next(self)
-                self._taken.pop()
-        return broken
+        if self.begins(self.taken[0]):
+            for _ in self.of_record() if broken == TOO_LARGE else ():
+                self.taken.pop()
+            return broken
+        is_one_line = len(self.taken) == 1
+        self.ahead.extendleft(reversed(self.taken[1:]))
+        self.taken = self.taken[:1]
+        return broken if is_one_line else UNCLOSED
+
+
+def _csv_header(lines: _Lines) -> list[str]:
+    """The column names; `lines` knows from then on how a record begins."""
+    found, values = "an empty file", None
+    try:
+        values = next((row for row in csv.reader(lines.of_record(), strict=True) if row), None)
+    except csv.Error:
+        found, values = "a header line that cannot be read", []
+    header = [value.strip() for value in values or ()]
+    if values is not None and lines.are_damaged():
+        found, header = "a header line that is not UTF-8 text", []
+    if len(header) == 1 and header[0]:
+        found, header = "a single column", []
+    if not any(header):
+        raise _bad_header(lines.file, found)
+    places = [place for place, name in enumerate(header) if columns.folded_name(name) in _IDS]
+    if places:
+        cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
+        lines.start = re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
+    return header
+
+
+def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
+    number = missing = 0
+    while True:
+        lines.taken, broken, found = [], "", ""
+        try:
+            values = next(csv.reader(lines.of_record(), strict=True), None)
+        except csv.Error as error:
+            broken, values = TOO_LARGE if "field larger" in str(error) else UNCLOSED, []
+        if values is None:
+            break
+        if not (broken or values):
+            continue  # an empty line
+        number += 1
+        if broken:
+            broken = lines.give_up(broken)
+            found = "a quote that is not closed, or text behind a closing quote"
+            if broken == TOO_LARGE:
+                found = f"a cell of more than {_CELL_LIMIT >> 20} MB"
+            with suppress(csv.Error):  # the cells of the first line show at least the study
+                values = next(csv.reader([lines.taken[0][:_SHOWN_OF_LARGE]]), [])
+        elif len(values) != width:
+            broken, found = WIDTH, f"{len(values)} values"
+        elif not keep_bytes and lines.are_damaged():
+            broken, found = ENCODING, "bytes that are not UTF-8 text"
+        if broken == UNCLOSED or len(values) < width:
+            missing = number
+        if not broken:
+            yield Record(number, values)
+            continue
+        raw = "".join(lines.taken)[: _SHOWN_OF_LARGE if broken == TOO_LARGE else None]
+        yield Record(number, [shown(value) for value in values], broken, found, shown(raw))
+    if missing == number > 0 and not lines.last.endswith(("\n", "\r")):
+        found = "a last record that breaks off, without a line end behind it"
+        remedy = "Deliver the whole file again; if it is whole, fix its last record."
+        raise InputError(lines.file, found, "a whole file", remedy, row=number)
 
 
 def shown(text: str) -> str:

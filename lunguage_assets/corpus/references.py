@@ -147,8 +147,8 @@ class DeliveredRow:
 class DeliveredStudy:
     """A study's rows, and its rejected rows as counts and as targets of references.
 
-    `places` has per section the sentences so far, the last one, and the findings so far; `noted` is what is
-    noted once per study.
+    `views` are with their source; `places` has per section the sentences so far, the last one, and the
+    findings so far; `noted` is what is noted once per study.
     """
 
     study_id: str
@@ -156,6 +156,8 @@ class DeliveredStudy:
     first_line: int = 0
     sequence: int | None = None
     report: str = ""
+    views: tuple[str, str] = ("", "")
+    taken_at: str = ""
     rows: list[DeliveredRow] = field(default_factory=list)
     refused: list[Target] = field(default_factory=list)
     rows_delivered: int = 0

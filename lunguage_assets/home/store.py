@@ -214,16 +214,15 @@ def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
 
 
 def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
-    """A stored partition, its columns and types asserted.
+    """A stored partition, its columns, types, value rules and record asserted, with `VERSION` and `SET_ASIDE`
+    in its `attrs`.
 
     Raises:
         FileNotFoundError: the partition has not been materialised.
-        InvalidTable: the file was written under another schema.
+        InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names
+            the file and keys, never a value.
     """
-    return _decoded(table, UPath(path).read_bytes())
-
-
-def _decoded(table: Table, stored: bytes) -> pd.DataFrame:
+    stored = UPath(path).read_bytes()
     content = read_columns(pa.BufferReader(stored))
     found, expected = content.schema.remove_metadata(), table.arrow
     if not found.equals(expected):
@@ -234,20 +233,7 @@ def _decoded(table: Table, stored: bytes) -> pd.DataFrame:
             f"table {table.name}: a stored partition was written under "
             f"another schema (columns {wrong}). Materialise it again."
         )
-    return table.from_arrow(content)
-
-
-def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
-    """A stored partition, its columns, types, value rules and record asserted, with `VERSION` and `SET_ASIDE`
-    in its `attrs`.
-
-    Raises:
-        FileNotFoundError: the partition has not been materialised.
-        InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names
-            the file and keys, never a value.
-    """
-    stored = UPath(path).read_bytes()
-    frame = _decoded(table, stored)
+    frame = table.from_arrow(content)
     table.require(frame, f"file {path}")
     record = read_record(stored)
     if record is None or record.table != table.name:

@@ -85,10 +85,10 @@ def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.Data
 
     Raises:
         MethodError: it is not there; says what to launch.
-        InvalidTable: as in `read_sound_table`.
+        InvalidTable: as in `read_table`.
     """
     try:
-        return store.read_sound_table(TABLES[table], partition_path(root, table, *keys))
+        return store.read_table(TABLES[table], partition_path(root, table, *keys))
     except FileNotFoundError:
         raise MethodError(not_there(table, keys)) from None
 

@@ -17,7 +17,7 @@ from platform_support import contents
 from lunguage_assets.home.store import (
     create_catalog,
     partition_path,
-    read_sound_table,
+    read_table,
     stored_partitions,
     write_table,
 )
@@ -47,7 +47,7 @@ def seen(root: Path) -> tuple[int, ...]:
     found = []
     for table in TABLES:
         assert stored_partitions(root, table.name) == [("panel", "b")]
-        rows = len(read_sound_table(table, partition_path(root, table.name, "panel", "b")))
+        rows = len(read_table(table, partition_path(root, table.name, "panel", "b")))
         assert database.execute(f"SELECT count(*) FROM {table.name}").fetchone() == (rows,)
         found.append(rows)
     return tuple(found)

@@ -139,7 +139,7 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
 
     def failing(delivery: object, log: object) -> object:
         read = read_files(delivery, log)
-        if "s00000001" in read.studies:
+        if "s00000001" in read[0]:
             raise ValueError(f"cannot make sense of {SPOKEN}")
         return read
 
