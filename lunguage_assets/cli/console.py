@@ -113,10 +113,9 @@ def print_analyses(
         lines.append((f"ranked with {comparisons} comparisons a pair", shown))
     fitted = fitted[(fitted["step"] == fitted["step"].max()) & (fitted["judges"] == "all")]
     for strategy, distances in fitted.groupby("strategy")["mean_distance_stopped"]:
-        if distances.isna().all():
-            continue
-        shown = f"{distances.min():.2f} to {distances.max():.2f} ranks from their known place"
-        lines.append((f"phrases fitted back, {strategy}", shown))
+        if distances.notna().any():
+            shown = f"{distances.min():.2f} to {distances.max():.2f} ranks from their known place"
+            lines.append((f"phrases fitted back, {strategy}", shown))
     for row in experts[(experts["measure"] == "with ranking") & (experts["first"] == "")].to_dict("records"):
         lines.append((f"experts ({row['group']}) with the ranking", _measured(row)))
     lines += [*checks_lines(summary), ("tables, for any DuckDB client", str(chosen.home.database))]
@@ -139,37 +138,34 @@ def _measured(row: Mapping[Any, Any]) -> str:
 def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and value of every line of the printed summary."""
     p, rows, conflicts = summary["p"], summary["rows"], summary["conflicts"]
-    words = {
-        "sources": ", ".join(f"{count} {name}" for name, count in summary["p_source"].items()) or "none",
-        "scale": "this corpus' own" if summary["ruler"] == "own" else "the published",
-        "because": f" ({summary['ruler_reason']})" if summary["ruler"] != "own" else "",
-        "asked": ", ".join(summary["judges"]) or "none",
-        "conflicting": sum(conflicts.values()),
-        "made": rows["generated"] - rows["discarded"],
-    }
-    given = {**summary, **words}
-    found = [(label, value.format(**given)) for label, value in _SUMMARY.items()]
-    found += [(f"  {kind}", str(count)) for kind, count in conflicts.items()]
-    found.insert(5, ("p of tentative findings", _P.format(**p) if p["count"] else "no fitted pair"))
-    found.append(("rows accounted for", _ACCOUNTS.format(**rows)))
+    sources = ", ".join(f"{count} {name}" for name, count in summary["p_source"].items()) or "none"
+    scale = "this corpus' own phrases"
+    if summary["ruler"] != "own":
+        scale = f"the published phrases ({summary['ruler_reason']})"
+    judges = ", ".join(summary["judges"]) or "none"
+    generated, expanded = rows["generated"], summary["expanded"]
+    lines = [
+        ("reports", f"{summary['reports']}"),
+        ("findings", f"{summary['findings']} rows"),
+        ("tentative pairs", f"{summary['tentative_pairs']} ({sources})"),
+        ("matches", f"{summary['matches']}"),
+        ("phrases ranked", f"{summary['phrases_ranked']}, {scale}; judges: {judges}"),
+        ("p of tentative findings", _P.format(**p) if p["count"] else "no fitted pair"),
+        ("expanded", f"{expanded} stated diagnoses (and {summary['expanded_generated']} implied ones) into "
+         f"{generated} sub-findings; {rows['already_stated']} more were already stated"),
+        ("conflicts", str(sum(conflicts.values()))),
+        *((f"  {kind}", str(count)) for kind, count in conflicts.items()),
+        ("rows accounted for", _ACCOUNTS.format(**rows)),
+    ]  # fmt: skip
     for rule, studies in summary["studies_set_aside"].items():
-        found.append(("  studies set aside", f"{studies} break the rule: {rule}"))
-    found.append(("rows out", "{rows_out} = {rows[originals_out]} stated + {made} generated".format(**given)))
+        lines.append(("  studies set aside", f"{studies} break the rule: {rule}"))
+    made = f"{rows['originals_out']} stated + {generated - rows['discarded']} generated"
+    lines.append(("rows out", f"{summary['rows_out']} = {made}"))
     if summary["batches_not_included"]:
-        found.append(("batches not included", ", ".join(summary["batches_not_included"])))
-    return found
+        lines.append(("batches not included", ", ".join(summary["batches_not_included"])))
+    return lines
 
 
-_SUMMARY = {
-    "reports": "{reports}",
-    "findings": "{findings} rows",
-    "tentative pairs": "{tentative_pairs} ({sources})",
-    "matches": "{matches}",
-    "phrases ranked": "{phrases_ranked}, {scale} phrases{because}; judges: {asked}",
-    "expanded": "{expanded} stated diagnoses (and {expanded_generated} implied ones) into {rows[generated]} "
-    "sub-findings; {rows[already_stated]} more were already stated",
-    "conflicts": "{conflicting}",
-}
 _P = "mean {mean:.3f}, sd {sd:.3f}, {min:.3f} to {max:.3f}"
 _ACCOUNTS = (
     "{rows_in} in = {originals_out} out + {merged} merged + {removed} removed + {excluded} excluded "

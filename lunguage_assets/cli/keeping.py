@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,8 @@ import click
 from lunguage_assets.cli.options import (
     FILE,
     GIVEN_FILE,
-    HOME_OPTION,
     Chosen,
     chooses,
-    chosen_home,
     existing_home,
     nothing_in,
 )
@@ -110,31 +107,11 @@ _NAMED = 20
 """Rows of an imported file that messages name one by one."""
 
 
-def _takes_ledger(command: Callable[..., None]) -> Callable[..., None]:
-    option = click.option(
-        "--ledger",
-        "place",
-        envvar="LUNGUAGE_LEDGER",
-        help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER.",
-    )
-    return HOME_OPTION(option(command))
-
-
-def _opened(home: Path, place: str | None) -> Ledger:
-    """The ledger that is there."""
-    from lunguage_assets.judges.ledger.ledger import Ledger
-
-    where = place or existing_home(home).root / "ledger.sqlite"
-    if Ledger.at(where) is None:
-        raise ConfigurationError("there is no ledger: no paid answer was recorded")
-    return Ledger.open(where)
-
-
 @ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
-@_takes_ledger
-def ledger_stats(home: Path, place: str | None) -> None:
+@chooses()
+def ledger_stats(chosen: Chosen) -> None:
     """Count attempts, tokens and US dollars per judge, stage and model."""
-    opened = _opened(home, place)
+    opened = _opened(chosen)
     in_flight = opened.in_flight()  # counts the losses of dead processes
     frame = opened.statistics()
     click.echo(frame.to_string(index=False))
@@ -142,17 +119,28 @@ def ledger_stats(home: Path, place: str | None) -> None:
 
 
 @ledger.command("export", short_help="Export all attempts to a ledger file.")
-@_takes_ledger
+@chooses()
 @click.argument("file", type=FILE)
-def ledger_export(home: Path, place: str | None, file: Path) -> None:
+def ledger_export(chosen: Chosen, file: Path) -> None:
     """Add all attempts to a ledger in FILE (SQLite), for others to import; prompts stay out."""
-    click.echo(f"{_opened(home, place).export(file)} attempts in {file}")
+    click.echo(f"{_opened(chosen).export(file)} attempts in {file}")
+
+
+def _opened(chosen: Chosen) -> Ledger:
+    """The ledger that is there, of $LUNGUAGE_LEDGER or the home."""
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+    if not os.environ.get("LUNGUAGE_LEDGER"):
+        existing_home(chosen.home.root)
+    if chosen.paid_answers() is None:
+        raise ConfigurationError("there is no ledger: no paid answer was recorded")
+    return Ledger.open(chosen.ledger_place)
 
 
 @ledger.command("import", short_help="Import the attempts of an exported file.")
-@_takes_ledger
+@chooses()
 @click.argument("file", type=GIVEN_FILE)
-def ledger_import(home: Path, place: str | None, file: Path) -> None:
+def ledger_import(chosen: Chosen, file: Path) -> None:
     """Add the attempts of an exported file, or of any ledger's; what is there already stays as it is.
 
     Each answer is read as when it was given. A row that does not fit is named and left out.
@@ -161,11 +149,9 @@ def ledger_import(home: Path, place: str | None, file: Path) -> None:
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
     from lunguage_assets.structuring.model.grounding import parse_answer
 
-    folder = chosen_home(home)
-    folder.create()
-    opened = Ledger.open(place or folder.root / "ledger.sqlite")
+    chosen.home.create()
     parsers = {"extract": parse_phrase_list, "compare": choice_of, "structure": parse_answer}
-    added, known, refused = opened.import_(file, parsers)
+    added, known, refused = Ledger.open(chosen.ledger_place).import_(file, parsers)
     for error in refused[:_NAMED]:
         click.echo(str(error), err=True)
     if len(refused) > _NAMED:

@@ -108,7 +108,7 @@ def _spent(chosen: Chosen) -> tuple[float, float]:
 
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
-@chooses("preset", "structurer", "declared")
+@chooses("preset", "structurer")
 def doctor(chosen: Chosen) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
     from datetime import UTC, datetime
@@ -118,7 +118,7 @@ def doctor(chosen: Chosen) -> None:
     from lunguage_assets.judges.opening import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
-    root, judges, given = chosen.home.root, chosen.judges(), chosen.declared or chosen.data_class
+    root, judges, given = chosen.home.root, chosen.judges(), chosen.data_class
     lines = [*examination(judges, given, datetime.now(UTC).date(), os.environ)]
     if judges.structurer == RULES:
         lines.append(("ok", "raw reports are structured by rules in this process: nothing is sent"))

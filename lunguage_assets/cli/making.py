@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import (
-    DELIVERY,
     FILE,
     FOLDER,
     RANKER_OPTION,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Register a delivery as a batch, and make nothing yet.")
-@chooses(*DELIVERY)
+@chooses("data", "batch")
 def register(chosen: Chosen) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
     registered = chosen.register()
@@ -46,7 +45,7 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
-@chooses(*DELIVERY, "preset", "structurer", "budget", "strict")
+@chooses("data", "batch", "preset", "structurer", "budget", "strict")
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
 @REBUILD_OPTION
@@ -68,8 +67,8 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
 
     place, judges = chosen.home, chosen.judges(ranker)
     if chosen.data is None:
-        if chosen.batch or chosen.corpus or chosen.declared:
-            raise click.UsageError("--batch, --corpus and --data-class are of the files that --data names.")
+        if chosen.batch:
+            raise click.UsageError("--batch is the key of the files that --data names.")
         existing_home(place.root)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
@@ -77,19 +76,11 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
         click.echo("as published (settings.toml); not options: the judges, and this package's own prompts")
         for option, (was, used) in departures(settings).items():
             click.echo(f"not as published: {option} = {used} (published: {was})")
-<<<<<<< HEAD
-    if delivery is not None:
-        delivery.register(place)
+    if chosen.data is not None:
+        chosen.register()
     releases = (out or place.root).resolve() / "release"
     folder = releases / ranker
     stages = plan(chosen.standings(releases), ranker, rebuild=rebuild_ranking)
-=======
-    if chosen.data is not None:
-        chosen.register()
-    folder = (out or place.root).resolve() / "release" / ranker
-    wanted = Wanted(ranker, rebuild=rebuild_ranking, release=folder)
-    stages = plan(chosen.standings(), wanted)
->>>>>>> bf5467f7 (One reading of stored tables, options of a delivery beside the others, shorter reading of damaged CSV)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
@@ -146,7 +137,7 @@ def _require_checks(summary: RunSummary) -> None:
 
 
 @click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
-@chooses(*DELIVERY, "preset", "structurer")
+@chooses("data", "batch", "preset", "structurer")
 @RANKER_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
@@ -189,13 +180,8 @@ def analyse(chosen: Chosen, ranker: str) -> None:
 
 @click.command(short_help="Register what lies in the landing folder, once.")
 @chooses()
-@click.option(
-    "--url",
-    type=FOLDER,
-    help="Landing folder; default: $LUNGUAGE_LANDING, else url in [landing] of settings.toml.",
-)
 @click.option("--now", is_flag=True, help="Wait for nothing: nobody is writing into the folder any more.")
-def land(chosen: Chosen, url: Path | None, now: bool) -> None:
+def land(chosen: Chosen, now: bool) -> None:
     """Register new deliveries of the landing folder once, without a daemon; put aside what cannot be used.
 
     The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
@@ -205,10 +191,9 @@ def land(chosen: Chosen, url: Path | None, now: bool) -> None:
     from lunguage_assets.landing import land as make_pass
 
     settings = chosen.settings.landing
-    if (folder := url or landing_folder(chosen.home, settings)) is None:
+    if (folder := landing_folder(chosen.home, settings)) is None:
         raise ConfigurationError(
-            "no landing folder is named. Say --url, set LUNGUAGE_LANDING, or write url in [landing] of "
-            "settings.toml."
+            "no landing folder is named. Set LUNGUAGE_LANDING, or write url in [landing] of settings.toml."
         )
     found = make_pass(chosen.home, folder, stable_s=None if now else settings.stable_s)
     if batches := {*(batch.key for batch in found.registered.values()), *found.skipped.values()}:

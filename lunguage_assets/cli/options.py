@@ -58,20 +58,12 @@ REBUILD_OPTION = click.option(
     is_flag=True,
     help="Make the reference scale (vocabulary, comparisons, ranking) again.",
 )
-DELIVERY = ("data", "batch", "corpus", "declared")
-"""Options of commands that take files."""
 _OF_CHOSEN: dict[str, dict[str, Any]] = {
     "data": {
         "type": click.Path(path_type=Path),
         "help": "Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
     },
     "batch": {"help": "Key of the batch: [a-z0-9._-]; default: the name of --data."},
-    "corpus": {"help": "Name of the corpus, when the folder's corpus.toml does not give one."},
-    "declared": {
-        "type": click.Choice(["synthetic", "credentialed"]),
-        "help": "Whether the text is patient data; default: what corpus.toml, for `doctor` the home, "
-        "says, else credentialed.",
-    },
     "preset": {
         "help": "Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET."
     },
@@ -107,8 +99,7 @@ def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
 
         decorated = choosing
         for name in reversed(options):
-            written = "--data-class" if name == "declared" else f"--{name}"
-            decorated = click.option(written, name, **_OF_CHOSEN[name])(decorated)
+            decorated = click.option(f"--{name}", **_OF_CHOSEN[name])(decorated)
         return HOME_OPTION(decorated)
 
     return decorate
@@ -148,8 +139,6 @@ class Chosen:
     home: Home
     data: Path | None = None
     batch: str | None = None
-    corpus: str | None = None
-    declared: DataClass | None = None
     preset: str | None = None
     structurer: str | None = None
     budget: float | None = None
@@ -194,7 +183,7 @@ class Chosen:
         if self.data is None:
             raise click.UsageError("Missing option '--data'.")
         key, most = self.batch or batch_key(self.data), self.settings.corpus.batch_reports
-        return key, take(self.data, key, self.corpus, self.declared, batch_reports=most)
+        return key, take(self.data, key, batch_reports=most)
 
     def instance(self) -> AbstractContextManager[DagsterInstance]:
         """The Dagster instance of the home, opened."""
@@ -203,11 +192,16 @@ class Chosen:
         opened: AbstractContextManager[DagsterInstance] = dagster_instance(self.home)
         return opened
 
+    @property
+    def ledger_place(self) -> str:
+        """Where paid answers are kept: a file or a PostgreSQL URL."""
+        return os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite")
+
     def paid_answers(self) -> Ledger | None:
         """The ledger, where anything was paid for."""
         from lunguage_assets.judges.ledger.ledger import Ledger
 
-        return Ledger.at(os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite"))
+        return Ledger.at(self.ledger_place)
 
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
         """The judges configuration in force.

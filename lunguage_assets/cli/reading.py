@@ -12,7 +12,7 @@ from lunguage_assets.cli.options import FILE, FOLDER, RANKER_OPTION, Chosen, cho
 from lunguage_assets.errors import LunguageError
 
 if TYPE_CHECKING:
-    from lunguage_assets.sample import Prose, RawFormat
+    from lunguage_assets.sample import RawFormat
 
 DEFAULT_PORT = 8642
 
@@ -112,20 +112,15 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
     help="Write raw reports: reports.csv, MIMIC-CXR's folders, or one .txt per report. The truth about them "
     "goes into the folder OUT-truth.",
 )
-@click.option(
-    "--prose",
-    type=click.Choice(["plain", "varied"]),
-    help="How the reports are worded.  [default: plain; varied with --as-text]",
-)
-def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose: Prose | None) -> None:
+def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> None:
     """Write a synthetic corpus in the published formats, or as raw reports with the truth about them."""
     from lunguage_assets.sample import write_raw_sample, write_sample
 
     truth = out.with_name(f"{out.name}-truth")
     if as_text is None:
-        written = write_sample(out, reports=reports, seed=seed, prose=prose or "plain")
+        written = write_sample(out, reports=reports, seed=seed)
     else:
-        written = write_raw_sample(out, truth, reports, seed, form=as_text, prose=prose or "varied")
+        written = write_raw_sample(out, truth, reports, seed, form=as_text)
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
         f"({written.tentative} tentative) and {written.history} history rows, {written.images} images, "

@@ -21,17 +21,16 @@ def survey() -> None:
 @survey.command("make", short_help="Write a survey of phrase pairs for experts.")
 @chooses(there=True)
 @number("--pairs", 50, "Phrase pairs, spread over the ranking.")
-@number("--examples", 5, "Masked example sentences per phrase.", least=0)
 @number("--experts", 6, "Empty columns for experts in the CSV.")
 @RANKER_OPTION
 @into("the four files")
-def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, out: Path) -> None:
+def make(chosen: Chosen, pairs: int, experts: int, ranker: str, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
     from lunguage_assets.explicit.analysis.surveys import make_survey, write_survey
 
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
     ranking, seed = chosen.stored("reference_ranking", ranker), chosen.settings.explicit.seed
-    asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
+    asked = make_survey(vocabulary, ranking, pairs=pairs, seed=seed)
     restrict = bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
     files = write_survey(asked, out, experts=experts, restrict=restrict)
     _tell_written(f"{len(asked)} phrase pairs in {out}", files, restrict)
@@ -45,10 +44,9 @@ def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, o
     multiple=True,
     help="A phrase to be rated; repeat it for further ones. Default: the anchors in use.",
 )
-@number("--examples", 10, "Sentences per phrase.")
 @number("--raters", 2, "Raters, each with rows of their own.")
 @into("the two files")
-def make_ratings(chosen: Chosen, phrases: tuple[str, ...], examples: int, raters: int, out: Path) -> None:
+def make_ratings(chosen: Chosen, phrases: tuple[str, ...], raters: int, out: Path) -> None:
     """Write the CSV in which raters say how probable each sentence is; filled in, it goes into the home."""
     from lunguage_assets.explicit.analysis.surveys import rating_rows, write_rating_survey
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
@@ -57,7 +55,7 @@ def make_ratings(chosen: Chosen, phrases: tuple[str, ...], examples: int, raters
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
     used = chosen_anchors(settings.anchors, home.anchor_ratings, home.root)
     asked = phrases or [one.phrase for one in used.of(set(vocabulary["phrase"]))]
-    rows = rating_rows(vocabulary, asked, examples=examples, raters=raters, seed=settings.seed)
+    rows = rating_rows(vocabulary, asked, raters=raters, seed=settings.seed)
     restrict = bool((vocabulary["ruler"] == "own").any()) and chosen.data_class != "synthetic"
     files = write_rating_survey(rows, out, restrict=restrict)
     _tell_written(

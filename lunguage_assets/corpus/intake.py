@@ -18,10 +18,9 @@ import pandas as pd
 
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
-from lunguage_assets.corpus.findings import FindingsBuilder, place_in_time
+from lunguage_assets.corpus.findings import DeliveredRow, DeliveredStudy, FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.lunguage import RowReader
-from lunguage_assets.corpus.references import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.side_files import read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.views import parse_default_view

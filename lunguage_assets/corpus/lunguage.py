@@ -17,9 +17,9 @@ import pandas as pd
 
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative
+from lunguage_assets.corpus.findings import DeliveredRow, DeliveredStudy, Target
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import ENCODING, Record, read_records
-from lunguage_assets.corpus.references import DeliveredRow, DeliveredStudy, Target
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
@@ -63,14 +63,8 @@ class RowReader:
     def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
         self.file, self._vocabulary, self._log = path.name, vocabulary, log
         self.studies: dict[str, DeliveredStudy] = {}
-        header, self._records = read_records(path)
-        self._has, ignored, in_passage = columns.map_columns(header, self.file)
-        self._labels = [name or (columns.unnamed(at) if at else "") for at, name in enumerate(header)]
-        absent = len(header)  # every record gets an empty value there
-        self._at = {name: self._has.get(name, absent) for name in (*columns.REQUIRED, *columns.OPTIONAL)}
-        self._passage_at = self._at["sent"] if in_passage else None
-        if in_passage:  # every record gets its own sentence behind; its passage stays
-            self._at["sent"] = absent + 1
+        self._header, self._records = read_records(path)
+        self._at, ignored, self._in_passage = columns.map_columns(self._header, self.file)
         self._numbers_seen: set[int] = set()
         # in a million rows coded columns repeat a handful of texts
         self._passages = cache(columns.numbered_sentences)
@@ -79,21 +73,26 @@ class RowReader:
         for name in ignored:
             log.note("column-ignored", self.file, column=name)
         for name in columns.OPTIONAL:
-            if name not in self._has:
+            if name not in self._at:
                 log.note(_MISSING.get(name, "column-missing"), self.file, column=name)
 
     def read(self) -> dict[str, DeliveredStudy]:
         """All studies with a readable id; rejections go to the log."""
+        absent = len(self._header)
+        places = [(name, self._at.get(name, absent)) for name in (*columns.REQUIRED, *columns.OPTIONAL)]
         for record in self._records:
-            record.values.append("")
-            if self._passage_at is not None and not record.broken:
-                record.values.append(self._sentence(record, clean(record.values[self._passage_at])))
-            study = self._study(record)
+            values = record.values
+            cells = {name: clean(values[at]) if at < len(values) else "" for name, at in places}
+            if self._in_passage and not record.broken:
+                cells["sent"] = self._sentence(cells["sent"], cells["sent_idx"])
+            study = self._study(record, cells)
             reason, column = record.broken, ""
             if not record.broken:
-                reason, column = ("study-id", "study_id") if study is None else self._read(record, study)
+                reason, column = "study-id", "study_id"
+                if study is not None:
+                    reason, column = self._read(record.number, cells, study)
             if reason:
-                self._reject(record, study, reason, column)
+                self._reject(record, cells, study, reason, column)
         for study in self.studies.values():
             if len(study.rows) > MOST_ROWS_OF_A_STUDY:
                 found = f"{len(study.rows):,} rows of {study.study_id}"
@@ -103,58 +102,50 @@ class RowReader:
                 study.rows = []
         return self.studies
 
-    def _sentence(self, record: Record, passage: str) -> str:
+    def _sentence(self, passage: str, number: str) -> str:
         """The row's own sentence of a numbered passage; empty when the passage has none of that number."""
-        sentences = self._passages(passage)
-        number = columns.whole_number(self._cell(record, "sent_idx"))
-        return sentences.get(-1 if number is None else number, "") if sentences else passage
+        sentences, place = self._passages(passage), columns.whole_number(number)
+        return sentences.get(-1 if place is None else place, "") if sentences else passage
 
-    def _study(self, record: Record) -> DeliveredStudy | None:
-        written = self._cell(record, "study_id")
-        study_id = columns.study_id(written)
-        if study_id is None or (record.broken and not columns.is_plainly_study(written)):
+    def _study(self, record: Record, cells: dict[str, str]) -> DeliveredStudy | None:
+        study_id = columns.study_id(cells["study_id"])
+        if study_id is None or (record.broken and not columns.is_plainly_study(cells["study_id"])):
             return None  # in a broken record another column may stand in the place of the study
-        if study_id not in self.studies:
-            self.studies[study_id] = DeliveredStudy(study_id, first_line=record.number)
-        study = self.studies[study_id]
+        study = self.studies.setdefault(study_id, DeliveredStudy(study_id, first_line=record.number))
         study.rows_delivered += 1
-        study.subject_id = study.subject_id or columns.subject_id(self._cell(record, "subject_id")) or ""
+        study.subject_id = study.subject_id or columns.subject_id(cells["subject_id"]) or ""
         return study
 
-    def _reject(self, record: Record, study: DeliveredStudy | None, reason: str, column: str) -> None:
+    def _reject(
+        self, record: Record, cells: dict[str, str], study: DeliveredStudy | None, reason: str, column: str
+    ) -> None:
         """Reject a record, and keep it as a target: a reference to it must not find another row instead."""
-        cells = dict(zip(self._labels, record.values, strict=False))
+        labels = [name or (columns.unnamed(at) if at else "") for at, name in enumerate(self._header)]
+        content = dict(zip(labels, record.values, strict=False))
         self._log.reject(
             reason,
             self.file,
             record.number,
             study_id=study.study_id if study is not None else "",
             column=column,
-            found=record.found or self._cell(record, column) or "nothing",
-            content=record.raw or json.dumps(cells, ensure_ascii=False),
+            found=record.found or cells.get(column) or "nothing",
+            content=record.raw or json.dumps(content, ensure_ascii=False),
         )
         in_place = record.broken in ("", ENCODING)  # every value stands in its column
         if study is None or not in_place or reason == "study-of-two-patients":
             return
-        ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
-        section = columns.section(self._cell(record, "section")) or ""
-        number = columns.whole_number(self._cell(record, "ent_idx"))
+        ent, normed = cells["ent"], first_alternative(cells["normed_ent"])
+        section, number = columns.section(cells["section"]) or "", columns.whole_number(cells["ent_idx"])
         wordings = frozenset({plain(ent), plain(normed)} - {""})
-        name = self._vocabulary.finding(normed or ent)
-        study.refused.append(Target("", section, number, wordings, name))
+        study.refused.append(Target("", section, number, wordings, self._vocabulary.finding(normed or ent)))
 
-    def _cell(self, record: Record, column: str) -> str:
-        place = self._at[column]
-        return clean(record.values[place]) if place < len(record.values) else ""
-
-    def _read(self, record: Record, study: DeliveredStudy) -> tuple[str, str]:
+    def _read(self, line: int, cells: dict[str, str], study: DeliveredStudy) -> tuple[str, str]:
         """Add a record to its study; else the first of the reasons against it, and the column."""
-        cells = {column: clean(record.values[place]) for column, place in self._at.items()}
         sentence, finding, sent = self._counted(cells, study)
         subject = columns.subject_id(cells["subject_id"])
         if subject != study.subject_id or not subject:
             return "study-of-two-patients" if subject else "subject-id", "subject_id"
-        number = columns.whole_number(cells[ROW_NUMBER]) if ROW_NUMBER in self._has else record.number - 1
+        number = columns.whole_number(cells[ROW_NUMBER]) if ROW_NUMBER in self._at else line - 1
         if number is None or number in self._numbers_seen:
             return "row-number" if number is None else "duplicate-row-number", ROW_NUMBER
         self._numbers_seen.add(number)
@@ -164,10 +155,9 @@ class RowReader:
             if known[column] is None:
                 return _MEANINGS[column][1], column
         normed_ent = first_alternative(self._lists(cells["normed_ent"]))
-        category = known["cat"] or self._vocabulary.category(normed_ent or known["ent"]) or "OTH"
         study.rows.append(
             DeliveredRow(
-                line=record.number,
+                line=line,
                 row=number,
                 finding_id=f"{study.study_id}:{number}",
                 section=known["section"],
@@ -176,7 +166,7 @@ class RowReader:
                 ent_idx=finding if known["ent_idx"] == "" else known["ent_idx"],
                 ent=known["ent"],
                 normed_ent=normed_ent,
-                cat=category,
+                cat=known["cat"] or self._vocabulary.category(normed_ent or known["ent"]) or "OTH",
                 status=known["dx_certainty"] + known["dx_status"],
                 location=self._lists(cells["location"]),
                 evidence=cells["evidence"],
@@ -184,8 +174,8 @@ class RowReader:
                 attributes=tuple([self._lists(cells[column]) for column in ATTRIBUTES]),
             )
         )
-        self._learn(record, study, known["sequence"], cells["report"])
-        self._note_derived(record, study, cells)
+        self._learn(line, study, known["sequence"], cells["report"])
+        self._note_derived(line, study, cells)
         return "", ""
 
     def _counted(self, cells: dict[str, str], study: DeliveredStudy) -> tuple[int, int, str]:
@@ -202,34 +192,31 @@ class RowReader:
         study.places[section] = (sentences, last, findings + 1)
         return sentences, findings + 1, last
 
-    def _learn(self, record: Record, study: DeliveredStudy, sequence: int | str, report: str) -> None:
+    def _learn(self, line: int, study: DeliveredStudy, sequence: int | str, report: str) -> None:
         """Note the report and the place in time, which all rows of a study share."""
         if isinstance(sequence, int):
-            if study.sequence is None:
-                study.sequence = sequence
-            elif sequence != study.sequence:
-                self._once(study, "sequence-differs", record, "sequence")
+            study.sequence = sequence if study.sequence is None else study.sequence
+            if sequence != study.sequence:
+                self._note(study, "sequence-differs", line, "sequence", once=True)
         study.report = study.report or report
         if report and report != study.report:
-            self._once(study, "reports-differ", record, "report")
+            self._note(study, "reports-differ", line, "report", once=True)
 
-    def _note_derived(self, record: Record, study: DeliveredStudy, cells: dict[str, str]) -> None:
+    def _note_derived(self, line: int, study: DeliveredStudy, cells: dict[str, str]) -> None:
         for column in ("sent_idx", "ent_idx"):
-            if column in self._has and not cells[column]:
-                self._once(study, "positions-derived", record, column)
-        if "cat" in self._has and not cells["cat"]:
-            self._note(study, "category-derived", record, "cat")
+            if column in self._at and not cells[column]:
+                self._note(study, "positions-derived", line, column, once=True)
+        if "cat" in self._at and not cells["cat"]:
+            self._note(study, "category-derived", line, "cat")
         for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
             if "|" in cells[column]:
-                self._note(study, "first-of-alternatives", record, column)
+                self._note(study, "first-of-alternatives", line, column)
 
-    def _once(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
-        if reason + column not in study.noted:
-            study.noted.add(reason + column)
-            self._note(study, reason, record, column)
-
-    def _note(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
-        self._log.note(reason, self.file, line=record.number, study_id=study.study_id, column=column)
+    def _note(self, study: DeliveredStudy, reason: str, line: int, column: str, once: bool = False) -> None:
+        if once and reason + column in study.noted:
+            return
+        study.noted.add(reason + column)
+        self._log.note(reason, self.file, line=line, study_id=study.study_id, column=column)
 
 
 _WRITTEN_STATUS = {"p": "positive", "n": "negative", "d": "definitive", "t": "tentative"}

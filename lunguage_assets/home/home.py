@@ -180,7 +180,7 @@ class Home:
                 DECLARATION,
                 f"corpus {corpus.name!r} ({corpus.data_class}, as text without a declaration is)",
                 f"corpus {present.name!r} ({present.data_class}), which the home holds",
-                f"Name that one in {DECLARATION} or with --corpus, or use another home (--home).",
+                f"Name that one in {DECLARATION}, or use another home (--home).",
                 column="name" if corpus.data_class == present.data_class else "data_class",
             )
 
@@ -216,8 +216,6 @@ class Home:
         self,
         place: Path,
         key: str,
-        corpus_name: str | None = None,
-        data_class: DataClass | None = None,
         *,
         batch_reports: int | None = None,
     ) -> list[Batch]:
@@ -230,7 +228,7 @@ class Home:
             LunguageError: as `examine`.
         """
         with self._registering():
-            found = self.examine(place, key, corpus_name, data_class, batch_reports=batch_reports)
+            found = self.examine(place, key, batch_reports=batch_reports)
             self.claim(found[0].corpus)
             self._store([one for one in found if one.is_new], in_parts=len(found) > 1)
         return [one.batch for one in found]
@@ -319,8 +317,6 @@ class Home:
         self,
         place: Path,
         key: str,
-        corpus_name: str | None = None,
-        data_class: DataClass | None = None,
         *,
         batch_reports: int | None = None,
     ) -> list[Registration]:
@@ -338,7 +334,7 @@ class Home:
                 "'_' and '-', and no '.' at the beginning. Name it with --batch KEY."
             )
         delivery = find_delivery(place)
-        corpus = self._corpus_of(delivery, corpus_name, data_class)
+        corpus = self._corpus_of(delivery)
         parts, batches = in_parts(delivery, batch_reports), self.registered()
         of_key = {batch.key: batch for batch in batches}
         of_content = {batch.sha256: batch for batch in reversed(batches)}
@@ -361,18 +357,12 @@ class Home:
             require_whole_files(delivery)
         return registrations
 
-    def _corpus_of(self, delivery: Delivery, name: str | None, data_class: DataClass | None) -> Corpus:
+    def _corpus_of(self, delivery: Delivery) -> Corpus:
         """The corpus of a delivery; one without a name is the home's own if the data class agrees."""
         declared, present = delivery.declared, self.corpus()
-        if data_class is not None and declared.is_declared and data_class != declared.data_class:
-            raise CorpusMismatch(
-                str(delivery.folder / DECLARATION), repr(declared.data_class),
-                f"{data_class!r}, as the command line says", "Make the two agree.", column="data_class",
-            )  # fmt: skip
-        data_class = data_class or declared.data_class
-        if present is not None and present.data_class == data_class:
-            name = name or declared.name or present.name
-        corpus = Corpus(name or declared.name or "unnamed", data_class)
+        shared = present is not None and present.data_class == declared.data_class
+        name = declared.name or (present.name if present is not None and shared else "unnamed")
+        corpus = Corpus(name, declared.data_class)
         self._require(corpus)
         return corpus
 

@@ -23,14 +23,14 @@ def on_disk(tmp_path: Path) -> Landing:
 
 @pytest.fixture(autouse=True)
 def own_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
     (tmp_path / "instance").mkdir()
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "instance"))
     monkeypatch.setenv("LUNGUAGE_HOME", "")  # the command names its home to the processes that it starts
 
 
 def lunguage_land(landing: Landing, *arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["land", "--home", str(landing.home.root), *arguments])
+    place = {"LUNGUAGE_LANDING": str(landing.root)}
+    return CliRunner(env=place).invoke(commands, ["land", "--home", str(landing.home.root), *arguments])
 
 
 def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_what_was_put_aside(
@@ -42,7 +42,7 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
     on_disk.drop("bad.csv", b"x,y\n1,2\n")
     on_disk.drop("notes.txt", "for people")
     on_disk.drop("f/Lunguage_vocab.csv", "")
-    told = lunguage_land(on_disk, "--url", str(on_disk.root), "--now")
+    told = lunguage_land(on_disk, "--now")
     *lines, summary = (line.split("  ")[0] for line in told.output.splitlines())
     assert lines == ["registered", "skipped", "quarantined", "waiting", "passed over"]
     assert summary.startswith("Landing folder: 1 registered, 1 skipped (content known), 1 quarantined")
@@ -54,7 +54,7 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
 
 def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:
     on_disk.home.create()
-    on_disk.home.settings_file.write_text(f'[landing]\nurl = "{on_disk.root}"\nstable_s = 30\n')
+    on_disk.home.settings_file.write_text("[landing]\nstable_s = 30\n")
     on_disk.drop("a.csv", csv(1))
     assert "waiting      a.csv: it may still be written to" in lunguage_land(on_disk).output
     on_disk.drop("a.csv.done", "")

@@ -54,17 +54,12 @@ def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
     undeclared = shutil.copytree(one, tmp_path / "undeclared")
     (undeclared / "corpus.toml").unlink()
     with pytest.raises(CorpusMismatch, match="credentialed"):
-        home.register(undeclared, "credentialed", corpus_name="synthetic")
+        home.register(undeclared, "credentialed")
     apart = Home(tmp_path / "other")
     apart.register(undeclared, "credentialed")
     corpus = apart.corpus()
     assert corpus is not None
     assert corpus.data_class == "credentialed"
-
-
-def test_the_command_line_cannot_contradict_the_declared_data_class(tmp_path: Path, one: Path) -> None:
-    with pytest.raises(CorpusMismatch, match="as the command line says"):
-        Home(tmp_path / "home").register(one, "b", data_class="credentialed")
 
 
 def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Path, one: Path) -> None:

@@ -85,7 +85,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             root = folder / home
             if not root.exists():
                 planted.write_home(root)
-            environment = {"LUNGUAGE_HOME": str(root), "LUNGUAGE_JUDGES": str(folder / "judges.toml")}
+            environment = {
+                "LUNGUAGE_HOME": str(root),
+                "LUNGUAGE_JUDGES": str(folder / "judges.toml"),
+                "LUNGUAGE_LANDING": str(landing),
+            }
             plain = {"crash": [], "idle": [GREAT_EXPECTATIONS], "files": {}, "copy": []}
             return {"name": name, "arguments": arguments, "environment": environment, **plain, **more}
 
@@ -93,7 +97,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scenarios = [
             *(scenario(name, *run, home="burst", crash=[place]) for name, place in CRASHES.items()),
             scenario("model", *run, "--structurer", "one", home="well"),
-            scenario("land", "land", "--now", "--url", str(landing), home="landed"),
+            scenario("land", "land", "--now", home="landed"),
             scenario("read", "read", str(data / "reports.csv"), home="well", crash=[CRASHES["structuring"]]),
         ]
         file = folder / "shown" / "all.json"

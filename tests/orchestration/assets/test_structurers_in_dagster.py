@@ -59,7 +59,8 @@ def small(tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "judges.toml").write_text(JUDGES.format(url=server.url))
     (tmp_path / "delivered").mkdir()
     raw_deliveries.write_table(tmp_path / "delivered")
-    Home(tmp_path / "home").register(tmp_path / "delivered", "b", "invented", "synthetic")
+    (tmp_path / "delivered" / "corpus.toml").write_text('data_class = "synthetic"')
+    Home(tmp_path / "home").register(tmp_path / "delivered", "b")
     with SmallHome.opened(tmp_path / "home", judges_file=str(tmp_path / "judges.toml")) as opened:
         yield opened
 
@@ -111,7 +112,7 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
 
 def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
     """The line of an estimate, which has no other: the judges are rule-based."""
-    registration = small.home.examine(folder / "delivered", "b", "invented", "synthetic")
+    registration = small.home.examine(folder / "delivered", "b")
     (line,) = estimate_run(small.resource, registration, "panel").values()["lines"]
     assert (line["stage"], line["judge"]) == ("structured_findings", "one")
     return dict(line)

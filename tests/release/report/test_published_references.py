@@ -11,8 +11,8 @@ from profiles import examples
 
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.findings import parse_references
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.corpus.references import parse_references
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.release.bundle.bundle import published_frame
 from lunguage_assets.settings import CorpusSettings
