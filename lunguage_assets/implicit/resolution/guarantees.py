@@ -5,8 +5,7 @@ tables alone, apart from the code that establishes it (implicit.md section 5).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +35,6 @@ GUARANTEES = (
 )  # fmt: skip
 
 _TOLERANCE = 1e-9
-_Broken = Iterator[tuple[str, tuple[str, ...]]]
-"""Broken guarantees of a study, and the rows that break them."""
 
 
 def account(
@@ -61,28 +58,27 @@ def account(
     delivered: dict[str, int] = dict(values_of(reports, "study_id", "rows_delivered"))
     refused = _counted(rejected)
     studies = {*delivered, *(key[0] for counts in (disposition, outcome, source, refused) for key in counts)}
-    rows = []
-    for study in sorted(studies):
-        rows_in = delivered.get(study, refused[(study,)])  # a study that was rejected whole has no report
-        rows.append(
-            {
-                "study_id": study,
-                "rows_in": rows_in,
-                "originals_out": source[study, "original"],
-                "merged": disposition[study, "merged"] + event[study, "merged", "original"],
-                "removed": event[study, "removed", "original"],
-                "excluded": disposition[study, "excluded"],
-                "rejected": refused[(study,)],
-                "set_aside": rows_in - refused[(study,)] if study in set_aside else 0,
-                "generated": outcome[study, "generated"],
-                "discarded": event[study, "merged", "expansion"] + event[study, "discarded", "expansion"],
-                "already_stated": outcome[study, "already stated"],
-                "spoken_against": outcome[study, "spoken against"],
-                "rows_out": source[study, "original"] + source[study, "expansion"],
-                "balanced": False,
-            }
-        )
-    frame = ACCOUNTING.frame(rows)
+    # a study that was rejected whole has no report
+    rows_in = {study: delivered.get(study, refused[(study,)]) for study in studies}
+    frame = ACCOUNTING.frame(
+        {
+            "study_id": study,
+            "rows_in": rows_in[study],
+            "originals_out": source[study, "original"],
+            "merged": disposition[study, "merged"] + event[study, "merged", "original"],
+            "removed": event[study, "removed", "original"],
+            "excluded": disposition[study, "excluded"],
+            "rejected": refused[(study,)],
+            "set_aside": rows_in[study] - refused[(study,)] if study in set_aside else 0,
+            "generated": outcome[study, "generated"],
+            "discarded": event[study, "merged", "expansion"] + event[study, "discarded", "expansion"],
+            "already_stated": outcome[study, "already stated"],
+            "spoken_against": outcome[study, "spoken against"],
+            "rows_out": source[study, "original"] + source[study, "expansion"],
+            "balanced": False,
+        }
+        for study in sorted(studies)
+    )
     return frame.assign(balanced=balance(frame))
 
 
@@ -121,11 +117,8 @@ def violations(
     present: set[str] = set()
     listed = load_label_list()
     for study in by_study(read_rows(rows)):
-        study_id = study[0].study_id
-        present.add(study_id)
-        against = partial(_contradictions, listed=listed)
-        for check in (_keys, _parents, _certainty, against, _references, _numbers):
-            found += [Violation(guarantee, study_id, ids) for guarantee, ids in check(study)]
+        present.add(study[0].study_id)
+        found += [Violation(guarantee, study[0].study_id, ids) for guarantee, ids in _broken(study, listed)]
     missing = sorted(set(studies) - present - set(explained))
     return found + [Violation(STUDY_PRESENT, study_id, ()) for study_id in missing]
 
@@ -148,36 +141,36 @@ def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.Da
         )
 
 
-def _keys(study: list[Row]) -> _Broken:
+def _broken(study: Sequence[Row], listed: LabelList) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Broken guarantees of a study, and the rows that break them."""
     for group in grouped(study).values():
         ids = tuple(sorted(row.finding_id for row in group))
         if len(group) > 1:
             yield ONE_ROW_PER_KEY, ids
         if len({row.positive for row in group}) > 1:
             yield NO_CLASH, ids
-
-
-def _parents(study: list[Row]) -> _Broken:
     by_id = {row.finding_id: row for row in study}
-    return ((LIVING_PARENT, (row.finding_id,)) for row in study if _root(row, by_id) != row.root_id)
-
-
-def _certainty(study: list[Row]) -> _Broken:
-    by_id = {row.finding_id: row for row in study}
+    stated = [row for row in study if row.source == "original"]
+    statements = Statements(listed, stated)
     for row in study:
-        parent = by_id.get(row.parent_id or "")
-        if parent is None or not parent.positive:
-            continue
-        if row.support > parent.support + _TOLERANCE or (row.status[0] == "d" and parent.status[0] == "t"):
-            yield NO_SURER, (row.finding_id,)
-
-
-def _contradictions(study: list[Row], listed: LabelList) -> _Broken:
-    """Generated rows beside a statement that speaks against them; in mode `paper` they may stand."""
-    statements = Statements(listed, (row for row in study if row.source == "original"))
-    for row in study:
+        own, parent = (row.finding_id,), by_id.get(row.parent_id or "")
+        if _root(row, by_id) != row.root_id:
+            yield LIVING_PARENT, own
+        if parent is not None and parent.positive:
+            surer = row.support > parent.support + _TOLERANCE
+            if surer or (row.status[0] == "d" and parent.status[0] == "t"):
+                yield NO_SURER, own
         if row.source == "expansion" and row.mode != PAPER and (said := statements.against(row)) is not None:
             yield NOT_AGAINST, (row.finding_id, said.finding_id)
+        for references in (row.evidence, row.associate):
+            others = by_id.keys() - {row.finding_id}
+            whole = all(token.startswith(BARE) or token in others for token in references)
+            if not whole or len(set(references)) < len(references):
+                yield WHOLE_REFERENCES, own
+    numbers = [row.idx for row in stated], [row.idx for row in study if row.source == "expansion"]
+    in_order = not all(numbers) or max(numbers[0]) < min(numbers[1])
+    if not in_order or len({*numbers[0], *numbers[1]}) < len(study):
+        yield UNIQUE_NUMBERS, tuple(sorted(by_id))
 
 
 def _root(row: Row, by_id: dict[str, Row]) -> str | None:
@@ -192,22 +185,3 @@ def _root(row: Row, by_id: dict[str, Row]) -> str | None:
         seen.add(row.finding_id)
         row = parent
     return row.finding_id if row.parent_id is None else None
-
-
-def _references(study: list[Row]) -> _Broken:
-    ids = {row.finding_id for row in study}
-    for row in study:
-        for references in (row.evidence, row.associate):
-            whole = all(
-                token.startswith(BARE) or (token in ids and token != row.finding_id) for token in references
-            )
-            if not whole or len(set(references)) < len(references):
-                yield WHOLE_REFERENCES, (row.finding_id,)
-
-
-def _numbers(study: list[Row]) -> _Broken:
-    stated = [row.idx for row in study if row.source == "original"]
-    generated = [row.idx for row in study if row.source == "expansion"]
-    in_order = not stated or not generated or max(stated) < min(generated)
-    if not in_order or len({*stated, *generated}) < len(study):
-        yield UNIQUE_NUMBERS, tuple(sorted(row.finding_id for row in study))

@@ -15,23 +15,18 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.study_resolver import (
-    PAPER_RULES,
-    RULES,
+    AGAINST,
+    GENERATED,
+    STATED,
     LogEntry,
-    Rule,
     StudyResolver,
-    entry,
-    kept_apart,
     type_of,
 )
 from lunguage_assets.implicit.rows import (
-    ATTRIBUTE_NAMES,
     BARE,
     PAPER,
     Row,
     by_study,
-    cell_parts,
-    collapsed,
     natural,
     read_rows,
     values_of,
@@ -42,8 +37,6 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.tables import CONFLICTS, LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
-
-GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
 
 Conflict = dict[str, Any]
 """One type and source of disagreement in one group: a row of CONFLICTS."""
@@ -71,11 +64,9 @@ def resolve(
     dictionary: PathwayDictionary,
     ranking_version: str = "",
     blacklist: Blacklist | None = None,
-    rules: Sequence[Rule] | None = None,
 ) -> Resolution:
     """DEDUPLICATED_FINDINGS, PATHWAY_MATCHES and EXPANSIONS to one row per key, with a log of all other rows.
 
-    `rules` are the rules of resolution in order, by default those of the mode that the rows were merged in.
     `blacklist` keeps words of attributes apart, by default the packaged one. Rows are sorted by study and
     `idx`, which starts at 1 in every study. Independent of the order of the input rows.
     """
@@ -99,13 +90,12 @@ def resolve(
     conflicts: list[Conflict] = []
     for study in by_study(delivered):
         own, links = study[0].study_id, linked.get(study[0].study_id, [])
-        by_mode = rules or (PAPER_RULES if study[0].mode == PAPER else RULES)
-        resolver = StudyResolver(living.get(own, []), dictionary, by_mode, blacklist)
+        resolver = StudyResolver(living.get(own, []), dictionary, blacklist)
         conflicts += [*detect(resolver.groups), *_suppressed(links, by_id)]
         study_rows = resolver.run()
         conflicts += _stated_contradictions(study_rows, listed)
         resolved += study_rows
-        log += _log_of(study, links, by_id, resolver)
+        log += [*resolver.log_before(study, links, by_id), *resolver.log]
     return resolution_of(resolved, log, conflicts)
 
 
@@ -189,38 +179,6 @@ def _conflict(row: Row, kind: str, source: str, ids: Iterable[str]) -> Conflict:
         "finding_ids": sorted(ids),
         "suppressed": False,
     }
-
-
-# the log
-
-
-def _log_of(
-    study: Sequence[Row], linked: Sequence[Row], by_id: Mapping[str, Row], resolver: StudyResolver
-) -> list[LogEntry]:
-    """The log of a study's rows at every stage; survivors are the rows that stand for them in the end."""
-    log = []
-    for row in study:
-        if row.merged_into is not None:
-            survivor = resolver.stand_in(row.merged_into)
-            rule = "same statement" if row.merge_similarity is None else "same meaning"
-            log.append(entry(row, "merged", "deduplicate", rule, survivor_id=survivor))
-            log += _cells_kept_apart(row, by_id[row.merged_into])
-        elif row.disposition == "excluded":
-            log.append(entry(row, "excluded", "deduplicate", "history section"))
-    for child in linked:
-        rule = "stated against" if child.outcome == AGAINST else STATED
-        survivor = resolver.stand_in(child.linked_to or "")
-        log.append(entry(child, child.outcome, "expand", rule, survivor_id=survivor))
-    return log + resolver.log
-
-
-def _cells_kept_apart(row: Row, survivor: Row) -> Iterator[LogEntry]:
-    """What a merged row says and its survivor did not take over, column by column."""
-    for name in ATTRIBUTE_NAMES:
-        own = set(map(collapsed, cell_parts(getattr(survivor, name))))
-        parts = [part for part in cell_parts(getattr(row, name)) if collapsed(part) not in own]
-        if parts:
-            yield kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}")
 
 
 def resolution_of(

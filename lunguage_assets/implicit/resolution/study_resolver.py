@@ -4,12 +4,23 @@ rules, and what happens to the rows that lose, their sub-findings and everything
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lunguage_assets.implicit.merging.apart import Blacklist, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.rows import BARE, Row, claim_preference, natural, report_position, united_tokens
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    BARE,
+    PAPER,
+    Row,
+    cell_parts,
+    claim_preference,
+    collapsed,
+    natural,
+    report_position,
+    united_tokens,
+)
 from lunguage_assets.implicit.statements.against import grouped
 
 Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
@@ -17,6 +28,7 @@ Rule = tuple[str, Callable[[Sequence[Row]], list[Row]]]
 LogEntry = dict[str, Any]
 """One event: a row of RESOLUTION_LOG."""
 
+GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
 _STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
 
@@ -58,18 +70,7 @@ PAPER_RULES: tuple[Rule, ...] = (*RULES[:2], ("rule 3: highest p", strongest_cla
 """The same in mode `paper`, where a confident denial loses to a weak suspicion (`Row.claim`)."""
 
 
-def _decide(rows: Sequence[Row], rules: Sequence[Rule]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    """The rows of a group that the rules keep, and every lost row with the deciding rule."""
-    remaining, lost = list(rows), []
-    for name, rule in rules:
-        kept = rule(remaining)
-        staying = {row.finding_id for row in kept}
-        lost += [(row, name) for row in remaining if row.finding_id not in staying]
-        remaining = kept
-    return remaining, lost
-
-
-def entry(row: Row, event: str, stage: str, rule: str, **options: str | None) -> LogEntry:
+def _entry(row: Row, event: str, stage: str, rule: str, **options: str | None) -> LogEntry:
     """The log entry of an event about a row; `options` are `conflict_type`, `survivor_id` and `reference`."""
     return {
         "number": 0,
@@ -91,10 +92,10 @@ def entry(row: Row, event: str, stage: str, rule: str, **options: str | None) ->
     }
 
 
-def kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> LogEntry:
+def _kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> LogEntry:
     """The log entry of a cell ("column: words") that the survivor of a merged row did not take over."""
     rule = "attributes exclude each other"
-    return entry(row, "cell kept apart", stage, rule, survivor_id=survivor.finding_id, reference=cell)
+    return _entry(row, "cell kept apart", stage, rule, survivor_id=survivor.finding_id, reference=cell)
 
 
 class StudyResolver:
@@ -104,14 +105,9 @@ class StudyResolver:
     of removed rows gone, before a child's key is resolved.
     """
 
-    def __init__(
-        self,
-        rows: Sequence[Row],
-        dictionary: PathwayDictionary,
-        rules: Sequence[Rule],
-        blacklist: Blacklist,
-    ) -> None:
-        self._dictionary, self._rules, self._blacklist = dictionary, rules, blacklist
+    def __init__(self, rows: Sequence[Row], dictionary: PathwayDictionary, blacklist: Blacklist) -> None:
+        self._dictionary, self._blacklist = dictionary, blacklist
+        self._rules = PAPER_RULES if rows and rows[0].mode == PAPER else RULES
         in_order = sorted(rows, key=report_position)
         self.living: dict[str, Row] = {row.finding_id: row for row in in_order}
         self._children: dict[str, list[Row]] = {}
@@ -146,7 +142,12 @@ class StudyResolver:
 
     def _settle(self, rows: Sequence[Row]) -> None:
         """Keep what the rules keep of the rows of one key."""
-        remaining, lost = _decide(rows, self._rules) if len(rows) > 1 else (rows, [])
+        remaining, lost = list(rows), list[tuple[Row, str]]()
+        for name, keep in self._rules if len(rows) > 1 else ():
+            kept = keep(remaining)
+            staying = {row.finding_id for row in kept}
+            lost += [(row, name) for row in remaining if row.finding_id not in staying]
+            remaining = kept
         for survivor in remaining[:1]:
             merged = set(survivor.merged_ids)
             for row, rule in lost:
@@ -176,15 +177,15 @@ class StudyResolver:
         if unlinked and loser.source == "expansion":  # its survivor is no evidence for its parent
             self._unlinked.add(loser.finding_id)
         kind = type_of(survivor.status, loser.status)
-        self.log.append(entry(loser, "merged", "resolve", rule, conflict_type=kind))
-        self.log += [kept_apart(loser, survivor, "resolve", f"{column}: {cell}") for column, cell in apart]
+        self.log.append(_entry(loser, "merged", "resolve", rule, conflict_type=kind))
+        self.log += [_kept_apart(loser, survivor, "resolve", f"{column}: {cell}") for column, cell in apart]
         self._remove_children(loser, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree."""
         del self.living[row.finding_id]
         event = "removed" if row.source == "original" else "discarded"
-        self.log.append(entry(row, event, "resolve", rule, conflict_type=conflict_type))
+        self.log.append(_entry(row, event, "resolve", rule, conflict_type=conflict_type))
         self._remove_children(row, "parent gone")
 
     def _remove_children(self, row: Row, rule: str) -> None:
@@ -207,7 +208,7 @@ class StudyResolver:
             gone = token in self._unlinked
             target = token if token.startswith(BARE) else None if gone else self.stand_in(token)
             if target is None:
-                self.log.append(entry(row, "reference lost", "resolve", "target gone", reference=token))
+                self.log.append(_entry(row, "reference lost", "resolve", "target gone", reference=token))
             elif target != row.finding_id:
                 kept[target] = None
         return tuple(kept)
@@ -223,3 +224,29 @@ class StudyResolver:
         for child in sorted(self._living_children(row), key=lambda child: natural(child.finding_id)):
             yield child
             yield from self._below(child)
+
+    def log_before(
+        self, study: Sequence[Row], linked: Sequence[Row], by_id: Mapping[str, Row]
+    ) -> Iterator[LogEntry]:
+        """What became of rows before resolution; survivors are the rows that stand for them in the end."""
+        for row in study:
+            if row.merged_into is not None:
+                survivor = self.stand_in(row.merged_into)
+                rule = "same statement" if row.merge_similarity is None else "same meaning"
+                yield _entry(row, "merged", "deduplicate", rule, survivor_id=survivor)
+                yield from _cells_kept_apart(row, by_id[row.merged_into])
+            elif row.disposition == "excluded":
+                yield _entry(row, "excluded", "deduplicate", "history section")
+        for child in linked:
+            rule = "stated against" if child.outcome == AGAINST else STATED
+            survivor = self.stand_in(child.linked_to or "")
+            yield _entry(child, child.outcome, "expand", rule, survivor_id=survivor)
+
+
+def _cells_kept_apart(row: Row, survivor: Row) -> Iterator[LogEntry]:
+    """What a merged row says and its survivor did not take over, column by column."""
+    for name in ATTRIBUTE_NAMES:
+        own = set(map(collapsed, cell_parts(getattr(survivor, name))))
+        parts = [part for part in cell_parts(getattr(row, name)) if collapsed(part) not in own]
+        if parts:
+            yield _kept_apart(row, survivor, "deduplicate", f"{name}: {', '.join(parts)}")
