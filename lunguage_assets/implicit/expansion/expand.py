@@ -130,21 +130,17 @@ class _StudyExpander:
         child.depth = parent.depth + 1 if parent.source == "expansion" else 1
         if not _inherits(edge, parent):
             child.location, child.location_parts = "", ()
-        if edge.location:
-            self._add_place(child, edge.location)
+        if edge.location:  # the parent's and the pathway's, without repeats in the vocabulary's terms
+            parts = self._vocabulary.location_parts(edge.location)
+            own = [part for part in parts if part not in child.location_parts]
+            wording = edge.location if len(own) == len(parts) else ", ".join(own)
+            child.location = united_cells([child.location, wording])
+            child.location_parts = tuple(sorted({*child.location_parts, *parts}))
         child.evidence, child.associate, child.merged_ids = (), (parent.finding_id,), ()
         child.parent_id, child.p_source, child.prob_is_bound = parent.finding_id, "pathway", True
         _inherit_attributes(child, parent, edge)
         derive_belief(child, parent, edge.strength)
         return child
-
-    def _add_place(self, child: Row, wanted: str) -> None:
-        """Add the pathway's location to the parent's, without repeats in the vocabulary's terms."""
-        parts = self._vocabulary.location_parts(wanted)
-        own = [part for part in parts if part not in child.location_parts]
-        wording = wanted if len(own) == len(parts) else ", ".join(own)
-        child.location = united_cells([child.location, wording])
-        child.location_parts = tuple(sorted({*child.location_parts, *parts}))
 
     def _outcome(self, child: Row, edge: Edge, parent: Row) -> tuple[str, str | None] | None:
         """The outcome and the stated row behind it; None when the pathway does not imply the child here."""

@@ -17,7 +17,6 @@ from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, attribute
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.tables import VIEWS
 
-_NOT_TAKING_PART = {"excluded": "history section", "merged": "merged"}
 _ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"}
 """Attributes about films and sources: "compared with the old film" does not make a fracture old."""
 
@@ -86,7 +85,7 @@ def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:
 
 
 def _not_taking_part(row: Row) -> str:
-    return _NOT_TAKING_PART.get(row.disposition, "")
+    return {"excluded": "history section", "merged": "merged"}.get(row.disposition, "")
 
 
 def _not_expanding(row: Row) -> str:

@@ -221,19 +221,18 @@ class PathwayDictionary:
         edges = (edge for pathway in self._pathways[name] for edge in pathway.edges)
         return [(edge.ent, self.recognise(edge.name, edge.ent)) for edge in edges]
 
-    def _depth(self, name: str) -> int:
-        return 1 + max(map(self._depth, self.child_diagnoses(name)), default=0)
-
-    def _leaves(self, name: str) -> set[str]:
-        leaves: set[str] = set()
+    def _below(self, name: str) -> tuple[int, set[str]]:
+        """The longest chain of diagnoses from here, and the names of the leaves."""
+        deepest, leaves = 0, set[str]()
         for ent, child in self._children(name):
-            leaves |= {ent} if child is None else self._leaves(child)
-        return leaves
+            depth, below = (0, {ent}) if child is None else self._below(child)
+            deepest, leaves = max(deepest, depth), leaves | below
+        return 1 + deepest, leaves
 
     @cached_property
     def _order(self) -> dict[str, int]:
         """Topological position of every diagnosis: it comes before the diagnoses among its sub-findings."""
-        deepest_first = sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis))
+        deepest_first = sorted(self.diagnoses, key=lambda name: (-self._below(name)[0], name))
         return {name: position for position, name in enumerate(deepest_first)}
 
     def rank(self, name: str, ent: str = "") -> int:
@@ -243,12 +242,13 @@ class PathwayDictionary:
 
     def statistics(self) -> list[DiagnosisStatistics]:
         """Variants, pathways, depth and width per diagnosis, in file order (implicit.md section 3)."""
-        return [
-            DiagnosisStatistics(
-                name, len(known.variants), len(known.pathways), self._depth(name), len(self._leaves(name))
+        found = []
+        for name, known in self.diagnoses.items():
+            depth, leaves = self._below(name)
+            found.append(
+                DiagnosisStatistics(name, len(known.variants), len(known.pathways), depth, len(leaves))
             )
-            for name, known in self.diagnoses.items()
-        ]
+        return found
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from invented_reports import STUDY, Outcome, dictionary, identity, in_mode, run, said, vocabulary
+from invented_reports import STUDY, Outcome, identity, in_mode, run, said
 
-from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.resolution.guarantees import (
     LIVING_PARENT,
     NO_CLASH,
@@ -23,7 +22,6 @@ from lunguage_assets.implicit.resolution.guarantees import (
     explained_studies,
     violations,
 )  # fmt: skip
-from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.tables import ACCOUNTING, LUNGUAGE_PLUS_PLUS, REJECTED, REPORTS
 
 
@@ -194,15 +192,6 @@ def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> Non
     outcome = run([denial, presence])
     assert conflicts(outcome) == set()
     assert (outcome.rows["source"] == "original").sum() == 2
-
-
-def test_thousands_of_rows_of_one_key_become_one() -> None:
-    one = run([said("opacity", location="RUL")]).deduplicated
-    many = one.loc[one.index.repeat(6_000)].reset_index(drop=True)
-    many = many.assign(finding_id=[identity(number) for number in range(len(many))], idx=range(len(many)))
-    expansion = expand(many, dictionary(), vocabulary())
-    rows = resolve(many, *expansion, dictionary(), "v1").rows
-    assert [len(merged) for merged in rows["merged_ids"]] == [5_999]
 
 
 def test_a_study_of_which_nothing_is_left_is_listed_and_explained() -> None:
