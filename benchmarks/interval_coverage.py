@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.fits import Reference
+from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
 from lunguage_assets.explicit.fit.fitting import fit_sentences
-from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking

@@ -26,7 +26,7 @@ def survey() -> None:
 @into("the four files")
 def make(chosen: Chosen, pairs: int, experts: int, ranker: str, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
-    from lunguage_assets.explicit.analysis.surveys import make_survey, write_survey
+    from lunguage_assets.explicit.analysis.experts import make_survey, write_survey
 
     vocabulary = chosen.stored("hedge_vocabulary", chosen.judges().extractor)
     ranking, seed = chosen.stored("reference_ranking", ranker), chosen.settings.explicit.seed
@@ -48,7 +48,7 @@ def make(chosen: Chosen, pairs: int, experts: int, ranker: str, out: Path) -> No
 @into("the two files")
 def make_ratings(chosen: Chosen, phrases: tuple[str, ...], raters: int, out: Path) -> None:
     """Write the CSV in which raters say how probable each sentence is; filled in, it goes into the home."""
-    from lunguage_assets.explicit.analysis.surveys import rating_rows, write_rating_survey
+    from lunguage_assets.explicit.analysis.experts import rating_rows, write_rating_survey
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
     home, settings = chosen.home, chosen.settings.explicit

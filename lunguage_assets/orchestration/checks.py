@@ -16,7 +16,7 @@ import pandas as pd
 
 from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.errors import InvalidTable, LunguageError
-from lunguage_assets.explicit.analysis.verification import Verification
+from lunguage_assets.explicit.analysis.agreement import Verification
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import is_stored, partition_path, read_table
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES

@@ -28,8 +28,8 @@ from lunguage_assets.explicit.fit.fits import (
     Fits,
     Reference,
     choose_opponents,
+    posterior_of_a_panel,
 )
-from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, placed, probability
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge

@@ -22,7 +22,8 @@ MOST_MATCHES, FEWEST_RESAMPLES = 100_000_000, 50
 fewer resamples, down to the fewest.
 """
 
-_AT_ONCE = 25
+_AT_ONCE = 10_000_000
+"""Matches of resamples that are played side by side, for memory."""
 _LEVELS = (0.025, 0.975)
 
 
@@ -90,9 +91,10 @@ def _resampled_orders(cluster: Integers, count: int, seed: int) -> Iterator[Inte
     start = np.cumsum(size) - size
     seed = text_hash(seed, "bootstrap")
     drawn = np.arange(len(size), dtype=np.uint64)
-    for first in range(0, count, _AT_ONCE):
+    at_once = max(1, _AT_ONCE // (ORDERS_PER_RESAMPLE * len(cluster)))
+    for first in range(0, count, at_once):
         orders = []
-        for resample in range(first, min(first + _AT_ONCE, count)):
+        for resample in range(first, min(first + at_once, count)):
             clusters = below(mix(seed, resample, drawn), len(size))
             counts = size[clusters]
             within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,7 +1,5 @@
-"""TrueSkill for two players without draws, for many sequences of matches at once (explicit.md section 3).
-
-Sequences are replayed exactly: matches of one sequence that share no player commute, so they are gathered
-into waves, and one wave of all sequences is one vectorised step.
+"""TrueSkill for two players without draws, for many sequences of matches at once (explicit.md section 3):
+every sequence is played match by match, all of them side by side.
 """
 
 from __future__ import annotations
@@ -10,19 +8,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erfcx
 
-from lunguage_assets.draws import Floats, Integers
+from lunguage_assets.draws import Floats
 
 MU = 25.0
 SIGMA = 8.333
 BETA = 4.167
 TAU = 0.083
 """The constants as the paper rounds them; 25/3, 25/6, 25/300 would move its numbers by about 1e-3."""
-
-_SEQUENCES_AT_ONCE, _MATCHES_AT_ONCE = 128, 2_000_000
-"""Many sequences go side by side, a stretch of matches after the other: wide waves in bounded memory."""
 
 _INV_SQRT2 = 1.0 / math.sqrt(2.0)
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
@@ -65,68 +60,23 @@ def play(winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLik
     Returns:
         mu and sigma, each of shape (orders, n_players); exactly those of sequential play.
     """
-    won, lost = np.asarray(winners, dtype=np.int64), np.asarray(losers, dtype=np.int64)
+    won, lost = (np.append(np.asarray(of, dtype=np.int64), n_players) for of in (winners, losers))
     sequences = np.atleast_2d(np.asarray(orders, dtype=np.int64))
-    mu = np.full((len(sequences), n_players), MU)
-    variance = np.full((len(sequences), n_players), SIGMA**2)
-    for start in range(0, len(sequences), _SEQUENCES_AT_ONCE):
-        part = slice(start, start + _SEQUENCES_AT_ONCE)
-        stretch = _MATCHES_AT_ONCE // len(mu[part])
-        for first in range(0, sequences.shape[1], stretch):
-            _play_block(won, lost, sequences[part, first : first + stretch], mu[part], variance[part])
-    return mu, np.sqrt(variance)
-
-
-def _play_block(won: Integers, lost: Integers, sequences: Integers, mu: Floats, variance: Floats) -> None:
-    """Play on in some sequences, changing `mu` and `variance` (contiguous blocks of rows) in place."""
-    n_orders, n_players = mu.shape
-    if not sequences.size or not len(won):
-        return
-    offset = np.arange(n_orders, dtype=np.int64) * n_players
-    matches = np.ascontiguousarray(sequences.T)
-    winner, loser = won[matches] + offset, lost[matches] + offset
-    padding = matches < 0
-    winner[padding] = loser[padding] = n_orders * n_players
-    wave = _waves(winner, loser, n_orders * n_players)
-    wave[padding] = wave.max(initial=0) + 1
-    narrow = wave.astype(np.uint16) if wave.max(initial=0) < 2**16 else wave  # short integers sort by radix
-    by_wave = np.argsort(narrow, axis=None, kind="stable")[: padding.size - np.count_nonzero(padding)]
-    winner, loser = winner.ravel()[by_wave], loser.ravel()[by_wave]
+    mu = np.full((len(sequences), n_players + 1), MU)  # a player more, whom padding plays
+    variance = np.full(mu.shape, SIGMA**2)
     flat_mu, flat_variance = mu.reshape(-1), variance.reshape(-1)
-    start = 0
-    for size in np.bincount(wave.ravel()).tolist():
-        end = min(start + size, len(by_wave))
-        _play_wave(winner[start:end], loser[start:end], flat_mu, flat_variance)
-        start = end
-
-
-def _waves(winner: Integers, loser: Integers, n_slots: int) -> NDArray[np.int32]:
-    """Wave of every match, shape (length, orders).
-
-    It is one more than the latest earlier wave of either player in that order.
-    """
-    latest = np.full(n_slots + 1, -1, dtype=np.int32)  # the last slot takes the padding
-    wave = np.empty(winner.shape, dtype=np.int32)
-    for position in range(len(winner)):
-        w, l = winner[position], loser[position]  # noqa: E741
-        own = np.maximum(latest[w], latest[l])
-        own += 1
-        wave[position] = own
-        latest[w] = own
-        latest[l] = own
-    return wave
-
-
-def _play_wave(winner: Integers, loser: Integers, mu: Floats, variance: Floats) -> None:
-    """Play matches that share no player."""
-    mu_w, mu_l = mu[winner], mu[loser]
-    v_w, v_l = variance[winner] + TAU**2, variance[loser] + TAU**2
-    c2 = v_w + v_l + 2.0 * BETA**2
-    c = np.sqrt(c2)
-    v, w = corrections((mu_w - mu_l) / c)
-    v /= c
-    w /= c2
-    mu[winner] = mu_w + v_w * v
-    mu[loser] = mu_l - v_l * v
-    variance[winner] = v_w * (1.0 - v_w * w)
-    variance[loser] = v_l * (1.0 - v_l * w)
+    start = np.arange(len(sequences)) * (n_players + 1)
+    for match in np.ascontiguousarray(sequences.T):
+        winner, loser = start + won[match], start + lost[match]
+        mu_w, mu_l = flat_mu[winner], flat_mu[loser]
+        v_w, v_l = flat_variance[winner] + TAU**2, flat_variance[loser] + TAU**2
+        c2 = v_w + v_l + 2.0 * BETA**2
+        c = np.sqrt(c2)
+        v, w = corrections((mu_w - mu_l) / c)
+        v /= c
+        w /= c2
+        flat_mu[winner] = mu_w + v_w * v
+        flat_mu[loser] = mu_l - v_l * v
+        flat_variance[winner] = v_w * (1.0 - v_w * w)
+        flat_variance[loser] = v_l * (1.0 - v_l * w)
+    return mu[:, :n_players], np.sqrt(variance[:, :n_players])

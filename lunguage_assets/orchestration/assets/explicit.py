@@ -11,7 +11,7 @@ import pandas as pd
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.explicit.analysis.verification import verify_with_package
+from lunguage_assets.explicit.analysis.agreement import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue

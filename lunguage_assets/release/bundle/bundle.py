@@ -40,11 +40,11 @@ from lunguage_assets.release.labels.labels import (
 from lunguage_assets.release.report.report import report_figures, report_page
 from lunguage_assets.tables import ATTRIBUTES, REFERENCE_RANKING, RELEASE, TABLES
 from lunguage_assets.tables.columns import choices_told
-from lunguage_assets.tables.paper import PAPER_TABLES
 from lunguage_assets.tables.released import (
     CHEXPERT_LABELS,
     CHEXPERT_PROBABILITIES,
     LABELS,
+    PAPER_TABLES,
     PHRASE_SCALE,
     PUBLISHED_COLUMNS,
     STUDIES,

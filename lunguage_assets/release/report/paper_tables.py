@@ -23,7 +23,7 @@ from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
-from lunguage_assets.tables.paper import (
+from lunguage_assets.tables.released import (
     ALL_DIAGNOSES,
     ALL_FINDINGS,
     CERTAINTY_TABLE,
@@ -32,11 +32,11 @@ from lunguage_assets.tables.paper import (
     EXPANSION_TABLE,
     FIT_MEASURES,
     FIT_TABLE,
+    PHRASE_SCALE,
     SPREAD,
     STATUS_COLUMNS,
     STRUCTURE,
 )
-from lunguage_assets.tables.released import PHRASE_SCALE
 
 _USES = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
 """Columns of EXPANSION_TABLE, and queries of findings by diagnosis."""
@@ -153,29 +153,23 @@ def _expansion_table(
     beside: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
-    every = sum(used["added"][one.diagnosis] for one in statistics)
-
-    def line(title: str, own: list[Any], published: list[Any], names: list[str]) -> dict[str, Any]:
-        uses: dict[str, Any] = {use: sum(count[name] for name in names) for use, count in used.items()}
-        shares = _percent(uses["expanded"], uses["stated"]), _percent(uses["added"], every)
-        return {
-            "diagnosis": title,
-            **dict(zip(STRUCTURE, own, strict=True)),
-            **dict(zip(map("published_{}".format, STRUCTURE), published, strict=True)),
-            **uses,
-            **dict(zip(("percent_expanded", "percent_added"), shares, strict=True)),
-        }
-
+    diagnoses = [one.diagnosis for one in statistics]
+    groups = [(one.diagnosis, [one.diagnosis], one._asdict()) for one in statistics]
+    of_all = dict(zip(STRUCTURE, ("variants", "pathways", "highest depth", "highest width"), strict=True))
+    groups.append((ALL_DIAGNOSES, diagnoses, {part: structure[name] for part, name in of_all.items()}))
+    printed = {ALL_DIAGNOSES: {part: beside["figures"].get(name) for part, name in of_all.items()}}
+    printed |= beside["structure"]
+    every = sum(used["added"][name] for name in diagnoses)
     lines = []
-    for one in statistics:
-        own, published = (
-            [getattr(one, part) for part in STRUCTURE],
-            beside["structure"].get(one.diagnosis, {}),
+    for title, names, own in groups:
+        uses = {use: sum(count[name] for name in names) for use, count in used.items()}
+        lines.append(
+            {"diagnosis": title, **uses}
+            | {part: own[part] for part in STRUCTURE}
+            | {f"published_{part}": printed.get(title, {}).get(part) for part in STRUCTURE}
+            | {"percent_expanded": _percent(uses["expanded"], uses["stated"])}
+            | {"percent_added": _percent(uses["added"], every)}
         )
-        lines.append(line(one.diagnosis, own, [published.get(part) for part in STRUCTURE], [one.diagnosis]))
-    of_all = ("variants", "pathways", "highest depth", "highest width")
-    own, theirs = [structure[part] for part in of_all], [beside["figures"].get(part) for part in of_all]
-    lines.append(line(ALL_DIAGNOSES, own, theirs, [one.diagnosis for one in statistics]))
     return EXPANSION_TABLE.frame(lines)
 
 
@@ -185,15 +179,13 @@ def _conflict_table(stored: NewestStudies, published: Mapping[str, Sequence[int]
         {(kind, source): counts for kind, source, *counts in stored.query(_queries()[name])}
         for name in ("conflicts", "lost")
     )
+    names = ("conflicts", "suppressed", "merged", "removed")
     lines = []
     for kind in CONFLICT_TYPES:
-        beside = published.get(kind, (None, None, None))
-        for source, printed in zip(CONFLICT_SOURCES, beside, strict=True):
+        for source, printed in zip(CONFLICT_SOURCES, published.get(kind, (None, None, None)), strict=True):
             counts = *conflicts.get((kind, source), (0, 0)), *lost.get((kind, source), (0, 0))
-            lines.append(
-                {"conflict_type": kind, "source": source, "published": printed}
-                | dict(zip(("conflicts", "suppressed", "merged", "removed"), counts, strict=True))
-            )
+            line = {"conflict_type": kind, "source": source, "published": printed}
+            lines.append({**line, **dict(zip(names, counts, strict=True))})
     return CONFLICT_TABLE.frame(lines)
 
 

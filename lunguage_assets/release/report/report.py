@@ -32,7 +32,7 @@ from lunguage_assets.pictures.plots import (
 from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.paper_tables import published_scales, published_values
 from lunguage_assets.tables import PATHWAY_AUDIT
-from lunguage_assets.tables.paper import PAPER_TABLES
+from lunguage_assets.tables.released import PAPER_TABLES
 
 _AUDIT = {PATHWAY_AUDIT.name: PATHWAY_AUDIT}
 _AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n"]

@@ -1,5 +1,5 @@
 """Agreement of judges: coefficients against textbooks and plain loops, both codings, position bias,
-correlations.
+correlations; and the check of a ranking by the package `trueskill`, which can fail.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from invented_answers import matches_frame, measured, noisy, plain_alpha, plain_kappa, recorded, winners_frame
+from invented_answers import (
+    matches_frame,
+    measured,
+    noisy,
+    plain_alpha,
+    plain_kappa,
+    ranked,
+    recorded,
+    winners_frame,
+)
 from scipy.stats import spearmanr
 from tentative_findings import own_vocabulary
 
@@ -23,7 +32,9 @@ from lunguage_assets.explicit.analysis.agreement import (
     judge_agreement,
     krippendorff_alpha,
     ranking_correlations,
+    verify_with_package,
 )
+from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
@@ -184,3 +195,38 @@ def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_thr
     assert frame["n_phrases"].tolist() == [3, 2, 2]
     assert frame["spearman"].iloc[0] == pytest.approx(1.0)
     assert frame["spearman"].iloc[1:].isna().all()
+
+
+WHOLE = ExplicitSettings(bootstrap=0)
+RECORDED = recorded(8, ["one", "two"], noisy())
+VERIFIED = ranked(RECORDED, WHOLE)
+
+
+def test_a_sound_ranking_passes() -> None:
+    verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
+    assert verification.passed
+    assert verification.matches == 28 * 10 * 2, "a small corpus is played whole"
+    assert 0 <= verification.order < WHOLE.orders
+    assert verification.replay_difference == 0.0
+
+
+def test_a_changed_place_fails() -> None:
+    for column in ("mu", "sigma"):
+        changed = VERIFIED.copy()
+        changed.loc[3, column] += 1e-6
+        verification = verify_with_package(changed, RECORDED, WHOLE)
+        assert not verification.passed
+        assert verification.replay_difference == pytest.approx(1e-6)
+
+
+def test_a_wrong_closed_form_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = trueskill.corrections
+    monkeypatch.setattr(trueskill, "corrections", lambda t: tuple(1.001 * part for part in right(t)))
+    verification = verify_with_package(VERIFIED, RECORDED, WHOLE)
+    assert verification.package_difference > 1e-5
+    assert not verification.passed
+
+
+def test_of_the_published_ruler_nothing_is_compared() -> None:
+    verification = verify_with_package(VERIFIED.assign(ruler="published"), {}, WHOLE)
+    assert (verification.passed, verification.matches) == (True, 0)

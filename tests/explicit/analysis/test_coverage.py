@@ -13,9 +13,8 @@ import pytest
 from profiles import scaled
 from simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, simulated_corpus
 
-from lunguage_assets.explicit.fit.fits import Fits, Reference
+from lunguage_assets.explicit.fit.fits import Fits, Reference, posterior_of_a_panel
 from lunguage_assets.explicit.fit.fitting import fit_sentences
-from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.settings import ExplicitSettings
 

@@ -15,9 +15,10 @@ from tentative_findings import own_vocabulary
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
-from lunguage_assets.explicit.analysis.surveys import (
+from lunguage_assets.explicit.analysis.experts import (
     PairQuestion,
+    load_experts,
+    load_responses,
     make_survey,
     rating_rows,
     spread_pairs,

@@ -14,8 +14,7 @@ from profiles import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lunguage_assets.explicit.fit.fits import Reference
-from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
+from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings

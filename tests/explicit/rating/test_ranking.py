@@ -15,7 +15,7 @@ from scipy.stats import norm, spearmanr
 from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.verification import play_with_package
+from lunguage_assets.explicit.analysis.agreement import play_with_package
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import bootstrap, trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.explicit.analysis.verification import play_with_package
-from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.analysis.agreement import play_with_package
 from lunguage_assets.explicit.rating.trueskill import MU, SIGMA, corrections, play, update
 
 
@@ -38,7 +37,9 @@ def test_a_full_sequence_equals_the_package(backend: str | None, matches: int, t
 
 @given(st.integers(2, 7), st.integers(1, 60), st.integers(0, 10**6), st.integers(1, 5))
 @examples(60)
-def test_waves_are_exactly_sequential_play(players: int, matches: int, seed: int, n_orders: int) -> None:
+def test_many_orders_side_by_side_are_exactly_sequential_play(
+    players: int, matches: int, seed: int, n_orders: int
+) -> None:
     winners, losers = random_matches(players, matches, seed)
     rng = np.random.default_rng(seed + 1)
     orders = rng.integers(-1, matches, size=(n_orders, matches + 5))  # repeats, and padding anywhere
@@ -53,15 +54,6 @@ def test_waves_are_exactly_sequential_play(players: int, matches: int, seed: int
             )
         np.testing.assert_allclose(mu[row], m, rtol=0, atol=1e-11)
         np.testing.assert_allclose(sigma[row], np.sqrt(v), rtol=0, atol=1e-11)
-
-
-def test_long_orders_are_played_in_stretches_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    winners, losers = random_matches(players=9, matches=300, seed=4)
-    orders = np.stack([np.random.default_rng(seed).permutation(300) for seed in range(6)])
-    whole = play(winners, losers, 9, orders)
-    monkeypatch.setattr(trueskill, "_SEQUENCES_AT_ONCE", 4)
-    monkeypatch.setattr(trueskill, "_MATCHES_AT_ONCE", 70)
-    assert np.array_equal(play(winners, losers, 9, orders), whole)
 
 
 def test_corrections_keep_their_digits_where_the_cdf_is_zero() -> None:

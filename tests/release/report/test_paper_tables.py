@@ -20,7 +20,7 @@ from small_release import paper_tables
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.release.report import paper_tables as counting
 from lunguage_assets.release.report.paper_tables import published_values
-from lunguage_assets.tables.paper import PAPER_TABLES
+from lunguage_assets.tables.released import PAPER_TABLES
 
 
 def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
