@@ -25,16 +25,11 @@ def read_columns(source: Path | BinaryIO, columns: Sequence[str] | None = None) 
 def read_rows(
     source: Path | BinaryIO, key: str, values: Collection[str], columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """The rows whose `key` is one of these values; groups of rows without any are not read."""
+    """The rows whose `key` is one of these values; of a file without any the keys alone are read."""
     wanted = pa.array(sorted(values), type=pa.string())
     with pq.ParquetFile(source, pre_buffer=False) as file:
-        schema = file.schema_arrow
-        names = schema.names if columns is None else list(columns)
-        found = []
-        for group in range(file.num_row_groups):
-            chosen = pc.is_in(
-                file.read_row_group(group, [key], use_threads=False).column(key), value_set=wanted
-            )
-            if pc.any(chosen).as_py():
-                found.append(file.read_row_group(group, names, use_threads=False).filter(chosen))
-        return pa.concat_tables(found) if found else schema.empty_table().select(names)
+        names = file.schema_arrow.names if columns is None else list(columns)
+        chosen = pc.is_in(file.read([key], use_threads=False).column(key), value_set=wanted)
+        if not pc.any(chosen).as_py():
+            return file.schema_arrow.empty_table().select(names)
+        return file.read(names, use_threads=False).filter(chosen)

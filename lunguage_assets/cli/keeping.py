@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import (
-    FILE,
-    GIVEN_FILE,
-    Chosen,
-    chooses,
-    existing_home,
-    nothing_in,
-)
+from lunguage_assets.cli.options import FILE, GIVEN_FILE, Chosen, chooses, existing_home, nothing_in
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import logging
 import signal
@@ -43,7 +42,8 @@ def _status() -> int:
         return error.exit_code
     except OSError as error:
         told = f"{error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": ")
-        return _told(f"{told}{_REMEDIES.get(error.errno or 0, '')}")
+        remedy = "Fix its rights (chmod u+rwX), free space, or name another folder (--home, --out)"
+        return _told(f"{told}. {remedy}; the same command again goes on: what is finished is kept.")
     except Exception as error:  # its message may quote a report
         cause = getattr(error, "orig", None)
         if isinstance(cause, sqlite3.Error):  # which quotes nothing of what was to be stored
@@ -71,17 +71,6 @@ def answer_signals() -> None:
 def _told(message: str, status: int = 1) -> int:
     click.echo(f"lunguage: {message}", err=True)
     return status
-
-
-_NOT_WRITABLE = (
-    ". This account must be allowed to read and write there: fix its rights (chmod u+rwX), or name another "
-    "folder (--home, or --out for the release)."
-)
-_REMEDIES = {
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _NOT_WRITABLE),
-    errno.ENOTDIR: ". Name a folder.",
-    errno.ENOSPC: ". Free space there, and run the same command again: what is finished is kept.",
-}
 
 
 class _Commands(click.Group):

@@ -69,7 +69,7 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
     },
     "structurer": {
         "help": "Who reads findings in raw reports: 'rules' or a language model of the judges file; default: "
-        "what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
+        "what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER."
     },
     "budget": {
         "type": click.FloatRange(min=0),

@@ -35,8 +35,13 @@ from lunguage_assets.corpus.texts.layouts import write_packed
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, KeyTaken
 from lunguage_assets.files import replace_text
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, stored_partitions
-from lunguage_assets.home.table_place import claim_place, tables_place
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    claim_place,
+    partition_path,
+    stored_partitions,
+    tables_place,
+)
 from lunguage_assets.rights import require_private
 from lunguage_assets.settings import DataClass
 
@@ -212,13 +217,7 @@ class Home:
         self.batch(key)
         return find_delivery(self.batches / key)
 
-    def register(
-        self,
-        place: Path,
-        key: str,
-        *,
-        batch_reports: int | None = None,
-    ) -> list[Batch]:
+    def register(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Batch]:
         """Copy a delivery into the home as one immutable batch; raw reports of more than `batch_reports`
         become batches `key-001`, `key-002`..., all reports of a patient in one of them.
 
@@ -313,13 +312,7 @@ class Home:
             [Removal(**one) for one in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
         )
 
-    def examine(
-        self,
-        place: Path,
-        key: str,
-        *,
-        batch_reports: int | None = None,
-    ) -> list[Registration]:
+    def examine(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Registration]:
         """Preview what `register` would do.
 
         Raises:

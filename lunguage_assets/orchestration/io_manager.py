@@ -20,8 +20,7 @@ from upath import UPath
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.errors import MethodError
 from lunguage_assets.home import store
-from lunguage_assets.home.store import PARTITIONED_BY, Encoded, partition_path
-from lunguage_assets.home.table_place import is_local, open_place, publish
+from lunguage_assets.home.store import PARTITIONED_BY, Encoded, is_local, open_place, partition_path, publish
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES

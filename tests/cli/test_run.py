@@ -58,18 +58,6 @@ def test_a_second_run_has_nothing_to_do_and_does_nothing(home: Path, five: Path)
     assert {name for name, content in contents(home).items() if before.get(name) != content} == set()
 
 
-def test_running_again_from_the_start_changes_no_byte_and_the_release_goes_where_it_is_wanted(
-    home: Path, five: Path, tmp_path: Path
-) -> None:
-    before = {part: contents(home / part) for part in ("tables", "release")}
-    into = ("run", "--data", five, "--batch", "first", "--out", tmp_path / "out")
-    done = lunguage(home, *into, "--rebuild-ranking")
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path / "out") in done.stdout
-    assert {part: contents(home / part) for part in before} == before
-    assert contents(tmp_path / "out" / "release") == before["release"]
-
-
 def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_of_a_study_that_comes_again_count(
     home: Path, tmp_path: Path, five: Path
 ) -> None:

@@ -132,32 +132,6 @@ def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -
     assert stored.read_bytes() == before
 
 
-AGAIN = """
-mutation Again($params: ReexecutionParams!) {
-  launchPipelineReexecution(reexecutionParams: $params) {
-    __typename
-    ... on LaunchRunSuccess { run { runId } }
-    ... on PythonError { message }
-  }
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_run_of_the_command_line_is_in_the_timeline_and_can_be_executed_again(ui: UI) -> None:
-    runs = ui.ask(
-        """{ runsOrError(filter: {pipelineName: "ingest"}) { ... on Runs { results {
-             runId tags { key } repositoryOrigin { repositoryLocationName } } } } }"""
-    )["runsOrError"]["results"]
-    assert {run["repositoryOrigin"]["repositoryLocationName"] for run in runs} == {_location(ui)}
-    shown = {tag["key"] for run in runs for tag in run["tags"]}
-    assert not [key for key in shown if "lunguage" in key], "own tags are hidden"
-    params = {"parentRunId": runs[-1]["runId"], "strategy": "ALL_STEPS"}
-    again = ui.ask(AGAIN, params=params)["launchPipelineReexecution"]
-    assert again["__typename"] == "LaunchRunSuccess", again
-    _ends_well(ui, again["run"]["runId"])
-
-
 def _ends_well(ui: UI, run_id: str) -> None:
     status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 

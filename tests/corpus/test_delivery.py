@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from pathlib import Path
 
@@ -10,29 +9,12 @@ import pandas as pd
 import pytest
 from delivered_rows import COLUMNS, as_csv, row
 
-from lunguage_assets.corpus.delivery import (
-    content_hash,
-    find_delivery,
-    read_declaration,
-)
+from lunguage_assets.corpus.delivery import content_hash, find_delivery, read_declaration
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 
 TEXT = as_csv([row(0), row(1, sent='Two\nlines, "quoted".')])
-
-
-def test_files_are_found_by_name_in_any_case_and_compressed(tmp_path: Path) -> None:
-    (tmp_path / "LUNGUAGE.CSV.GZ").write_bytes(gzip.compress(TEXT.encode()))
-    (tmp_path / "lunguage_VOCAB.csv").write_text(
-        "category,target_term,normed_term\nPF,x,y\n", encoding="utf-8"
-    )
-    (tmp_path / "notes.txt").write_text("something else", encoding="utf-8")
-    delivery = find_delivery(tmp_path)
-    assert delivery.findings.name == "LUNGUAGE.CSV.GZ"
-    assert delivery.vocabulary is not None
-    assert (delivery.metadata, delivery.reports) == (None, None)
-    assert len(take_in(delivery, CorpusSettings()).findings) == 2
 
 
 def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:

@@ -69,21 +69,6 @@ def test_past_diagnoses_are_told_by_section_or_past_history(deliver: Deliver) ->
     assert intake.findings["currency"].tolist() == ["past dx", "past dx", "current dx"]
 
 
-def test_names_and_places_are_canonical(deliver: Deliver) -> None:
-    vocabulary = (
-        "category,subcategory,target_term,normed_term\nPF,a > b,Haziness,haze\nLOCATION,,basal,base\n"
-    )
-    rows = [
-        row(0, ent="Haziness", normed_ent="", location="Basal, RUL"),
-        row(1, ent="whatever", normed_ent="effusions"),
-    ]
-    intake = deliver(rows, vocabulary=vocabulary)
-    assert intake.findings["name"].tolist() == ["haze", "pleural effusion"]
-    assert intake.findings["location_parts"].tolist() == [["base", "right upper lobe"], []]
-    assert intake.findings["location"].tolist() == ["Basal, RUL", ""]
-    assert intake.terms["category"].tolist() == ["PF", "location"]
-
-
 def test_an_empty_category_comes_from_the_vocabulary_else_other(deliver: Deliver) -> None:
     rows = [
         row(0, cat=""),
@@ -174,21 +159,6 @@ def test_a_missing_required_column_is_named_with_what_is_there(deliver: Deliver,
     assert raised.value.remedy
 
 
-def test_a_damaged_record_costs_one_row_and_column_names_are_read_in_any_case(deliver: Deliver) -> None:
-    rows = [row(number, report="One line.", no_change="stable") for number in range(4)]
-    lines = as_csv(rows).splitlines(keepends=True)
-    lines[0] = lines[0].replace("no change", "No_Change").replace("dx_status", "DX Status")
-    lines[0] = lines[0].replace(",subject", "Unnamed: 0,subject", 1)
-    lines[2] = lines[2].replace("There is", '"There is')
-    lines[3] = lines[3].replace("opacity", "opacit\xe9", 1)
-    content = "".join(lines).encode("latin-1")
-    intake = deliver(content)
-    assert intake.findings["row"].tolist() == [0, 3]
-    assert intake.findings["no_change"].tolist() == ["stable", "stable"]
-    assert reasons(intake.rejected) == ["unclosed-quote", "broken-encoding"]
-    assert intake.reports["rows_delivered"].tolist() == [4]
-
-
 def test_only_the_required_columns_are_needed_and_the_rest_is_noted(deliver: Deliver) -> None:
     columns = ["subject_id", "study_id", "section", "sent", "entity", "dx_status", "dx_certainty"]
     rows = [
@@ -210,20 +180,6 @@ def test_only_the_required_columns_are_needed_and_the_rest_is_noted(deliver: Del
         "sequence-derived",
         "report-missing",
     } <= noted(intake)
-
-
-def test_the_report_is_taken_from_the_rows_and_differing_texts_are_noted(deliver: Deliver) -> None:
-    intake = deliver(
-        [
-            row(0, report=""),
-            row(1, report="First."),
-            row(2, report="First. "),
-            row(3, report="Second."),
-            row(4, report="Third."),
-        ]
-    )
-    assert intake.reports["report"].tolist() == ["First."]
-    assert reasons(intake.intake_notes).count("reports-differ") == 1
 
 
 def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:

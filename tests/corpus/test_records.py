@@ -63,20 +63,6 @@ def test_a_file_that_is_unusable_as_a_whole_is_refused_with_the_reason(
         read(tmp_path, content)
 
 
-def test_an_unclosed_quote_that_a_later_one_closes_swallows_nothing(tmp_path: Path) -> None:
-    """The text parses, with the right number of values, and three records would be gone without a trace."""
-    text = HEADER + line(1, '"opened') + line(2) + line(3) + line(4, 'closed"') + line(5)
-    assert [len(row) for row in csv.reader(io.StringIO(text))] == [4, 4, 4]
-    records = read(tmp_path, text)
-    assert [(record.values[0], record.broken) for record in records if not record.broken] == [
-        ("2", ""),
-        ("3", ""),
-        ("4", ""),
-        ("5", ""),
-    ]
-    assert [record.number for record in records if record.broken == "unclosed-quote"] == [1]
-
-
 @pytest.mark.parametrize("ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"'])
 @pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
 def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(

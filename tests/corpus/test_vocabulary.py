@@ -136,15 +136,6 @@ def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
     assert (other.finding(text), other.location_parts(text)) == (name, parts)
 
 
-def test_spellings_of_a_finding_come_longest_first_and_all_mean_it() -> None:
-    known = vocabulary(("PF", "fluid in the pleura", "pleural effusion"))
-    spellings = known.spellings("effusions")
-    assert spellings[0] == "fluid in the pleura"
-    assert {"pleural effusion", "effusion"} <= set(spellings)
-    assert list(map(len, spellings)) == sorted(map(len, spellings), reverse=True)
-    assert {known.finding(spelling) for spelling in spellings} == {"pleural effusion"}
-
-
 def test_the_category_of_a_finding_is_given_only_when_it_is_the_only_one() -> None:
     known = vocabulary(("PF", "haze", "hazy opacity"), ("NCD", "tube", "device"), ("OTH", "tube", "device"))
     assert known.category("Hazes") == "PF"

@@ -5,7 +5,6 @@ time.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -113,21 +112,3 @@ def test_views_show_new_partitions_to_a_client_that_is_already_open(tmp_path: Pa
         build_catalog(root, tmp_path / "l.duckdb")  # replaced under the open client
         counted = client.execute("SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1").fetchall()
     assert counted == [("first.batch", 1), ("second", 2)]
-
-
-def test_readers_never_see_a_part_while_writers_replace_a_partition(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    sizes = (1, 1000)
-    frames = {size: terms(*(f"term {n}" for n in range(size))) for size in sizes}
-    write_table(TERMS, frames[1], path)
-
-    def write(round_: int) -> None:
-        write_table(TERMS, frames[sizes[round_ % 2]], path)
-
-    with ThreadPoolExecutor(4) as pool:
-        writing = [pool.submit(write, n) for n in range(20)]
-        seen = {len(read_table(TERMS, path)) for _ in range(100)}
-        for future in writing:
-            future.result()
-    assert seen <= set(sizes)
-    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]

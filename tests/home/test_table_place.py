@@ -13,8 +13,7 @@ from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.home.store import is_stored, partition_path, write_table
-from lunguage_assets.home.table_place import TABLES_VARIABLE
+from lunguage_assets.home.store import TABLES_VARIABLE, is_stored, partition_path, write_table
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import TERMS
 

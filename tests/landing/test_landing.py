@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from landing_drops import DECLARED, Landing, csv, packed, parquet
-from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_table
+from raw_deliveries import REPORTS, write_mimic_tree, write_table
 
 from lunguage_assets import landing as module
 from lunguage_assets.corpus.intake import take_in
@@ -184,16 +184,6 @@ def test_a_tree_and_the_same_tree_in_a_package_are_one_batch(landing: Landing, t
     landing.drop("again/mimic-cxr-reports.zip", stream.getvalue())
     landing.drop("again/mimic-cxr-2.0.0-metadata.csv", (plain / "mimic-cxr-2.0.0-metadata.csv").read_bytes())
     assert landing.settle().skipped == {"again": "night-1"}
-
-
-@pytest.mark.parametrize("name", ["monday.csv.gz", "reports.parquet", "of the web.csv"])
-def test_a_table_of_any_name_is_taken_for_what_it_holds(landing: Landing, tmp_path: Path, name: str) -> None:
-    stored = name.replace("monday", "reports")
-    made = write_openi_tables(tmp_path) if "web" in name else write_table(tmp_path, stored)
-    landing.drop(name, made[0].read_bytes())
-    assert set(landing.settle().registered) == {name}
-    (batch,) = landing.home.registered()
-    assert (batch.kind, len(studies(landing, batch.key))) == ("text", len(REPORTS))
 
 
 def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_kill(

@@ -28,9 +28,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.landing import load_record, record_folder
 
 
-def test_other_content_under_the_same_name_is_another_batch(
-    landing: Landing,
-) -> None:
+def test_other_content_under_the_same_name_is_another_batch(landing: Landing) -> None:
     landing.drop("night.csv", csv(1, 2, 3))
     landing.settle()
     landing.drop("night.csv", csv(2, 3, 4, ent="edema"))

@@ -10,9 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from another_process import printed_here_and_elsewhere
-from click.testing import CliRunner
 
-from lunguage_assets.cli.reading import sample
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError
@@ -143,14 +141,3 @@ def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(t
     with pytest.raises(ConfigurationError, match="not declared synthetic"):
         write_raw_sample(tmp_path / "raw", tmp_path / "truth", 3)
     assert (tmp_path / "raw" / "reports.csv").read_text() == "study_id,report\n"
-
-
-def test_the_command_writes_raw_reports_and_says_where_the_truth_is(tmp_path: Path) -> None:
-    out = tmp_path / "archive"
-    run = CliRunner().invoke(sample, ["--reports", "4", "--out", str(out), "--as-text", "text"])
-    assert run.exit_code == 0
-    assert run.output.endswith(f"what they say, in {tmp_path / 'archive-truth'}\n")
-    assert len(list(out.glob("s*.txt"))) == 4
-    plain = CliRunner().invoke(sample, ["--reports", "4", "--out", str(tmp_path / "plain")])
-    assert plain.exit_code == 0
-    assert not (tmp_path / "plain-truth").exists()

@@ -15,8 +15,7 @@ from duckdb import DuckDBPyConnection
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home.store import is_stored
-from lunguage_assets.home.table_place import is_local
+from lunguage_assets.home.store import is_local, is_stored
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 

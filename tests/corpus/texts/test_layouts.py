@@ -224,13 +224,6 @@ def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(tmp_
         find_delivery(tmp_path)
 
 
-def test_raw_reports_in_two_forms_are_refused(tmp_path: Path) -> None:
-    write_table(tmp_path)
-    write_openi_tables(tmp_path)
-    with pytest.raises(InputError, match=r"found open-i table \(indiana_reports\.csv\) and table"):
-        find_delivery(tmp_path)
-
-
 def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"found nothing; expected a file Lunguage\.csv .*, or raw reports"):
         find_delivery(tmp_path)
