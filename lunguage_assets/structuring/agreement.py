@@ -1,8 +1,7 @@
 """How far two readings of the same reports agree: structurers with each other, and with people's own coding
 (method.md section 8).
 
-Rows are matched first, one to one within a sentence, by the words of the finding; then what the matched rows
-say is compared, column by column. Everything is counted over all studies that both have read.
+Rows are matched first, one to one within a sentence; then what matched rows say is compared by column.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,30 +29,17 @@ _KAPPA = ("cat", "status")
 _WORD = re.compile(r"\w+")
 
 _SAME_SENTENCE = 0.5
-"""Two wordings are one sentence when at least this share of their words is common; gold rows come with
-sentences of their own.
-"""
+"""Common words of two wordings of one sentence, as a share; gold rows come with sentences of their own."""
 
 _WORDS, _PLACE, _NAME = 4.0, 2.0, 1.0
-"""What common words of the finding, common words of its place, and one name count for in the matching: the
-words decide, places tell rows of the same words apart.
-"""
+"""What common words of the finding, of its place, and one name count for in the matching."""
 
 
-class _Row(NamedTuple):
-    """A row, as far as it is compared. `key`: how other rows of its study refer to it; `ent`: its words;
-    `said`: by column its code, its words, or the keys that it refers to.
-    """
-
-    key: str
-    ent: frozenset[str]
-    said: Mapping[str, frozenset[str]]
-
-
+_Row = dict[str, frozenset[str]]
+"""By column its code, its words, or the keys of the rows that it refers to; `key`: its own."""
 _Wording = tuple[str, ...]
-_Sentences = dict[_Wording, list[_Row]]
-_Studies = dict[str, dict[str, _Sentences]]
-"""Study -> section -> words of a sentence -> its rows, in the order of their numbers."""
+_Study = dict[_Wording, list[_Row]]
+"""Section and words of a sentence -> its rows, in the order of their numbers."""
 
 
 def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -77,9 +62,7 @@ def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame |
 
 
 def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
-    """`tables.FINDINGS` of delivered Lunguage rows as gold: their canonical names, and references by section
-    and number; a reference to a bare name is left out.
-    """
+    """`tables.FINDINGS` of delivered rows as gold: canonical names, references by section and number only."""
     numbers = findings["section"].astype(str) + ":" + findings["ent_idx"].astype(str)
     key_of = dict(zip(findings["finding_id"].tolist(), numbers.tolist(), strict=True))
     gold = findings.rename(columns={"name": "normed_ent"})
@@ -88,16 +71,16 @@ def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
     return gold
 
 
-def _studies(frame: pd.DataFrame) -> _Studies:
-    found: _Studies = {}
+def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
+    found: dict[str, _Study] = {}
     ordered = frame.sort_values(["study_id", "section", "ent_idx"], kind="stable")
     for row in ordered.to_dict("records"):
-        said = {name: frozenset((row[name].lower(),)) for name in _CODES}
-        said |= {name: frozenset(_words(row[name])) for name in _SETS}
-        said |= {name: frozenset(row[name]) for name in _REFERENCES}
-        one = _Row(f"{row['section']}:{row['ent_idx']}", frozenset(_words(row["ent"])), said)
-        sentences = found.setdefault(row["study_id"], {}).setdefault(row["section"], {})
-        sentences.setdefault(_words(row["sent"]), []).append(one)
+        own = {name: frozenset((row[name].lower(),)) for name in _CODES}
+        own |= {name: frozenset(_words(row[name])) for name in ("ent", *_SETS)}
+        own |= {name: frozenset(row[name]) for name in _REFERENCES}
+        own["key"] = frozenset((f"{row['section']}:{row['ent_idx']}",))
+        study = found.setdefault(row["study_id"], {})
+        study.setdefault((row["section"], *_words(row["sent"])), []).append(own)
     return found
 
 
@@ -106,54 +89,50 @@ def _words(text: str) -> _Wording:
 
 
 def _compared(
-    one: str, first: _Studies, other: str, second: _Studies, studies: set[str]
+    one: str, first: Mapping[str, _Study], other: str, second: Mapping[str, _Study], studies: set[str]
 ) -> Iterator[dict[str, object]]:
     """One line per column of two readings of these studies."""
     counts = {name: np.zeros(3, dtype=int) for name in ("finding", *_CODES, *_SETS, *_REFERENCES)}
     codes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {name: [] for name in _KAPPA}
     for study in sorted(studies):
         mine, theirs = first.get(study, {}), second.get(study, {})
-        common = sorted(mine.keys() & theirs.keys())
-        matched = [pair for section in common for pair in _matched(mine[section], theirs[section])]
-        counts["finding"] += _size(mine), _size(theirs), len(matched)
-        partner = {there.key: here.key for here, there in matched}
+        matched = list(_matched(mine, theirs))
+        counts["finding"] += sum(map(len, mine.values())), sum(map(len, theirs.values())), len(matched)
+        partner = {key: here["key"] for here, there in matched for key in there["key"]}
+        nobody = frozenset(("",))
         for here, there in matched:
-            for name, own in here.said.items():
-                said = there.said[name]
-                if name in _REFERENCES:
-                    said = frozenset(partner.get(key, f"{key} without a partner") for key in said)
-                counts[name] += len(own), len(said), len(own & said)
+            for name in (*_CODES, *_SETS):
+                counts[name] += len(here[name]), len(there[name]), len(here[name] & there[name])
+            for name in _REFERENCES:
+                meant = frozenset[str]().union(*(partner.get(key, nobody) for key in there[name]))
+                counts[name] += len(here[name]), len(there[name]), len(here[name] & meant)
             for name, pairs in codes.items():
-                pairs.append((here.said[name], there.said[name]))
+                pairs.append((here[name], there[name]))
     rows = counts["finding"].tolist()
     for name, count in counts.items():
-        mine_n, theirs_n, agreed = count.tolist()
+        own, others, agreed = count.tolist()
         if name in _CODES:  # judged against all rows of either side: a finding with its right status, say
-            mine_n, theirs_n = rows[:2]
+            own, others = rows[:2]
         yield {
             "structurer_1": one,
             "structurer_2": other,
             "field": name,
             "rows": rows[2],
-            "first": mine_n,
-            "second": theirs_n,
+            "first": own,
+            "second": others,
             "agreed": agreed,
-            "precision": agreed / theirs_n if theirs_n else None,
-            "recall": agreed / mine_n if mine_n else None,
-            "f1": 2 * agreed / (mine_n + theirs_n) if mine_n + theirs_n else None,
+            "precision": agreed / others if others else None,
+            "recall": agreed / own if own else None,
+            "f1": 2 * agreed / (own + others) if own + others else None,
             "kappa": _kappa(codes.get(name, ())),
         }
 
 
-def _size(study: Mapping[str, _Sentences]) -> int:
-    return sum(len(rows) for sentences in study.values() for rows in sentences.values())
-
-
-def _matched(mine: _Sentences, theirs: _Sentences) -> Iterator[tuple[_Row, _Row]]:
+def _matched(mine: _Study, theirs: _Study) -> Iterator[tuple[_Row, _Row]]:
     """Rows of the same sentence with a word of the finding in common, so that all together agree best."""
     from scipy.optimize import linear_sum_assignment  # late: every command loads this module
 
-    for sentence, wording in _same_sentences(list(mine), list(theirs)):
+    for sentence, wording in _same_sentences(mine, theirs):
         rows, others = mine[sentence], theirs[wording]
         likeness = np.array([[_likeness(row, other) for other in others] for row in rows])
         for place, partner in zip(*linear_sum_assignment(-likeness), strict=True):
@@ -161,17 +140,15 @@ def _matched(mine: _Sentences, theirs: _Sentences) -> Iterator[tuple[_Row, _Row]
                 yield rows[place], others[partner]
 
 
-def _same_sentences(
-    mine: Sequence[_Wording], theirs: Sequence[_Wording]
-) -> Iterator[tuple[_Wording, _Wording]]:
+def _same_sentences(mine: _Study, theirs: _Study) -> Iterator[tuple[_Wording, _Wording]]:
     """The same wording first; of the others those with the most words in common, each used once."""
-    same = set(mine) & set(theirs)
-    yield from ((sentence, sentence) for sentence in sorted(same))
-    left, right = ([s for s in sentences if s not in same] for sentences in (mine, theirs))
+    yield from ((sentence, sentence) for sentence in mine if sentence in theirs)
+    left, right = ([s for s in a if s not in b] for a, b in ((mine, theirs), (theirs, mine)))
     shares = [
-        (-_dice(sentence, other), place, partner)
+        (-_dice(sentence[1:], other[1:]), place, partner)
         for place, sentence in enumerate(left)
         for partner, other in enumerate(right)
+        if sentence[0] == other[0]
     ]
     for share, place, partner in sorted(shares):
         if -share >= _SAME_SENTENCE and left[place] and right[partner]:
@@ -181,11 +158,11 @@ def _same_sentences(
 
 def _likeness(row: _Row, other: _Row) -> float:
     """0 without a common word of the finding."""
-    common = _dice(row.ent, other.ent)
+    common = _dice(row["ent"], other["ent"])
     if not common:
         return 0.0
-    place = _dice(row.said["location"], other.said["location"])
-    return _WORDS * common + _PLACE * place + _NAME * (row.said["normed_ent"] == other.said["normed_ent"])
+    place = _dice(row["location"], other["location"])
+    return _WORDS * common + _PLACE * place + _NAME * (row["normed_ent"] == other["normed_ent"])
 
 
 def _dice(mine: Collection[str], theirs: Collection[str]) -> float:

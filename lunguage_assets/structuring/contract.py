@@ -1,7 +1,6 @@
-"""What a structurer is given and what it answers; nothing here knows how an answer comes about.
+"""What a structurer is given, reports cut into sentences, and what it answers (docs/method.md).
 
-A structurer gets reports that are already cut into sentences, the same for every structurer, and answers
-every report. Words are quoted, never written: a value is a piece of the report. (Structure: docs/method.md.)
+Words are quoted, never written: a value is a piece of the report.
 """
 
 from __future__ import annotations
@@ -54,10 +53,8 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class SectionedReport:
-    """A report's text, cut into sentences in the order of the text.
-
-    `views` is the view information that the text itself gives (comma-joined in the fixed order), or empty.
-    `notes` are short reason codes of what was odd ("no-headings", "two-reports", "not-english", ...).
+    """A report's text, cut into sentences in the order of the text; the views that the text itself names
+    (comma-joined in the fixed order), and reason codes of what was odd ("no-headings", "two-reports", ...).
     """
 
     study_id: str
@@ -96,9 +93,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SentenceReading:
-    """A sentence's account. `reason`: a short code of why nothing is stated, or why it is not about the
-    patient now ("recommendation", ...).
-    """
+    """A sentence's account, and a short code of why nothing is stated now ("recommendation", ...)."""
 
     account: Account
     reason: str = ""
@@ -106,9 +101,7 @@ class SentenceReading:
 
 @dataclass(frozen=True, slots=True)
 class RefusedValue:
-    """What a language model claimed and was not believed: where, in which column, why, and of which `finding`
-    of its answer (0: none).
-    """
+    """What a language model claimed and was not believed; `finding`: its number in the answer, or 0."""
 
     section: str
     sentence: int
@@ -136,10 +129,7 @@ class StructuredReport:
 
 
 class Structurer(Protocol):
-    """Turns reports into mentions.
-
-    `key` names it among the structurers; `identity` names everything that changes its answers.
-    """
+    """Turns reports into mentions. `identity` names everything that changes its answers."""
 
     @property
     def key(self) -> str: ...

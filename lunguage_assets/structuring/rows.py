@@ -35,10 +35,7 @@ class ReportsRead:
 
 
 def read_reports(received: Received) -> ReportsRead:
-    """Cut every report into sentences, and note what is odd about it.
-
-    Views that the text names stand in where neither metadata nor the delivery know any.
-    """
+    """Cut reports into sentences, and note what is odd; views of the text count where none are known."""
     log = IntakeLog.of(received.rejected, received.intake_notes)
     texts = received.report_texts
     views, sources = texts["view_information"].tolist(), texts["view_source"].tolist()
@@ -62,11 +59,11 @@ def sectioned_reports(
 ) -> Iterator[SectionedReport]:
     """Reports as structurers get them, back from the tables, in the order of `report_texts`."""
     sentences: dict[str, list[Sentence]] = {}
-    columns = (report_sentences[name].tolist() for name in REPORT_SENTENCES.names)
-    for study_id, section, number, heading, begin, end, text in zip(*columns, strict=True):
+    columns = report_sentences[[*REPORT_SENTENCES.names]]
+    for study_id, section, number, heading, begin, end, text in columns.itertuples(index=False):
         sentences.setdefault(study_id, []).append(Sentence(section, number, Span(begin, end), text, heading))
-    named = (report_texts[name].tolist() for name in ("study_id", "report", "view_information"))
-    for study_id, report, views in zip(*named, strict=True):
+    named = report_texts[["study_id", "report", "view_information"]].itertuples(index=False)
+    for study_id, report, views in named:
         own = sorted(sentences.get(study_id, ()), key=lambda sentence: sentence.span)
         yield SectionedReport(study_id, report, tuple(own), views)
 
@@ -95,8 +92,12 @@ def structured_tables(
         for value in answer.refused:
             where = (value.section, value.sentence, value.column)
             refused.append((len(refused), study, *where, value.found, value.reason))
-    tables = (STRUCTURED_FINDINGS, rows), (SENTENCE_ACCOUNTS, accounts), (REFUSED_VALUES, refused)
-    return StructuredTables(*(_frame(table, own) for table, own in tables))
+    made = (
+        (STRUCTURED_FINDINGS, rows),
+        (SENTENCE_ACCOUNTS, accounts),
+        (REFUSED_VALUES, refused),
+    )
+    return StructuredTables(*(_frame(table, own) for table, own in made))
 
 
 def _frame(table: Table, rows: Sequence[Sequence[object]]) -> pd.DataFrame:

@@ -41,9 +41,8 @@ REASONS = (
 )  # fmt: skip
 """Why. Reason codes are shown where report text is not, so that a model must choose from a list."""
 
-ANSWER_SCHEMA = json.dumps(
-    json.loads(resource("structuring", "answer.json").read_text("utf-8")), separators=(",", ":")
-)
+_SCHEMA = json.loads(resource("structuring", "answer.json").read_text("utf-8"))
+ANSWER_SCHEMA = json.dumps(_SCHEMA, separators=(",", ":"))
 """JSON schema of an answer, as a request carries it: an object of `findings` and of `sentences` that have
 none. Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so.
 """
@@ -128,11 +127,8 @@ def _line(value: Any) -> str:
 # --- what of it is believed
 
 _NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|\d{1,2}(?!\d)|[ '()/.-]){0,59}")
-_NAME_WORDS = 6
-"""A canonical name is shown where report text is not: it has few words, no long numbers, and no commas, which
-references use.
-"""
-_SHOWN = 80
+"""A canonical name is shown where report text is not: six words at most, no long numbers, and no commas."""
+_SILENT = SentenceReading("nothing stated", "section")
 _POINTS = 40
 _REASON_TEXTS = {
     "not-an-entry": "is no entry of the form above, or has a code that is none",
@@ -152,9 +148,7 @@ _COLUMNS = {name: column for column, published in ATTRIBUTES.items() for name in
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """What is kept of the answer `line`, and the share of its claims that is refused; a sentence that it
-    forgot is one.
-    """
+    """What is kept of the answer `line`, and the share of its claims that is refused or forgotten."""
 
     report: StructuredReport = field(repr=False)
     line: str = field(repr=False)
@@ -179,23 +173,17 @@ def grounded(report: SectionedReport, answer: Mapping[str, Any]) -> Grounded:
     grounding = _Grounding(report)
     for number, entry in enumerate(answer["findings"], start=1):
         grounding.take(entry, number)
-    mentions = grounding.referred()
-    readings = _readings(report, grounding.accounts(answer["sentences"]))
+    mentions, readings = grounding.referred(), grounding.readings(answer["sentences"])
     refused = tuple(grounding.refused)
     share = len(refused) / max(1, grounding.believed + len(refused))
     return Grounded(StructuredReport(report.study_id, readings, mentions, refused), _line(answer), share)
 
 
-def not_asked(report: SectionedReport, reason: str = "") -> StructuredReport:
-    """The answer about a report of which nothing that was asked about could be read."""
-    positions = (n for n, sentence in enumerate(report.sentences) if sentence.section != "other")
-    accounts = dict.fromkeys(positions, SentenceReading("unreadable", reason))
-    return StructuredReport(report.study_id, _readings(report, accounts), ())
-
-
-def _readings(report: SectionedReport, of: Mapping[int, SentenceReading]) -> tuple[SentenceReading, ...]:
-    silent = SentenceReading("nothing stated", "section")
-    return tuple(of.get(position, silent) for position in range(len(report.sentences)))
+def unread(report: SectionedReport, reason: str) -> StructuredReport:
+    """The answer about a report of which nothing that may be asked about could be read."""
+    unreadable = SentenceReading("unreadable", reason)
+    readings = tuple(_SILENT if one.section == "other" else unreadable for one in report.sentences)
+    return StructuredReport(report.study_id, readings, ())
 
 
 class _Grounding:
@@ -240,10 +228,7 @@ class _Grounding:
         self._kept.append((claim, found))
 
     def referred(self) -> tuple[Mention, ...]:
-        """The findings that are kept, in the order of the text, with references by position.
-
-        The way back of an evidence is an associate, whether the model says so or not (method.md section 5).
-        """
+        """The kept findings in the order of the text, with references; an evidence leads back (section 5)."""
         claimed = {claim.number: found for claim, found in reversed(self._kept)}
         ordered = sorted((found for _, found in self._kept), key=lambda found: found.ent)
         place = {id(found): number for number, found in enumerate(ordered)}
@@ -269,8 +254,8 @@ class _Grounding:
             for found, supports, others in zip(ordered, evidence, associate, strict=True)
         )
 
-    def accounts(self, entries: Sequence[Any]) -> dict[int, SentenceReading]:
-        """Account and reason of every sentence that was asked about, by its position."""
+    def readings(self, entries: Sequence[Any]) -> tuple[SentenceReading, ...]:
+        """Account and reason of every sentence."""
         stated = {found.sentence for _, found in self._kept}
         accounts = dict.fromkeys(stated, SentenceReading("findings"))
         for entry in entries:
@@ -288,13 +273,15 @@ class _Grounding:
             else:
                 self.believed += 1
                 accounts[position] = SentenceReading(claim.account, claim.reason)
-        for position in self.positions.values():
-            if position not in accounts:
-                refused = position in self._touched
-                accounts[position] = SentenceReading("unreadable", "refused" if refused else "left out")
-                if not refused:
-                    self._refuse(0, "account", "", "left-out", position)
-        return accounts
+        for position, sentence in enumerate(self.report.sentences):
+            if sentence.section == "other":
+                accounts[position] = _SILENT
+            elif position in self._touched:
+                accounts.setdefault(position, SentenceReading("unreadable", "refused"))
+            elif position not in accounts:
+                accounts[position] = SentenceReading("unreadable", "left out")
+                self._refuse(0, "account", "", "left-out", position)
+        return tuple(accounts[position] for position in range(len(accounts)))
 
     def _position(self, name: str) -> int | None:
         return self.positions.get("".join(name.split()).casefold())
@@ -305,9 +292,7 @@ class _Grounding:
         return [span.moved(sentence.span.begin) for span in occurrences(words, sentence.text)]
 
     def _span(self, claim: FindingClaim, position: int) -> Span | None:
-        """Where the finding's words stand. Of several places the one nearest to what is said of it, then one
-        that no finding has taken yet, then the first.
-        """
+        """Where the finding's words stand: nearest to what is said of it, then not taken yet, then first."""
         cells = [*claim.places, *(attribute.words for attribute in claim.attributes)]
         said = [self._found(part, position) for cell in cells for part in _parts(cell)]
 
@@ -320,7 +305,7 @@ class _Grounding:
     def _name(self, claim: FindingClaim, ent: Span, position: int) -> str:
         """The canonical name; where there is none that can be one, the finding's own words."""
         name = _plain(claim.name)
-        if _NAME.fullmatch(name) and name.count(" ") < _NAME_WORDS:
+        if _NAME.fullmatch(name) and name.count(" ") < 6:
             return name
         self._refuse(claim.number, "normed_ent", claim.name, "not-a-name", position)
         return _plain(ent.of(self.report.text))
@@ -356,7 +341,7 @@ class _Grounding:
     ) -> None:
         sentence = self.report.sentences[position] if position is not None else None
         place = (sentence.section, sentence.number) if sentence else ("", 0)
-        shown = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:_SHOWN]
+        shown = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:80]
         self.refused.append(RefusedValue(*place, column, shown, reason, finding))
 
 
@@ -372,9 +357,7 @@ _PARTS = re.compile(r"[,;](?!\d)")
 
 
 def occurrences(words: str, sentence: str) -> list[Span]:
-    """Every place of these words in the sentence, from left to right, as whole words; none for what has
-    neither letter nor digit.
-    """
+    """Every place of these words in the sentence, as whole words; none without letter or digit."""
     if not any(map(str.isalnum, words)):
         return []
     tokens = [token for token in re.split(_GAP, words.strip(_EDGES)) if token]
@@ -389,9 +372,7 @@ def _token(token: str) -> str:
 
 
 def _nearest(found: Sequence[Span], anchor: Span) -> Span:
-    """Of several places the one nearest to `anchor`, one that does not overlap it before one that does, the
-    first of equals.
-    """
+    """The place nearest to `anchor`, one that does not overlap it first; of equals the first."""
 
     def rank(span: Span) -> tuple[bool, int, int]:
         overlaps = span.begin < anchor.end and anchor.begin < span.end

@@ -1,10 +1,8 @@
 """A structurer by its key; and a language model as one: reports become prompts, the judges' engine gets the
 answers, and what they claim is grounded in the report (method.md section 8).
 
-A person may replace the templates: `structuring/` beside those of the other questions has `system.txt`;
-`user.txt` with a place for the `$sentences`; and `repair.txt`, the second question, with places for the first
-`$question`, the `$answer` to it and what was `$refused`. A folder without `structuring/` takes the bundled
-ones.
+A person may replace the templates: `structuring/` beside those of the other questions has `system.txt`,
+`user.txt` and, for the second question, `repair.txt`. A folder without `structuring/` takes the bundled ones.
 """
 
 from __future__ import annotations
@@ -27,21 +25,12 @@ from lunguage_assets.judges.opening import Surroundings, open_asker
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport, Structurer
-from lunguage_assets.structuring.model.grounding import (
-    ANSWER_SCHEMA,
-    VERSION,
-    Grounded,
-    grounded,
-    not_asked,
-    parse_answer,
-)
+from lunguage_assets.structuring.model import grounding
 from lunguage_assets.structuring.rules.lexicon import content_hash
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 REPAIR_SHARE = 0.25
-"""A report is asked about a second time when its answer is unreadable, or when more than this share of what
-it claims is refused.
-"""
+"""Of an answer's claims; where more are refused, the report is asked about a second time."""
 
 LONGEST_REPORT = 60_000
 """Characters of sentences that are sent; a longer report is not of one film, and is not sent."""
@@ -81,11 +70,7 @@ def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surro
 
 
 def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
-    """Identity of the structurer with the bundled words or these prompts; no ledger is opened for it.
-
-    Raises:
-        ConfigurationError: as in `open_structurer`.
-    """
+    """Identity of the structurer with the bundled words or these prompts; errors as in `open_structurer`."""
     if key == RULES:
         return identity_of(content_hash())
     slot = _model_slot(key, configuration)
@@ -110,18 +95,13 @@ class StructuringPrompts:
     templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
 
     def question(self, sentences: Sequence[Sentence]) -> Prompt:
-        """What does this report state?
-
-        Each sentence is one line of JSON, so that no report can end its own quotation.
-        """
+        """What does this report state? A sentence is a line of JSON: no report can end its own quotation."""
         said = ({"id": one.name, "text": " ".join(one.text.split())} for one in sentences)
         lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in said)
         return self._prompt(self.templates[_TASK, "user"].substitute(sentences=lines))
 
-    def repair(self, question: Prompt, answered: Grounded | None) -> Prompt:
-        """The second question: the first one, what was answered (None: nothing that can be read), and what is
-        wrong with it, point by point.
-        """
+    def repair(self, question: Prompt, answered: grounding.Grounded | None) -> Prompt:
+        """The second question: the first one, what was answered (None: unreadable), and its faults."""
         points = answered.points if answered else ["the answer is not one JSON object of the form above"]
         refused = "\n".join(f"- {point}" for point in points)
         answer = answered.line if answered else "(not readable)"
@@ -134,17 +114,13 @@ class StructuringPrompts:
 
 def structuring_request(prompt: Prompt, mode: Mode) -> Request:
     """How a report is asked about; only where the provider is told the schema is it part of the question."""
-    return Request("structure", prompt, mode, schema=ANSWER_SCHEMA if mode == "enum" else "")
+    return Request("structure", prompt, mode, schema=grounding.ANSWER_SCHEMA if mode == "enum" else "")
 
 
 def load_structuring_prompts(folder: Path | None = None) -> StructuringPrompts:
-    """The templates in `folder`, or the bundled ones.
-
-    Raises:
-        ConfigurationError: as in `judges.model_judge.load_prompts`.
-    """
-    own = folder is not None and (folder / _TASK).is_dir()
-    return StructuringPrompts(*read_templates(folder if own and folder else resource("prompts"), _PLACES))
+    """The templates in `folder`, or the bundled ones; errors as in `judges.model_judge.load_prompts`."""
+    root = folder if folder is not None and (folder / _TASK).is_dir() else resource("prompts")
+    return StructuringPrompts(*read_templates(root, _PLACES))
 
 
 class ModelStructurer:
@@ -156,19 +132,16 @@ class ModelStructurer:
 
     @staticmethod
     def identity_of(binding: ModelBinding, prompts: StructuringPrompts, mode: Mode) -> str:
-        """With a hash of everything in a ledger key but the report, and of the rules by which an answer is
-        believed.
-        """
+        """With a hash of all in a ledger key but the report, and of the rules that believe an answer."""
         blank = structuring_request(Prompt("", "", prompts.version), mode)
-        rules = [request_key(binding, blank), VERSION, REPAIR_SHARE, LONGEST_REPORT]
+        rules = [request_key(binding, blank), grounding.VERSION, REPAIR_SHARE, LONGEST_REPORT]
         return model_identity(binding, mode, json.dumps(rules))
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or none of many answers can be read; what was answered is in the
-                ledger.
+            LunguageError: see `Asker.ask`, or none of many answers can be read; the ledger has them.
         """
         sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
         questions = [self._prompts.question(sentences_asked(report)) for report in sent]
@@ -186,15 +159,17 @@ class ModelStructurer:
         for report in reports:
             one = answered.get(report)
             reason = "no answer" if report in answered else "too long"
-            answers.append(one.report if one is not None else not_asked(report, reason))
+            answers.append(one.report if one is not None else grounding.unread(report, reason))
         return answers
 
-    def _kept(self, reports: Sequence[SectionedReport], prompts: Sequence[Prompt]) -> list[Grounded | None]:
+    def _kept(
+        self, reports: Sequence[SectionedReport], prompts: Sequence[Prompt]
+    ) -> list[grounding.Grounded | None]:
         """What is kept of the answers about these reports; None: unreadable."""
         requests = [structuring_request(prompt, self._mode) for prompt in prompts]
-        found = self._asker.ask(requests, parse_answer) if requests else []
+        found = self._asker.ask(requests, grounding.parse_answer) if requests else []
         pairs = zip(reports, found, strict=True)
-        return [None if answer is None else grounded(report, answer) for report, answer in pairs]
+        return [None if answer is None else grounding.grounded(report, answer) for report, answer in pairs]
 
 
 def sentences_asked(report: SectionedReport) -> list[Sentence]:

@@ -22,12 +22,8 @@ _DESCRIBED = SentenceReading("nothing stated", "finding before")
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """What a sentence says of what was named before it.
-
-    Args:
-        explains: mentions of the sentence that say what the finding before means.
-        again: mentions that name it again ("this nodule").
-        said: the word that stands for it, with what is said of it; None without such a word.
+    """What a sentence says of what was named before it: its mentions that say what that means, or name it
+    `again` ("this nodule"), and the word that stands for it, if any, with what is `said` of it.
     """
 
     explains: tuple[int, ...]
@@ -37,9 +33,7 @@ class Back:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRead(SentenceReading):
-    """What a sentence states by itself, and of what was named before it. Its mentions are those of a report
-    that is this sentence alone.
-    """
+    """What a sentence states as a report of its own, and what it says of what was named before it."""
 
     mentions: tuple[Mention, ...] = ()
     back: Back | None = None
@@ -76,9 +70,7 @@ def named_again(units: Sequence[Unit]) -> list[Unit]:
 def connected(
     report: SectionedReport, read: Sequence[SentenceRead]
 ) -> tuple[tuple[SentenceReading, ...], tuple[Mention, ...]]:
-    """The readings of a report's sentences, and its mentions; references, and what is said of a finding
-    later, reach over sentences.
-    """
+    """The readings of a report's sentences, and its mentions; what is said of a finding later is its own."""
     readings: list[SentenceReading] = []
     mentions: list[Mention] = []
     before: list[int] = []
@@ -122,9 +114,7 @@ def _moved(mention: Mention, sentence: int, by: int, first: int) -> Mention:
 
 
 def _meant(mentions: list[Mention], before: list[int], back: Back) -> list[int]:
-    """All findings before, or the rows of the last one that explains no other; of several, of the last that
-    is only a sign.
-    """
+    """All findings before, or the rows of one that explains no other: the last sign, else the last."""
     if back.said is not None and back.said.normed_ent == _THESE.name:
         return before
     before = [at for at in before if not mentions[at].evidence] or before

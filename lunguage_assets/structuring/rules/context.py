@@ -133,9 +133,7 @@ def _of_examination(units: list[Unit], at: int) -> None:
 
 
 def _share_noun(units: list[Unit], at: int, text: str, lexicon: ReportLexicon) -> None:
-    """ "Pleural or pericardial effusion" names two findings, "hilar or mediastinal adenopathy" one; "cardiac
-    and mediastinal contours" are two parts of the body.
-    """
+    """ "Pleural or pericardial effusion" names two findings, "hilar or mediastinal adenopathy" one."""
     before = units[at - 1] if at else units[at]
     if before.kind not in ("place", "anatomy"):
         return

@@ -15,9 +15,7 @@ COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
 class Draft:
-    """A mention in the making: its words, the places it has anyhow, and the alternative groups of places;
-    `organ` is that of the sub-heading, should there be no other place.
-    """
+    """A mention in the making: words, places, alternative groups of places, the sub-heading's organ."""
 
     __slots__ = ("groups", "links", "organ", "places", "unit", "words")
 
@@ -68,9 +66,7 @@ class Draft:
         return bool(said) and said[0].begin < self.unit.begin
 
     def complete(self) -> None:
-        """Give what explains a finding the finding's place, unless it is a state of the whole heart or lung;
-        an abnormality of the ribs is one of bones, and not of heart and lungs.
-        """
+        """Give what explains a finding the finding's place; an abnormality of the ribs is one of bones."""
         if not self.groups:
             self.places = self.places or self.organ
         if not (self.all_places or self.unit.sense.name in WORDS["everywhere"] or self.unit.denied):

@@ -53,11 +53,7 @@ WORDS = _RuleWords({group: frozenset(words) for (group, _), words in word_file("
 
 
 class Sense(NamedTuple):
-    """What a spelling means.
-
-    `name` is the canonical name of a finding or a part of the body, or the reach of a denial or hedge;
-    `code` the category of a finding or the column of an attribute.
-    """
+    """What a spelling means; `name` is canonical, or the reach of a denial or hedge, `code` the column."""
 
     kind: Kind
     name: str = ""
@@ -73,9 +69,7 @@ class Token(NamedTuple):
 
 
 class ReportLexicon:
-    """All spellings as one tree of words; the longest spelling at a place wins. `words`: single words that
-    are read as another, form -> spellings.
-    """
+    """All spellings as one tree of words, the longest wins; `words`: form -> words read as it."""
 
     def __init__(self, words: Mapping[str, list[str]]) -> None:
         self._singulars = Singulars(built_in_forms())
@@ -99,9 +93,7 @@ class ReportLexicon:
         return self._spellings.get(form, form)
 
     def add(self, spelling: str, sense: Sense) -> None:
-        """Add every alternative of a spelling; a question only where nothing is known yet: most of them mean
-        the same in a report.
-        """
+        """Add every alternative of a spelling; of a question, those that mean nothing else in a report."""
         for one in alternatives(spelling):
             self.add_literal(one, sense, widen=sense.kind == "question")
 
@@ -114,10 +106,7 @@ class ReportLexicon:
             branch[None] = sense
 
     def match(self, tokens: list[Token], start: int) -> tuple[Sense | None, int]:
-        """The longest known spelling that begins at a token, and the token behind it.
-
-        "adverb" of a spelling is any word that ends in -ly.
-        """
+        """The longest known spelling at a token, and the token behind it; "adverb" is any word in -ly."""
         branch, found, end = self._tree, None, start + 1
         for place in range(start, len(tokens)):
             form = tokens[place].form

@@ -163,9 +163,7 @@ class Phrases:
         self._role = "finding"
 
     def _place_by_topic(self, drafts: list[Draft]) -> None:
-        """Findings without a place lie in what the clause is about; of several organs each is a row, but a
-        denial has no place: it is of all of them.
-        """
+        """Give findings without a place what the clause is about: of several organs each, but no denial."""
         listed = self._labelled or any(unit.sense.name in WORDS["measured"] for unit in self._topic)
         for draft in drafts if self._topic else ():
             if listed:
@@ -253,9 +251,7 @@ class Phrases:
         self._last, self._role = [], "subject"
 
     def _placed(self, kinds: set[Kind]) -> list[Draft]:
-        """The findings whose place follows: with a verb between, all that are joined and have none ("A and B
-        are present in the left base").
-        """
+        """The findings whose place follows: behind a verb, all that are joined and have none."""
         verb = self._role == "words" or bool(kinds & {"copula", "seen"})
         others = (
             draft

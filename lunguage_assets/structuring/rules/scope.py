@@ -6,23 +6,16 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from lunguage_assets.structuring.rules.drafts import JOINS
 from lunguage_assets.structuring.rules.lexicon import UNDECIDED, WORDS, Kind, Sense
 from lunguage_assets.structuring.rules.tagging import THEN, Unit, beyond, first_kind
 
-_STATED: frozenset[Kind] = frozenset({"finding", "abnormal", "normal"})
-_ENDS_OF_HEDGE: frozenset[Kind] = frozenset({"break", "comma", "seen", "preposition", "and"})
 _BETWEEN_STATEMENTS = frozenset({"break", "comma", "deny", "deny after", "ended", "and", "with"})
 _ADJECTIVES = ("ed", "ous", "otic")
 """Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
 _OWN_WORDS: frozenset[Kind] = frozenset({"word", "place", "anatomy", "abnormal", "other"})
 """What stands between a word and the finding that it is said of."""
-_COMPLAINT = "PATIENT INFO."
-"""After what was, what the patient feels is now: "history of asthma, cough"."""
-_BEFORE_VERB: frozenset[Kind] = frozenset(
-    {"other", "source", "exam", "preposition", "link", "comma", "place", "anatomy"}
-)
-_JOINS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
-_ENDS_OF_ITEM: frozenset[Kind] = frozenset({"finding", "and", "comma", "alternative", "break", "copula"})
+_BEFORE_VERB = ("other", "source", "exam", "preposition", "link", "comma", "place", "anatomy")
 _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
 """Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
 _OWN_FINDING = _OWN_STATEMENT | {"morphology", "distribution", "onset"}
@@ -73,7 +66,7 @@ def _deny_forward(units: list[Unit]) -> None:
         elif unit.kind == "deny":
             scope, seen = None if _dismisses(units, at) else unit, False
         elif scope is not None:
-            if unit.kind in _STATED:
+            if unit.kind in ("finding", "abnormal", "normal"):
                 unit.denied = scope.code
                 seen = seen or unit.kind == "finding" or scope.sense.name == "near"
             elif unit.kind in ("open", "open after", "link"):
@@ -118,9 +111,7 @@ def _end(units: list[Unit], at: int) -> None:
 
 
 def _with_sign(units: list[Unit], found: list[Unit]) -> list[Unit]:
-    """Findings that are gone, and the sign that the first of them explains: "the opacity concerning for
-    pneumonia has cleared" leaves neither.
-    """
+    """What is gone, with the sign it explains: "the opacity concerning for pneumonia has cleared"."""
     explains = False
     for unit in reversed(units[: units.index(found[-1])] if found else []):
         if unit.kind == "finding":
@@ -149,7 +140,11 @@ def _open(units: list[Unit], at: int) -> None:
         past = units[place].past
         units[place].open = not (is_known or (past is not None and past.kind == "ended"))
     following = units[at + 1] if at + 1 < len(units) else None
-    ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
+    ends = (
+        following is None
+        or following.aside
+        or following.kind in ("break", "comma", "seen", "preposition", "and")
+    )
     said = at > 0 and units[at - 1].kind == "copula" and unit.form in WORDS["predicates"]
     if not reached and (ends or said or unit.form in WORDS["modals"]):
         before = list_before(units, at, of_hedge=True)
@@ -169,9 +164,7 @@ def _undecided(units: list[Unit], at: int) -> None:
 
 
 def _of_the_place(units: list[Unit], at: int) -> bool:
-    """Whether it is the place that is left open ("opacity, possibly in the lingula"): nothing but a place
-    follows, and the finding stands before.
-    """
+    """Whether only the place is left open: "opacity, possibly in the lingula"."""
     first = units[at].form
     if first == "likely" and at and units[at - 1].kind == "copula":
         return False  # "pneumonia is likely in the left base"
@@ -183,9 +176,7 @@ def _of_the_place(units: list[Unit], at: int) -> bool:
 
 
 def _is_copula(units: list[Unit], at: int) -> bool:
-    """Whether a verb of appearance only joins an adjective to a part of the body: "the lungs appear clear",
-    "the heart appears enlarged"; "there appears to be" is a hedge.
-    """
+    """Whether "appears" only joins an adjective to a part of the body: "the lungs appear clear"."""
     said = beyond(units[at + 1 :], ("word", "place", "other"))
     if units[at].form not in WORDS["appearances"] or said is None:
         return False
@@ -196,10 +187,7 @@ def _is_copula(units: list[Unit], at: int) -> bool:
 
 
 def _alternatives(units: list[Unit], at: int) -> None:
-    """ "A or B" leaves both open, unless the list is denied; of "A or, less likely, B" the tail is doubted.
-
-    "A versus" something that is not known leaves A open as well.
-    """
+    """ "A or B", "A versus" something unknown leave all open, unless denied; of a doubted tail, the head."""
     if units[at].form == "either":
         return
     before, behind = _finding_beside(units, at, -1), _finding_beside(units, at, 1)
@@ -236,9 +224,14 @@ def _unchanged(units: list[Unit], finding: Unit) -> bool:
 
 def _earlier(units: list[Unit], at: int) -> None:
     """ "Was seen on an earlier film", "the earlier film showed": the clause is about then."""
-    told = _verb_of(units, at)
-    if told is None and units[at].form == "on":
-        told = _there_was(units, at)
+    told = next((n for n in range(at + 1, len(units)) if units[n].form in WORDS["told"]), None)
+    if told is not None and not all(
+        one.kind in _BEFORE_VERB or one.form in ("which", "that") for one in units[at + 1 : told]
+    ):
+        told = None
+    if told is None and units[at].form == "on":  # "there was no effusion on the prior film"
+        begin = next((n for n in range(at - 1, -1, -1) if units[n].kind == "break"), None)
+        told = begin + 1 if begin is not None and units[begin].code == THEN else None
     clause = clause_around(units, at if told is None else told)
     if told is not None or any(unit.form in WORDS["then"] for unit in clause if unit.kind == "copula"):
         for unit in clause:
@@ -247,29 +240,13 @@ def _earlier(units: list[Unit], at: int) -> None:
                 unit.past = units[at]
 
 
-def _verb_of(units: list[Unit], at: int) -> int | None:
-    """The verb in the past of which an earlier examination is the subject."""
-    for place in range(at + 1, len(units)):
-        if units[place].form in WORDS["told"]:
-            return place
-        if units[place].kind not in _BEFORE_VERB and units[place].form not in ("which", "that"):
-            return None
-    return None
-
-
-def _there_was(units: list[Unit], at: int) -> int | None:
-    """What follows "there was" in "there was no effusion on the prior film"."""
-    begins = next((place for place in range(at - 1, -1, -1) if units[place].kind == "break"), None)
-    return begins + 1 if begins is not None and units[begins].code == THEN else None
-
-
 def _past(units: list[Unit], at: int) -> None:
     for place, unit in enumerate(units[at + 1 :]):
         if unit.kind in ("break", "copula", "with", "open", "deny"):
             break
         if unit.kind == "finding":
-            if unit.code == _COMPLAINT and place:
-                break
+            if unit.code == "PATIENT INFO." and place:
+                break  # what the patient feels is now: "history of asthma, cough"
             unit.past = units[at]
 
 
@@ -278,7 +255,7 @@ def _past(units: list[Unit], at: int) -> None:
 
 def statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
     """Whether a list of what is denied ends at this joint, because something else is stated behind it."""
-    joint = list(takewhile(lambda unit: unit.kind in _JOINS or unit.kind == "with", units[at + 1 :]))
+    joint = list(takewhile(lambda unit: unit.kind in JOINS or unit.kind == "with", units[at + 1 :]))
     if any(unit.kind == "alternative" for unit in joint):
         return False
     rest = units[at + 1 + len(joint) :]
@@ -289,10 +266,10 @@ def statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
         if unit.kind == "normal" or (unit.kind == "copula" and anatomy):
             return True
         if unit.kind == "abnormal":
-            ahead = first_kind(rest[place:], {"anatomy", "finding", *_JOINS})
+            ahead = first_kind(rest[place:], {"anatomy", "finding", *JOINS})
             if anatomy or ahead == "anatomy":
                 return True
-        if unit.kind in _ENDS_OF_ITEM:
+        if unit.kind in JOINS or unit.kind in ("finding", "break", "copula"):
             break
         anatomy = anatomy or unit.kind == "anatomy"
     if scope.sense.name == "near" and units[at].kind != "comma":
@@ -324,7 +301,7 @@ def list_after(units: list[Unit], at: int) -> list[int]:
         elif unit.kind in ("comma", "and"):
             if not found and not _joins_words(units, place):
                 break
-            if not found or units[place - 1].kind in _JOINS:
+            if not found or units[place - 1].kind in JOINS:
                 continue
             if units[at].sense.name == "near" and not _alternative_ahead(units[place + 1 :]):
                 break
@@ -345,10 +322,9 @@ def _joins_words(units: list[Unit], at: int) -> bool:
 def list_before(
     units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
 ) -> list[Unit]:
-    """The finding before a word that stands behind it, and those that are joined to it.
+    """The finding before a word, and those joined to it, by a comma where the list has an "and" or "or".
 
-    A comma joins where the list has an "and" or "or". `of_alternatives`: `at` is the "or" itself.
-    `of_hedge`: "A, and B cannot be excluded" leaves B open only.
+    `of_alternatives`: `at` is the "or" itself; `of_hedge`: "A, and B cannot be excluded" is of B only.
     """
     found: list[Unit] = []
     joined, listed = True, of_alternatives and units[at].form == "or"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import pandas as pd
@@ -20,16 +21,9 @@ from lunguage_assets.structuring.contract import (
     Structurer,
 )
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
-from lunguage_assets.structuring.rules.back import (
-    POINTERS,
-    Back,
-    SentenceRead,
-    connected,
-    named_again,
-    point_back,
-)
+from lunguage_assets.structuring.rules import back
 from lunguage_assets.structuring.rules.context import mark_asides, settle
-from lunguage_assets.structuring.rules.drafts import DEVICE, Draft
+from lunguage_assets.structuring.rules.drafts import Draft
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, WORDS, Sense, build_lexicon
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
@@ -59,10 +53,10 @@ def identity_of(content: str) -> str:
 
 class RuleStructurer:
     """Deterministic and free, with the bundled words, widened by a delivered vocabulary (a `tables.TERMS`
-    frame). Implements `contract.Structurer`.
+    frame). Sentences are remembered: real reports repeat them.
 
-    Sentences are remembered: real reports repeat them. Raises `ConfigurationError` for a file of
-    `resources/structuring/` that cannot be read.
+    Raises:
+        ConfigurationError: a file of `resources/structuring/` cannot be read.
     """
 
     key = RULES
@@ -77,38 +71,38 @@ class RuleStructurer:
         answers = []
         for report in reports:
             read = [self.read_sentence(one.text, one.section) for one in report.sentences]
-            answers.append(StructuredReport(report.study_id, *connected(report, read)))
+            answers.append(StructuredReport(report.study_id, *back.connected(report, read)))
         return answers
 
-    def _read_sentence(self, text: str, section: SectionCode) -> SentenceRead:
+    def _read_sentence(self, text: str, section: SectionCode) -> back.SentenceRead:
         """What a sentence says, and what of the findings before it. Never raises on any text."""
         if section == "other":
-            return SentenceRead("nothing stated", "section")
+            return back.SentenceRead("nothing stated", "section")
         if len(text) > _LONGEST:
-            return SentenceRead("unreadable", "length")
+            return back.SentenceRead("unreadable", "length")
         words = len(_LETTERS.findall(_MARK.sub(" ", text)))
         if not words:
-            return SentenceRead("unreadable", "no words")
+            return back.SentenceRead("unreadable", "no words")
         units = tagged(text, self._lexicon, request=section == "hist")
         if words >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= words // 8:
-            return SentenceRead("unreadable", "language")
+            return back.SentenceRead("unreadable", "language")
         if section != "hist":
-            point_back(units)
+            back.point_back(units)
         settle(units, text, self._lexicon)
         mark_asides(units)
         mark_scopes(units)
         found = Phrases(units).drafts
-        named = (draft for draft in found if draft.unit.sense not in POINTERS)
+        named = (draft for draft in found if draft.unit.sense not in back.POINTERS)
         drafts = [draft for draft in named if not _said_otherwise(draft, found)]
-        pointer = next((draft for draft in found if draft.unit.sense in POINTERS), None)
+        pointer = next((draft for draft in found if draft.unit.sense in back.POINTERS), None)
         if not drafts and (pointer is None or not pointer.words):
             drafts = _conclusion(units, section) or _limits(units)
-        back = _back(drafts, pointer, units, text)
+        before = _of_before(drafts, pointer, units, text)
         if drafts:
-            return SentenceRead("findings", "", _mentions(drafts, text), back)
+            return back.SentenceRead("findings", "", _mentions(drafts, text), before)
         reason = next((unit.aside for unit in units if unit.aside), "")
         account: Account = "not about the patient now" if reason else "nothing stated"
-        return SentenceRead(account, reason or "no finding named", back=back)
+        return back.SentenceRead(account, reason or "no finding named", back=before)
 
 
 def chunk_tools(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
@@ -121,12 +115,12 @@ def structure_chunk(reports: Sequence[SectionedReport], structurer: Structurer) 
     return structured_tables(reports, structurer.structure(reports))
 
 
-def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> Back | None:
+def _of_before(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> back.Back | None:
     """What the sentence says of the findings before it."""
-    again = named_again(units)
+    again = back.named_again(units)
     if pointer is None and not again:
         return None
-    rows = [draft for draft in drafts for _ in draft.groups or [[]]]
+    rows = [draft for draft, _ in _rows(drafts)]
     said = None
     if pointer is not None:
         meant = next((draft.unit.begin for draft in drafts if pointer in draft.links), 0)
@@ -137,11 +131,15 @@ def _back(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: s
         if first_kind(units, ("exam", "source", "open", "link")):
             places = []
         said = _mention(pointer, places, text)
-    return Back(
-        tuple(number for number, draft in enumerate(rows) if pointer in draft.links),
-        tuple(number for number, draft in enumerate(rows) if draft.unit in again),
-        said,
+    explains = tuple(number for number, draft in enumerate(rows) if pointer in draft.links)
+    return back.Back(
+        explains, tuple(number for number, draft in enumerate(rows) if draft.unit in again), said
     )
+
+
+def _rows(drafts: list[Draft]) -> list[tuple[Draft, list[Unit]]]:
+    """A row for each group of places of a draft."""
+    return [(draft, [*draft.places, *group]) for draft in drafts for group in draft.groups or [[]]]
 
 
 def _limits(units: list[Unit]) -> list[Draft]:
@@ -168,56 +166,47 @@ def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
 
 
 def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:
-    """Whether a denied size is a part of what else is said of the finding: "cannot exclude small effusion,
-    but no large effusion" is one statement.
-    """
+    """Whether a denied size only restricts what is stated: "small effusion, but no large effusion"."""
     sized = bool(draft.unit.denied) and any(word.code == "measurement" for word in draft.words)
     same = (one for one in others if one.unit.sense == draft.unit.sense and not one.unit.denied)
     return sized and any({*draft.places} <= {*other.all_places} for other in same)
 
 
 def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
-    """The rows of a sentence: one for each group of places of a draft. The first one of a draft stands for
-    it in references.
-    """
-    first: dict[Draft, int] = {}
-    rows: list[tuple[Draft, list[Unit]]] = []
+    """The rows of a sentence; the first one of a draft stands for it in references."""
+    rows = _rows(drafts)
+    first = {draft: number for number, (draft, _) in reversed([*enumerate(rows)])}
+    supports: dict[Draft, list[int]] = {draft: [] for draft in drafts}
     for draft in drafts:
-        first[draft] = len(rows)
-        rows += [(draft, [*draft.places, *group]) for group in draft.groups or [[]]]
-    supports: dict[Draft, list[int]] = {}
-    for draft in drafts:
-        draft.links = [
-            one for one in draft.links if one in first and not (one.unit.denied or draft.unit.denied)
-        ]
+        draft.links = [one for one in draft.links if one in first and not one.unit.denied]
+        draft.links = [] if draft.unit.denied else draft.links
         for sign in draft.links:
-            supports.setdefault(sign, []).append(first[draft])
+            supports[sign].append(first[draft])
     mentions = []
     for number, (draft, places) in enumerate(rows):
         evidence = tuple(first[sign] for sign in draft.links)
-        associate = tuple(supports.get(draft, ())) if first[draft] == number else ()
-        mentions.append(_mention(draft, places, text, evidence, associate))
+        associate = tuple(supports[draft]) if first[draft] == number else ()
+        found = _mention(draft, places, text)
+        mentions.append(replace(found, evidence=evidence, associate=associate))
     return tuple(mentions)
 
 
-def _mention(
-    draft: Draft,
-    places: list[Unit],
-    text: str,
-    evidence: tuple[int, ...] = (),
-    associate: tuple[int, ...] = (),
-) -> Mention:
+def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:
     unit = draft.unit
     attributes: dict[str, list[Span]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
         if word.code and _is_told(draft, word):
-            attributes.setdefault(word.code, []).append(_told(word, text))
+            earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
+            span = word.span if earlier is None else Span(earlier.end(), word.end)
+            attributes.setdefault(word.code, []).append(span)
     if unit.past is not None:
-        attributes.setdefault(_column_of(unit.past, unit.code), []).append(unit.past.span)
+        gone = "placement" if draft.is_device else "improved"
+        column = gone if unit.past.kind == "ended" else "past_hx"
+        attributes.setdefault(column, []).append(unit.past.span)
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
     category = unit.code if draft.is_finding else "PF"
     coded = (_name(unit, places), category, _status(draft))
-    return Mention(0, unit.span, *coded, _joined(places, text), ordered, evidence, associate)
+    return Mention(0, unit.span, *coded, _joined(places, text), ordered)
 
 
 def _name(unit: Unit, places: list[Unit]) -> str:
@@ -229,29 +218,14 @@ def _name(unit: Unit, places: list[Unit]) -> str:
 
 
 def _is_told(draft: Draft, word: Unit) -> bool:
-    """Whether a word of a mention is an attribute; "normal" beside "enlarged" is none, nor how far from a
-    place a finding lies.
-    """
+    """Whether a word is an attribute: no "normal" beside "enlarged", no distance of a finding."""
     if word.code == "placement":
-        return draft.unit.code == DEVICE
+        return draft.is_device
     if word.kind != "normal":
         return True
     if draft.is_finding:
         return word.form in WORDS["of_a_fracture"]
     return draft.unit.sense.name in WORDS["sized"] and _status(draft)[1] == "n"
-
-
-def _told(word: Unit, text: str) -> Span:
-    """The words of an attribute; of another source, the source alone."""
-    earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
-    return word.span if earlier is None else Span(earlier.end(), word.end)
-
-
-def _column_of(past: Unit, category: str) -> str:
-    """Where the words go that make a finding past: a device that is gone was removed, not improved."""
-    if past.kind != "ended":
-        return "past_hx"
-    return "placement" if category == DEVICE else "improved"
 
 
 def _status(draft: Draft) -> str:

@@ -25,12 +25,9 @@ _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
 
 
 class Unit:
-    """A known spelling, or an unknown word, in a sentence.
-
-    `denied` is "d" (absent), "t" (absent, with doubt) or ""; `open` whether the words leave it open; `past`
-    the unit that makes it history; `before` whether it governs what follows ("resolution of"); `aside` why
-    it is not about the patient now; `noun` the last word of a place of several ("zone"); `alone` whether it
-    is one word.
+    """A known spelling, or an unknown word: `denied` ("d": absent, "t": with doubt), left `open`, `past` by
+    another unit, `aside` of the patient now; `before` what it governs ("resolution of"), `alone` as one word,
+    with the last word of several as `noun` ("zone").
     """
 
     __slots__ = (
@@ -87,9 +84,7 @@ def tagged(text: str, lexicon: ReportLexicon, *, request: bool) -> list[Unit]:
 
 
 def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, int]:
-    """A word that no spelling begins with, and what follows: a vertebra or rib, a size, a distance, or
-    unknown.
-    """
+    """A word that begins no spelling, and what follows: a vertebra or rib, a size, a distance, or unknown."""
     token = tokens[place]
     if token.form == "than" and any(one.kind == "open" and one.form == "more" for one in units):
         return Unit(_DOUBTED, token.form, token.begin, token.end), place + 1  # "more likely edema than ..."

@@ -20,10 +20,7 @@ VERSION = "3"
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_ENOUGH_WORDS = 3
-_LANGUAGE_LENGTH = 4000
-_TECHNIQUE_LENGTH = 600
-_SUB_HEADING_LENGTH = 60
+_LANGUAGE_LENGTH, _TECHNIQUE_LENGTH, _SUB_HEADING_LENGTH = 4000, 600, 60
 
 _NAMES = (
     r"single|portable|bedside|upright|erect|semi-?upright|semi-?erect|supine|standing|recumbent|decubitus"
@@ -36,18 +33,12 @@ _NAMED_VIEWS = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(
-    r"\b(?:left|right|inferior|lower|upper)\s+lateral\s+chest\b(?!\s+\w*(?:view|film|ray|radio))",
-    re.IGNORECASE,
+    r"(?i)\b(?:left|right|inferior|lower|upper)\s+lateral\s+chest\b(?!\s+\w*(?:view|film|ray|radio))"
 )
-_EARLIER = re.compile(
-    r"\b(?:compar|prior|previous|earlier|old|last|outside|since|repeat|follow|from\b)", re.IGNORECASE
-)
+_EARLIER = re.compile(r"(?i)\b(?:compar|prior|previous|earlier|old|last|outside|since|repeat|follow|from\b)")
 _WANTED = re.compile(
-    r"\b(?:recommend|advis|consider|(?:help|use)ful|beneficial|of (?:benefit|value)|warranted|could|would)",
-    re.IGNORECASE,
+    r"(?i)\b(?:recommend|advis|consider|helpful|useful|beneficial|of (?:benefit|value)|warranted|[cw]ould)"
 )
-_LOOKED_AT = 3
-"""So many sentences of findings and of the impression are looked at: the views are named first."""
 
 
 def identity() -> str:
@@ -116,15 +107,11 @@ def _english(text: str) -> bool:
     english = sum(word in words["languages english"] for word in spoken)
     foreign = words["languages other"] - words["languages english"]
     other = sum(word in foreign for word in spoken)
-    return other < _ENOUGH_WORDS or other <= english
+    return other < 3 or other <= english
 
 
 def _views_in_text(text: str, cut: Iterable[Section], found: Iterable[Sentence]) -> str:
-    """Views in the written form of `corpus/views.py`, or empty.
-
-    Every word of title, examination, technique and headings counts; of findings and impression only what
-    names images of this study.
-    """
+    """Views by every word of title, technique and headings; of the findings, by what names images only."""
     told = [section.heading for section in cut if section.heading]
     for section in cut:
         of_another = section.heading.lower().startswith(("compar", "prior", "date"))
@@ -139,7 +126,8 @@ def _views_in_text(text: str, cut: Iterable[Section], found: Iterable[Sentence])
     for sentence in found:
         if sentence.section in counts:
             counts[sentence.section] += 1
-            if counts[sentence.section] <= _LOOKED_AT and not _WANTED.search(sentence.text):
+            # the views are named first
+            if counts[sentence.section] <= 3 and not _WANTED.search(sentence.text):
                 earlier = _EARLIER.search(sentence.text)
                 part = sentence.text[: earlier.start()] if earlier else sentence.text
                 named += [view.group() for view in _NAMED_VIEWS.finditer(_PLACE.sub(" ", part))]

@@ -1,8 +1,4 @@
-"""Finds the sections of a report by its headings, as radiologists write them (docs/reports.md).
-
-Headings stand in line, in lower case, without a colon; and some reports go from COMPARISON to the findings
-with nothing but a blank line.
-"""
+"""Finds the sections of a report by its headings, as radiologists write them (docs/reports.md)."""
 
 from __future__ import annotations
 
@@ -91,9 +87,7 @@ def _headings(text: str, words: CuttingWords) -> list[_Heading]:
 
 
 def _in_prose(text: str, last: _Heading, title: _Heading) -> bool:
-    """Whether a line that reads like a title is one of a paragraph of findings, and names how they were
-    seen.
-    """
+    """Whether a line that reads like a title stands in a paragraph of findings: how they were seen."""
     if title.kind != "title" or last.kind not in ("find", "impr") or text[title.end - 1] == ":":
         return False
     if _BLANK_LINE.search(text, last.end, title.begin):
@@ -155,8 +149,7 @@ def _exam_titles(text: str, words: CuttingWords) -> Iterator[_Heading]:
         written = line.group()
         begin = line.end() - len(written.lstrip())
         colon = written.rfind(":", 0, _TITLE_LENGTH)
-        whole = len(written) <= _TITLE_LENGTH and _is_title(written, words)
-        if whole:
+        if len(written) <= _TITLE_LENGTH and _is_title(written, words):
             yield _Heading(begin, line.end(), written.strip(" \t\r:"), "title")
         elif colon > 0 and written[:colon].isupper() and _is_title(written[:colon], words):
             yield _Heading(begin, line.start() + colon + 1, written[:colon].strip(), "title")
@@ -164,15 +157,11 @@ def _exam_titles(text: str, words: CuttingWords) -> Iterator[_Heading]:
 
 def _is_title(line: str, words: CuttingWords) -> bool:
     """Whether a text has words of `exam_words` only, two at least and one of `exam_nouns` among them."""
-    named, has_noun = 0, False
-    for token in spoken(line):
-        word = token.group().lower()
-        if word[0].isdigit() or word in ("/", "xxxx"):
-            continue
-        if word not in words.groups["exam_words"]:
-            return False
-        named, has_noun = named + 1, has_noun or word in words.groups["exam_nouns"]
-    return has_noun and named >= 2 and not line.rstrip().endswith(".")
+    said = [token.group().lower() for token in spoken(line)]
+    named = [word for word in said if not word[0].isdigit() and word not in ("/", "xxxx")]
+    has_noun = not words.groups["exam_nouns"].isdisjoint(named)
+    of_exam = has_noun and len(named) >= 2 and words.groups["exam_words"].issuperset(named)
+    return of_exam and not line.rstrip().endswith(".")
 
 
 def _parts(text: str, headings: Sequence[_Heading]) -> Iterator[Section]:

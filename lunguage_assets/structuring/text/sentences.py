@@ -1,7 +1,5 @@
-"""Cuts the text of a section into sentences; enumeration marks and bullets belong to none.
-
-Full stops are not enough: there are "approx. 2.5 cm", "Dr. Roe", "clear.No effusion", lists without full
-stops, and lines of wrapped text.
+"""Cuts the text of a section into sentences; enumeration marks and bullets belong to none. Full stops are not
+enough: there are "approx. 2.5 cm", "Dr. Roe", "clear.No effusion", lists without full stops, wrapped lines.
 """
 
 from __future__ import annotations
@@ -46,12 +44,9 @@ def line_width(text: str) -> int:
 
 
 def sentences(text: str, begin: int, end: int, width: int) -> Iterator[Span]:
-    """Spans of the sentences between `begin` and `end`, in order, without blanks at their ends.
+    """Spans of the sentences between `begin` and `end`, in order; `width` is the report's `line_width`.
 
     Everything but blanks, enumeration marks and drawn rules is in exactly one. Linear in the text's length.
-
-    Args:
-        width: the report's `line_width`.
     """
     cuts = [begin, *_cuts(text, begin, end, max(width, _USUAL_WIDTH)), end]
     for first, last in pairwise(cuts):

@@ -30,11 +30,7 @@ class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):
 
 
 def word_file(name: str) -> dict[tuple[str, str], list[str]]:
-    """Spellings of `resources/structuring/NAME.yaml` by group and name; "" in a group without names.
-
-    Raises:
-        ConfigurationError: it cannot be read; names file and field.
-    """
+    """Spellings of NAME.yaml by group and name ("" without names), or an error that names file and field."""
     remedy = 'The header of the file explains its form; words such as "no" need quotes.'
     flat: dict[tuple[str, str], list[str]] = {}
     for group, named in read_as(word_path(name), _WordFile, remedy).root.items():
@@ -47,20 +43,14 @@ def word_path(name: str) -> Path:
 
 
 def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse what is none of the groups or names that the rules know.
-
-    Raises:
-        ConfigurationError: names file and word.
-    """
+    """Refuse a group or name that the rules do not know, naming the file."""
     for name in sorted({*found} - {*known}):
         raise ConfigurationError(f"{word_path(file)}, {name!r} is no code; expected {', '.join(known)}.")
 
 
 @dataclass(frozen=True, slots=True)
 class CuttingWords:
-    """The words of `sections.yaml`: `headings` gives the kind of a heading's words, `longest_heading` is its
-    largest number of words, `groups` has the others; `identity` changes with every word.
-    """
+    """The words of `sections.yaml`: kinds of headings, the longest one in words, and other groups."""
 
     headings: Mapping[str, HeadingKind]
     longest_heading: int
@@ -81,11 +71,6 @@ def normal(words: Iterable[re.Match[str]]) -> str:
 
 @lru_cache(maxsize=1)
 def cutting_words() -> CuttingWords:
-    """The bundled words.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or has a group that no rule reads.
-    """
     file, kinds = word_file("sections"), get_args(HeadingKind)
     named = {" ".join(key).strip(): frozenset(words) for key, words in file.items()}
     require("sections", named, (*_GROUPS, *(f"headings {kind}" for kind in kinds)))
