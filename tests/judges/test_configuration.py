@@ -76,20 +76,6 @@ def gpt_of(configuration: JudgesConfiguration) -> ModelSlot:
     return slot
 
 
-def test_a_language_models_table_is_read_whole(tmp_path: Path) -> None:
-    slot = gpt_of(read(tmp_path, GPT))
-    assert (slot.mode, slot.limits.in_flight, slot.limits.timeout_s) == ("enum", 16, 20.0)
-    assert slot.retires_on == date(2027, 5, 1)
-    assert slot.price is not None
-    assert slot.price.cost(1_000_000, 500_000) == pytest.approx(2.0 + 4.0)
-    assert required_variables(slot) == ("GROUP_KEY",)
-    binding = slot.binding
-    assert (binding.endpoint_class, binding.model, binding.aliases) == (
-        "openai", "gpt-x", ("gpt-x-2026-01-01",),
-    )  # fmt: skip
-    assert binding.parameters == (("max_tokens", 100), ("temperature", 1.0))
-
-
 def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path) -> None:
     offline, models = read(tmp_path, GPT), read(tmp_path, GPT, "models")
     assert (offline.rankers, list(offline.models)) == (("panel", "lexicon", "cues-2.b_1"), [])
@@ -107,15 +93,12 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path)
 
 @pytest.mark.parametrize(("old", "new", "place", "problem"), [
     ("2.0, output", "-2.0, output", "judges.gpt.openai.price.input", "greater than or equal to 0"),
-    (", as_of = 2026-11-01", "", "judges.gpt.openai.price.as_of", "required"),
     ('"credentialed"', '"public"', "judges.gpt.openai.allowed_data.1", "'synthetic' or 'credentialed'"),
     ('"GROUP_KEY"', '"sk-123abc"', "judges.gpt.openai.api_key_env", "match pattern"),
     ('model = "gpt-x"', 'model = "gpt-x "', "judges.gpt.openai.model", "match pattern"),
     ("temperature = 1.0", "n = 4", "judges.gpt.openai.params", "'n' is not a parameter"),
-    ("temperature = 1.0", "when = 2026-01-01", "judges.gpt.openai.params", "finite numbers"),
     ("temperature = 1.0", "x = nan", "judges.gpt.openai.params", "finite numbers"),
     ('provider = "openai"', "", "judges.gpt", "'provider'"),
-    ('"openai"', '"litellm"', "judges.gpt", "'litellm'"),
     ('provider = "openai"', 'provider = "openai"\nmodle = "x"', "judges.gpt.openai.modle", "Extra inputs"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "ftp://x"', "judges.gpt", "is not usable"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "https://x"\nbase_url_env = "X"', "judges.gpt",
@@ -126,14 +109,11 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path)
     ('["gpt", "lexicon"]', '["gpt", "x"]', "", "panels.models.members names 'x'"),
     ('["gpt", "lexicon"]', '["gpt", "gpt"]', "", "names a judge twice"),
     ('["gpt", "lexicon"]', "[]", "panels.models.members", "at least 1"),
-    ('panel = "models"', 'panel = "all"', "", "presets.models.panel names 'all'"),
     ('extractor = "claude"', 'extractor = "gemini"', "", "presets.models.extractor names 'gemini'"),
     ('extractor = "claude"', 'extractor = "claude"\nstructurer = "lexicon"', "",
      "presets.models.structurer names 'lexicon'; expected one of rules, claude, gpt"),
     ("[judges.gpt]", "[judges.panel]", "judges.panel", "reserved"),
-    ("[judges.gpt]", "[judges.rules]", "judges.rules", "reserved"),
     ("[judges.gpt]", "[judges.GPT]", "judges.GPT", "match pattern"),
-    ("[judges.gpt]", '[judges."a b"]', "judges.a b", "match pattern"),
     ("[judges.gpt]", "[judges.lexicon]", "", "a changed model gets a new key"),
     ("[judges.gpt]", "[judges", "", "not readable as TOML"),
 ])  # fmt: skip
@@ -148,15 +128,9 @@ def test_a_wrong_file_is_refused_by_file_and_field(
     assert (place in message, problem in message, "\n" in message) == (True, True, False)
 
 
-@pytest.mark.parametrize(("params", "problem"), [
-    ("top_k = 3", "params.max_new_tokens: Field required"),
-    ("max_new_tokens = 9, num_beams = 4", "params.num_beams: Extra inputs"),
-])  # fmt: skip
-def test_a_model_in_this_process_takes_its_own_parameters_only(
-    tmp_path: Path, params: str, problem: str
-) -> None:
-    with pytest.raises(ConfigurationError, match=problem):
-        read(tmp_path, LOCAL.replace("max_new_tokens = 9", params))
+def test_a_model_in_this_process_takes_its_own_parameters_only(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"params\.num_beams: Extra inputs"):
+        read(tmp_path, LOCAL.replace("= 9", "= 9, num_beams = 4"))
 
 
 @pytest.mark.parametrize(("address", "why"), [

@@ -29,7 +29,7 @@ from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, request_key, s
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
 from lunguage_assets.judges.ledger.ledger_place import lock_name
 from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
-from lunguage_assets.judges.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Limits, Price
 
 T = TypeVar("T")
@@ -83,16 +83,11 @@ class Asker:
         price: Price | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
-        self.key, self.provider, self.ledger = key, provider, ledger
+        self.key, self.provider, self.binding, self.ledger = key, provider, provider.binding, ledger
         self.limits, self.limiter = limits, Limiter(limits)
         self.budget, self.price, self.progress = budget, price, progress
         self._working: set[Future[Any]] = set()
         self._asked = self._read = 0
-
-    @property
-    def binding(self) -> ModelBinding:
-        """What of the slot decides its answers."""
-        return self.provider.binding
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
         """One value per request, in their order; identical requests are asked once, settled ones not at
@@ -169,7 +164,6 @@ class _Round(Generic[T]):
     """
 
     deadline: asyncio.Timeout
-    workers: Sequence[asyncio.Task[None]]
 
     def __init__(self, asker: Asker, requests: Sequence[Request], parse: Parse[T]) -> None:
         self.asker, self.judge, self.ledger, self.budget = asker, asker.key, asker.ledger, asker.budget
@@ -183,7 +177,7 @@ class _Round(Generic[T]):
         self.in_vain = 0  # questions given up since the last reply
         self.underestimated = 1.0
         self.error: LunguageError | None = None
-        self.is_elsewhere = False
+        self.workers: list[asyncio.Task[None]] = []
 
     async def settled(self) -> list[T | None]:
         """See `Asker.ask`."""
@@ -208,12 +202,10 @@ class _Round(Generic[T]):
     async def _ask_alone(self) -> None:
         """Ask what is open when the model's lock is ours, unless others answer everything before."""
         while (release := self.ledger.try_lock(lock_name(self.binding))) is None:
-            self.is_elsewhere = True
             await self._look_up()
             if not self._open():
                 return
             await asyncio.sleep(_LOOK_S)
-        self.is_elsewhere = False
         try:
             await self._look_up()  # others may have answered meanwhile
             if self._open():
@@ -411,7 +403,7 @@ class _Round(Generic[T]):
             raise self.error
         if missing:
             reasons = [f"{count} x {failure}" for failure, count in sorted(self.given_up.items())]
-            if self.is_elsewhere:
+            if not self.workers:
                 reasons.append("another process is asking this model")
             if self.error is not None:
                 reasons.append(str(self.error))

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, Mode, ModelBinding, Request
 
 TRIES = 5
@@ -45,9 +44,6 @@ def request_key(binding: ModelBinding, request: Request) -> str:
 
     Not in it are aliases, slot and panel names, addresses, keys, limits, prices and policy: they decide
     whether and when, not what; nor results, such as the returned model.
-
-    Raises:
-        ConfigurationError: a parameter that JSON cannot hold.
     """
     content = {
         "provider": binding.provider,
@@ -63,13 +59,7 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         "replicate": request.replicate,
         **({"schema": request.schema} if request.schema else {}),  # other questions keep their keys
     }
-    try:
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(
-            f"a judge's parameters hold what JSON cannot ({type(error).__name__}); expected text, finite "
-            "numbers, true or false, lists and tables. Fix the judges file."
-        ) from None
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
