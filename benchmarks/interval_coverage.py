@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from lunguage_assets.explicit.fit.fits import Reference, posterior_of_a_panel
 from lunguage_assets.explicit.fit.fitting import fit_sentences
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))

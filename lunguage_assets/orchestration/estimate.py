@@ -23,10 +23,13 @@ from lunguage_assets.current.plan import Stage, plan
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases, load_corrections
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary, newest_only
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.hedges.hedging import (
+    hedge_phrases,
+    hedge_vocabulary,
+    load_corrections,
+    newest_only,
+)
+from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.home.home import Batch, Home, Registration
 from lunguage_assets.home.store import partition_path, read_table, stored_partitions
 from lunguage_assets.judges.estimate import (

@@ -19,7 +19,7 @@ from lunguage_assets.explicit.analysis.agreement import judge_agreement, ranking
 from lunguage_assets.explicit.analysis.validation import fit_validation
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
 from lunguage_assets.settings import ExplicitSettings

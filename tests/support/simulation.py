@@ -19,8 +19,7 @@ from scipy.special import expit, ndtri, stdtrit
 from lunguage_assets.draws import U64, mix, text_hash
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,

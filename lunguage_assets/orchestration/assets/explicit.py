@@ -14,11 +14,10 @@ from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.agreement import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
-from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
-from lunguage_assets.explicit.hedges.vocabulary import newest_only
-from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.rating.matches import match_questions, schedule
+from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary as collect_vocabulary
+from lunguage_assets.explicit.hedges.hedging import load_corrections, newest_only, review_queue
+from lunguage_assets.explicit.rating.ranking import comparison_matches as play_matches
+from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.judges.asking.progress import Progress, announce

@@ -25,7 +25,7 @@ from lunguage_assets.explicit.analysis.experts import (
     write_survey,
 )
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import partition_path, write_table

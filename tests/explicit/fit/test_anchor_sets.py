@@ -24,7 +24,7 @@ from lunguage_assets.explicit.fit.anchors import (
     spread_between,
 )
 from lunguage_assets.explicit.fit.probability import calibrate, probability
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES

@@ -19,10 +19,8 @@ from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fits import EXAMPLES_DRAWN_FROM, STOPS, Reference
 from lunguage_assets.explicit.fit.fitting import Round, fit_pairs, fit_sentences, log_table
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge

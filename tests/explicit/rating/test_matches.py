@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from profiles import examples
 from tentative_findings import SMALL, ScriptedJudge, invented_findings, own_vocabulary
 
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.matches import comparison_matches, schedule
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import comparison_matches, schedule
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
@@ -102,7 +101,7 @@ def test_other_phrases_and_row_order_do_not_change_a_match() -> None:
 def test_the_published_ruler_needs_no_matches() -> None:
     judge = ScriptedJudge()
     assert comparison_matches(SMALL.assign(ruler="published"), judge, SETTINGS).empty
-    assert judge.calls == 0
+    assert judge.compared == []
 
 
 def test_match_ids_are_unique_for_phrases_that_read_alike() -> None:

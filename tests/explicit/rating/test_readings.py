@@ -10,8 +10,7 @@ import pytest
 from simulation import ASSUMED, Noise, simulated_corpus
 
 from lunguage_assets.explicit.rating import trueskill
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
 from lunguage_assets.settings import ExplicitSettings
 
