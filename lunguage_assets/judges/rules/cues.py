@@ -117,9 +117,7 @@ class CuesJudge(RuleJudge):
         """
         masked = question.masked_sentence
         reading = Reading.of(question.sentence if masked is None else masked)
-        runs = _runs(reading)
-        if masked is not None:
-            runs = _near(reading, runs)
+        runs = _runs(reading) if masked is None else _near(reading, _runs(reading))
         return tuple(dict.fromkeys(" ".join(reading.tokens[start:end]) for start, end in runs))
 
     def score(self, masked_sentence: str) -> float | None:
@@ -147,16 +145,15 @@ class CuesJudge(RuleJudge):
 
     def _stronger(self, reading: Reading, runs: Sequence[tuple[int, int]]) -> set[int]:
         """Places of the words of a hedge beside a weaker one, which wins: "could be consistent with"."""
-        runs = [run for run in runs if reading.word(run[0]) not in _CONNECTORS]
-        found: set[int] = set()
-        for one, other in pairwise(runs):
-            if _touch(reading, one, other):
-                stronger = max(one, other, key=lambda run: self._belief(reading, run))
-                found.update(range(*stronger))
-        return found
 
-    def _belief(self, reading: Reading, run: tuple[int, int]) -> float:
-        return sum(self._words.cues.get(token, 0.0) for token in reading.tokens[slice(*run)])
+        def belief(run: tuple[int, int]) -> float:
+            return sum(self._words.cues.get(token, 0.0) for token in reading.tokens[slice(*run)])
+
+        found: set[int] = set()
+        for one, other in pairwise(run for run in runs if reading.word(run[0]) not in _CONNECTORS):
+            if _touch(reading, one, other):
+                found.update(range(*max(one, other, key=belief)))
+        return found
 
 
 def _doubts(reading: Reading, place: int) -> bool:
@@ -209,28 +206,19 @@ def _runs(reading: Reading) -> list[tuple[int, int]]:
 def _near(reading: Reading, runs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The nearest phrase that is no connector, those touching it, and the connectors next to the finding."""
     costs = {
-        run: min((_run_cost(reading, run, mention) for mention in reading.mentions), default=0)
+        run: min(((_run_cost(reading, run, at), at) for at in reading.mentions), default=(0, -1))
         for run in runs
     }
     belief = [run for run in runs if reading.word(run[0]) not in _CONNECTORS]
-    chosen = []
-    nearest = min(
-        (run for run in belief if costs[run] < SAME_CLAUSE), key=lambda run: (costs[run], run), default=None
-    )
-    if nearest is not None:
-        chosen = [run for run in belief if run == nearest or _touch(reading, run, nearest)]
+    in_clause = [run for run in belief if costs[run][0] < SAME_CLAUSE]
+    nearest = min(in_clause, key=lambda run: (costs[run][0], run), default=None)
+    chosen = [run for run in belief if nearest and (run == nearest or _touch(reading, run, nearest))]
     inside = {place for run in belief for place in range(*run)}
-    for run in runs:
-        if (
-            reading.word(run[0]) not in _CONNECTORS
-            or costs[run] > _EXTRACTED_WITHIN
-            or not reading.mentions
-            or denies_list(reading, run[0])
-        ):
-            continue
-        mention = min(reading.mentions, key=lambda m: _run_cost(reading, run, m))
+    for run in runs if reading.mentions else ():
+        cost, mention = costs[run]
         between = range(run[1], mention) if run[1] <= mention else range(mention + 1, run[0])
-        if not inside.intersection(between):
+        joins = run not in belief and not denies_list(reading, run[0])
+        if joins and cost <= _EXTRACTED_WITHIN and not inside.intersection(between):
             chosen.append(run)
     return sorted(chosen)
 

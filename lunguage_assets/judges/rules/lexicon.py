@@ -10,7 +10,7 @@ author's own estimates. A sentence in which it finds no hedge that it knows is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Literal, Self, get_args
@@ -22,7 +22,6 @@ from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.judges.rules.reading import (
     SAME_CLAUSE,
-    Contrast,
     Reading,
     RuleJudge,
     contrast_of,
@@ -48,14 +47,12 @@ _SHIFT_REACH = 8
 
 @dataclass(frozen=True, slots=True)
 class Hedge:
-    """A phrase of the lexicon: its words, its place on the published scale, and the side on which its finding
-    stands.
+    """A phrase of the lexicon, its place on the published scale, and the side on which its finding stands.
 
     `structured`: the offline structurer takes it for a hedge, too; it has words of its own for the others.
     """
 
     phrase: str
-    words: tuple[str, ...]
     place: float
     side: Side
     structured: bool = True
@@ -82,13 +79,7 @@ class Lexicon:
 
     hedges: tuple[Hedge, ...]
     shifts: Mapping[str, float]
-    inflections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-class _Entry(BaseModel):
-    phrase: str
-    place: float
-    side: Side
+    inflections: Mapping[str, tuple[str, ...]]
 
 
 class _File(BaseModel):
@@ -96,14 +87,15 @@ class _File(BaseModel):
 
     published: dict[Side, list[str]]
     inflections: list[tuple[str, ...]]
-    rarer: list[_Entry]
-    judged: list[_Entry]
+    rarer: list[Hedge]
+    judged: list[Hedge]
     shifts: dict[str, float]
 
 
 @lru_cache(maxsize=1)
 def bundled_lexicon() -> Lexicon:
-    """Published, rarer and judged phrases, and shifts, of resources/hedges.yaml.
+    """Published, rarer and judged phrases in every inflection, those of one phrase at the mean of the places
+    that are given, and shifts, of resources/hedges.yaml.
 
     Raises:
         ConfigurationError: the file cannot be read.
@@ -111,26 +103,20 @@ def bundled_lexicon() -> Lexicon:
     remedy = f"Give every phrase a place and a side, one of {get_args(Side)}, and every shift a number."
     file = read_as(resource("hedges.yaml"), _File, remedy)
     side_of = {phrase: side for side, phrases in file.published.items() for phrase in phrases}
-    hedges = [Hedge(e.phrase, tuple(e.phrase.split()), e.mu, side_of[e.phrase]) for e in published_ranking()]
-    for entries, structured in ((file.rarer, True), (file.judged, False)):
-        hedges += [Hedge(e.phrase, tuple(e.phrase.split()), e.place, e.side, structured) for e in entries]
+    hedges = [Hedge(entry.phrase, entry.mu, side_of[entry.phrase]) for entry in published_ranking()]
+    hedges += [*file.rarer, *(replace(hedge, structured=False) for hedge in file.judged)]
     forms = {word: group for group in file.inflections for word in group}
-    return Lexicon(tuple(_inflected(hedges, forms)), file.shifts, forms)
-
-
-def _inflected(hedges: Sequence[Hedge], forms: Mapping[str, tuple[str, ...]]) -> list[Hedge]:
-    """The hedges in every inflection, all of them at the mean of the places that are given."""
-    known: dict[tuple[str, ...], list[Hedge]] = {}
+    known: dict[tuple[tuple[str, ...], ...], list[Hedge]] = {}
     for hedge in hedges:
-        known.setdefault(tuple(forms.get(word, (word,))[0] for word in hedge.words), []).append(hedge)
+        known.setdefault(tuple(forms.get(word, (word,)) for word in hedge.phrase.split()), []).append(hedge)
     found = []
-    for group in known.values():
+    for inflected, group in known.items():
         place = sum(hedge.place for hedge in group) / len(group)
-        named = {hedge.words: hedge for hedge in group}
-        for words in product(*(forms.get(word, (word,)) for word in group[0].words)):
-            one = named.get(words, replace(group[0], phrase=" ".join(words), words=words, structured=False))
+        named = {hedge.phrase: hedge for hedge in group}
+        for phrase in map(" ".join, product(*inflected)):
+            one = named.get(phrase, replace(group[0], phrase=phrase, structured=False))
             found.append(replace(one, place=place))
-    return found
+    return Lexicon(tuple(found), file.shifts, forms)
 
 
 class LexiconJudge(RuleJudge):
@@ -140,9 +126,10 @@ class LexiconJudge(RuleJudge):
         hedges = sorted((hedge.phrase, hedge.place, hedge.side) for hedge in lexicon.hedges)
         super().__init__(key, "lexicon", VERSION, hedges, sorted(lexicon.shifts.items()))
         self._shifts = lexicon.shifts
-        self._by_first: dict[str, list[Hedge]] = {}
-        for hedge in sorted(lexicon.hedges, key=lambda known: (-len(known.words), known.phrase)):
-            self._by_first.setdefault(hedge.words[0], []).append(hedge)
+        self._by_first: dict[str, list[tuple[list[str], Hedge]]] = {}
+        of_words = [(hedge.phrase.split(), hedge) for hedge in lexicon.hedges]
+        for words, hedge in sorted(of_words, key=lambda known: (-len(known[0]), known[1].phrase)):
+            self._by_first.setdefault(words[0], []).append((words, hedge))
 
     @classmethod
     def bundled(cls, key: str) -> Self:
@@ -167,22 +154,20 @@ class LexiconJudge(RuleJudge):
         place, tokens = 0, reading.tokens
         while place < len(tokens):
             known = self._by_first.get(tokens[place], ())
-            ends = ((hedge, self._end(hedge, tokens, place)) for hedge in known)
-            hedge, end = next(((hedge, end) for hedge, end in ends if end), (None, place))
-            if hedge is None:
-                place += 1
-                continue
-            costs = ((_cost(reading, hedge, place, end, mention), mention) for mention in reading.mentions)
-            found.append(Occurrence(hedge, place, end, *min(costs, default=(0, -1))))
+            ends = ((hedge, self._end(words, tokens, place)) for words, hedge in known)
+            hedge, end = next(((hedge, end) for hedge, end in ends if end), (None, place + 1))
+            if hedge is not None:
+                costs = ((_cost(reading, hedge, place, end, at), at) for at in reading.mentions)
+                found.append(Occurrence(hedge, place, end, *min(costs, default=(0, -1))))
             place = end
         return found
 
-    def _end(self, hedge: Hedge, tokens: Sequence[str], place: int) -> int:
+    def _end(self, words: Sequence[str], tokens: Sequence[str], place: int) -> int:
         """The token behind a hedge that begins here, or 0.
 
         Adverbs inside an exclusion do not matter: "cannot be confidently excluded".
         """
-        for number, word in enumerate(hedge.words):
+        for number, word in enumerate(words):
             while word in _EXCLUSION and number and place < len(tokens) and self._is_adverb(tokens[place]):
                 place += 1
             if place == len(tokens) or tokens[place] != word:
@@ -206,8 +191,7 @@ class LexiconJudge(RuleJudge):
     def score(self, masked_sentence: str) -> float | None:
         """None without a hedge that the judge knows."""
         reading = Reading.of(masked_sentence)
-        scope = self._in_scope(reading)
-        contrast = contrast_of(reading)
+        scope, contrast = self._in_scope(reading), contrast_of(reading)
         governing = [o for o in scope if o.hedge.side != "list"]
         joined = [o.hedge.place for o in scope if o.hedge.side == "list"]
         if governing:
@@ -217,14 +201,16 @@ class LexiconJudge(RuleJudge):
                 score = 0.75 * score + 0.25 * min(joined)
             if _turned(reading, governing[0]):
                 score = min(score, 50.0 - score)
-        elif joined:
-            score = max(joined)
-        elif contrast is not None:
-            score = _PREFERRED
+        elif joined or contrast is not None:
+            score = max(joined, default=_PREFERRED)
         else:
             return None
-        if contrast is not None:
-            score = _in_contrast(score, *contrast)
+        if contrast is not None:  # "less likely Y than X" dismisses Y, and prefers X
+            between, is_preferred = contrast
+            if not is_preferred:
+                score = min(score, _DISMISSED)
+            elif not between.first_preferred:
+                score = max(score, _PREFERRED)
         return round(score + _context(reading, scope, self._shifts), 6)
 
 
@@ -257,13 +243,6 @@ def _connects(reading: Reading, connector: Occurrence, hedges: Sequence[Occurren
     start, end = (connector.end, connector.mention) if before else (connector.mention + 1, connector.start)
     reach = _LIST_REACH["left" if before else "right"] + (3 if connector.hedge.phrase == "either" else 0)
     return reading.between(start, end) <= reach and not any(start <= o.start < end for o in hedges)
-
-
-def _in_contrast(score: float, contrast: Contrast, is_preferred: bool) -> float:
-    """The score of a finding beside another: "less likely Y than X" dismisses Y, and prefers X."""
-    if not is_preferred:
-        return min(score, _DISMISSED)
-    return score if contrast.first_preferred else max(score, _PREFERRED)
 
 
 def _turned(reading: Reading, governing: Occurrence) -> bool:

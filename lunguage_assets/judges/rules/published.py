@@ -5,16 +5,13 @@ them (explicit.md section 1).
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.protocol import MASK
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedPhrase:
+class PublishedPhrase(NamedTuple):
     """A phrase of the published ranking; rank 0 is the most certain."""
 
     rank: int
@@ -34,20 +31,12 @@ def published_ranking() -> tuple[PublishedPhrase, ...]:
 
 @lru_cache(maxsize=1)
 def ruler_sentences() -> dict[str, tuple[str, ...]]:
-    """Masked, invented example sentences of every published phrase.
-
-    Raises:
-        ConfigurationError: a sentence without `<finding>`, or not of a published phrase.
-    """
-    name = "ruler_sentences.csv"
-    sentences: dict[str, list[str]] = {entry.phrase: [] for entry in published_ranking()}
-    for number, row in enumerate(_rows(name), start=1):
-        if row["phrase"] not in sentences or MASK not in row["sentence"]:
-            raise ConfigurationError(
-                f"{name}, row {number}: expected a published phrase and a sentence with {MASK}. Fix the row."
-            )
-        sentences[row["phrase"]].append(row["sentence"])
-    return {phrase: tuple(found) for phrase, found in sentences.items()}
+    """Masked, invented example sentences of every published phrase."""
+    rows = _rows("ruler_sentences.csv")
+    return {
+        entry.phrase: tuple(row["sentence"] for row in rows if row["phrase"] == entry.phrase)
+        for entry in published_ranking()
+    }
 
 
 def _rows(name: str) -> list[dict[str, str]]:

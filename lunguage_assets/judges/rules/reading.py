@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from lunguage_assets.judges.protocol import (
     MASK,
@@ -20,12 +21,6 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-
-_ANSWERS = {
-    True: ComparisonAnswer("sentence_1"),
-    False: ComparisonAnswer("sentence_2"),
-    None: ComparisonAnswer("invalid"),
-}
 
 _TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
 _HARD = frozenset({";", ":", ".", "but", "however", "although", "though", "while", "whereas"})
@@ -135,8 +130,7 @@ _ENDS = frozenset({".", ";", ":", "but", "however", "although", "though", "while
 _REACH = 8
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Contrast:
+class Contrast(NamedTuple):
     """The words start..end-1 between two findings of a sentence, and which of them is preferred."""
 
     start: int
@@ -144,21 +138,15 @@ class Contrast:
     first_preferred: bool
 
 
-def contrasts(reading: Reading) -> tuple[Contrast, ...]:
-    """All contrasts of a sentence, by place."""
-    text = " " + " ".join(reading.tokens) + " "
-    found = set()
+def contrast_of(reading: Reading) -> tuple[Contrast, bool] | None:
+    """The contrast that the finding asked about stands in, and whether the finding is the preferred one."""
+    text, known = " " + " ".join(reading.tokens) + " ", set()
     for pattern, preferred in _CONTRASTS:
         for match in pattern.finditer(text):
             start, end = match.span(pattern.groups)
             first = text.count(" ", 0, start)
-            found.add((first, first + text[start:end].strip().count(" ") + 1, preferred == "first"))
-    return tuple(Contrast(*place) for place in sorted(found))
-
-
-def contrast_of(reading: Reading) -> tuple[Contrast, bool] | None:
-    """The contrast that the finding asked about stands in, and whether the finding is the preferred one."""
-    known = contrasts(reading)
+            last = first + text[start:end].strip().count(" ") + 1
+            known.add(Contrast(first, last, preferred == "first"))
     for mention in reading.mentions if known else ():
         apart, nearest = min((_distance(reading, mention, one), one) for one in known)
         if apart <= _REACH:
@@ -229,18 +217,19 @@ class RuleJudge(ABC):
         whichever sentence is shown first. Two identical sentences cannot be told apart by content: there the
         coin falls on the position, and anew for every replicate.
         """
-        return [_ANSWERS[self._first_wins(question)] for question in questions]
+        return [self._compared(one.sentence_1, one.sentence_2, one.replicate) for one in questions]
 
-    def _first_wins(self, question: ComparisonQuestion) -> bool | None:
-        one, two = question.sentence_1, question.sentence_2
+    def _compared(self, one: str, two: str, replicate: int) -> ComparisonAnswer:
         score_one, score_two = self._known_score(one), self._known_score(two)
         if score_one is None or score_two is None:
-            return None
+            return ComparisonAnswer("invalid")
         if score_one != score_two:
-            return score_one > score_two
-        if one == two:
-            return _coin(self._method, one, str(question.replicate))
-        return _coin(self._method, *sorted((one, two))) == (one < two)
+            first = score_one > score_two
+        elif one == two:
+            first = _coin(self._method, one, str(replicate))
+        else:
+            first = _coin(self._method, *sorted((one, two))) == (one < two)
+        return ComparisonAnswer("sentence_1" if first else "sentence_2")
 
 
 def _coin(*parts: str) -> bool:
