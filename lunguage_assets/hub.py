@@ -1,6 +1,5 @@
-"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries that keep quiet.
-
-Its libraries are told what to do by their own means: the environment of the process stays as it is.
+"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries that keep quiet: told
+by their own means, as the environment of the process stays as it is.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
 
-_READ = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
-
+_READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 
 PACKAGED = "package:"
 """Begins the name of a model in an installed package: `package:MODULE/PATH`, the same everywhere."""
@@ -50,13 +48,13 @@ def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    quiet_hub()
-    patterns = {"allow_patterns": list(_READ), "ignore_patterns": list(left_out)}
-    return Path(snapshot_download(name, revision=revision, **patterns))
+    _quiet_hub()
+    left = list(left_out)
+    return Path(snapshot_download(name, revision=revision, allow_patterns=_READ, ignore_patterns=left))
 
 
-def quiet_hub() -> None:
-    """Switch off the hub library's telemetry and all of its messages but errors."""
+def _quiet_hub() -> None:
+    """No telemetry, and no message but errors."""
     from huggingface_hub import constants
     from huggingface_hub.utils import disable_progress_bars
 
@@ -66,11 +64,11 @@ def quiet_hub() -> None:
 
 
 def quiet_transformers() -> None:
-    """The same for transformers: no progress bars, no advice, and nothing below an error in the log."""
+    """No telemetry, progress bars and advice of transformers and the hub, and nothing below an error."""
     import transformers
     from transformers import modeling_gguf_pytorch_utils as gguf_reading
 
-    quiet_hub()
+    _quiet_hub()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     gguf_reading.tqdm = transformers.utils.logging.tqdm  # it has its own, which nobody can switch off

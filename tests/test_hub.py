@@ -1,20 +1,25 @@
-"""A model is loaded from a folder of files, whatever it is called; the process keeps its environment."""
+"""The name of a model says where its files are: a folder, an installed package, or the hub. It is loaded from
+the folder of its files, whatever it is called; the process keeps its environment.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import tiny_encoder
 import tiny_model
 
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.hub import named_path
 from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
-from lunguage_assets.judges.providers import local_model
+from lunguage_assets.judges.providers import local
 
-if (reason := tiny_model.missing() or tiny_encoder.missing()) is not None:
-    pytest.skip(reason, allow_module_level=True)
+reason = tiny_model.missing() or tiny_encoder.missing()
+needs_models = pytest.mark.skipif(reason is not None, reason=reason or "")
 
 COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
 SWITCHES = ("HF_HUB_DISABLE_TELEMETRY", "DISABLE_SAFETENSORS_CONVERSION", "TOKENIZERS_PARALLELISM")
@@ -41,6 +46,7 @@ def kept(cache: Path, name: str) -> Path:
     return place / "snapshots" / COMMIT
 
 
+@needs_models
 def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> None:
     files = tiny_model.save(kept(cache, "judge"))
     before = dict(os.environ)
@@ -50,11 +56,12 @@ def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> No
     question = tiny_model.question(1)
     answer, same = (tiny_model.answers(judge, question)[0].text for judge in (by_name, by_folder))
     assert answer == same
-    loaded = local_model._LOADED["invented/judge", "main", "auto", "cpu"]
+    loaded = local._LOADED["invented/judge", "main", "auto", "cpu"]
     assert loaded.model.config._name_or_path == str(files), "a name would let the library convert its weights"
     assert dict(os.environ) == before
 
 
+@needs_models
 def test_an_encoder_leaves_the_environment_as_it_is(cache: Path, tmp_path: Path) -> None:
     from huggingface_hub import constants
 
@@ -63,3 +70,30 @@ def test_an_encoder_leaves_the_environment_as_it_is(cache: Path, tmp_path: Path)
     SentenceEmbedder("invented/encoder", "main", "cpu").encode(["opacity"])
     assert dict(os.environ) == before
     assert constants.HF_HUB_DISABLE_TELEMETRY
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package that cannot be imported."""
+    folder = tmp_path / "invented_weights"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise ImportError('what it depends on is missing')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return folder
+
+
+def test_a_package_s_folder_is_found_without_importing_it(package: Path) -> None:
+    assert named_path("package:invented_weights/model/one.gguf") == package / "model/one.gguf"
+    assert "invented_weights" not in sys.modules
+
+
+@pytest.mark.parametrize("module", ["not_installed_here", "", "a.b", "this"])
+def test_what_is_no_installed_package_is_an_error_with_the_remedy(module: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"found no installed package .*make models"):
+        named_path(f"package:{module}/model")
+
+
+def test_other_names_are_folders_or_lead_to_the_hub() -> None:
+    assert named_path("~/model") == Path("~/model").expanduser()
+    assert [named_path(name) for name in ("/a", "./a", "../a")] == [Path("/a"), Path("./a"), Path("../a")]
+    assert named_path("invented/model") is None

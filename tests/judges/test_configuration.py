@@ -23,7 +23,7 @@ from lunguage_assets.judges.policy import (
     require,
     wrong_model,
 )
-from lunguage_assets.judges.providers.base import required_variables
+from lunguage_assets.judges.providers.base import variables_of
 from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
 
 HEAD = """
@@ -162,7 +162,7 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
     tmp_path: Path,
 ) -> None:
     slot = gpt_of(read(tmp_path, LOCAL + "batch_size = 24\n"))
-    assert (slot.leaves_machine({}), required_variables(slot), slot.limits.in_flight) == (False, (), 48)
+    assert (slot.leaves_machine({}), variables_of(slot), slot.limits.in_flight) == (False, {}, 48)
     assert slot.price is not None
     assert slot.price.cost(1e6, 1e6) == 0
     assert dict(slot.binding.parameters) == {"max_new_tokens": 9, "revision": "main", "dtype": "auto"}

@@ -1,34 +1,32 @@
 """What the providers with an SDK share: where a model is reached and with which key; clients, one per event
-loop, and silent; reading what a service says it billed; and what went wrong, without what was asked: SDK
-errors hold the whole prompt, so only kind, status and waiting time leave this module.
+loop, and silent; and what went wrong, without what was asked: SDK errors hold the whole prompt, so only kind,
+status and waiting time leave this module.
 
 The judges file names places, the environment holds the secrets. Every address is written out, because the
 SDKs read variables of their own (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL) that could send
-report text to a server that nobody declared in the judges file. What they send passes `wire.py`.
+report text to a server that nobody declared in the judges file.
 """
 
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import importlib
 import logging
 import math
+import os
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import ModelProvider, ModelSlot, checked_base_url
+from lunguage_assets.judges.slots import ModelProvider, ModelSlot, checked_base_url, on_this_machine
 
-_TALKATIVE = (
-    "openai", "anthropic", "google_genai", "google.auth", "httpx", "httpx2", "httpcore", "httpcore2",
-)  # fmt: skip
+# --- where a model is reached
 
 _KEYS: Mapping[ModelProvider, str] = {
     "openai": "OPENAI_API_KEY",
@@ -38,9 +36,6 @@ _KEYS: Mapping[ModelProvider, str] = {
 }
 """Variable that holds the key, unless the slot names another by `api_key_env`. An OpenAI-compatible server
 needs none; Vertex AI takes Google's application default credentials (GOOGLE_APPLICATION_CREDENTIALS)."""
-
-_AZURE_ENDPOINT, _AZURE_VERSION = "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"
-_VERTEX_PROJECT, _VERTEX_LOCATION = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"
 
 _OFFICIAL: Mapping[ModelProvider, str] = {
     "openai": "https://api.openai.com/v1",
@@ -60,21 +55,18 @@ class Endpoint:
     location: str = ""
 
 
-def required_variables(slot: ModelSlot) -> tuple[str, ...]:
-    """Environment variables without which a slot cannot answer, in the order in which they are read."""
-    azure, vertex = slot.provider == "azure-openai", slot.provider == "vertex"
-    names = (
-        slot.api_key_env or _KEYS.get(slot.provider, ""),
-        _address_variable(slot),
-        _AZURE_VERSION if azure and not slot.api_version else "",
-        *((_VERTEX_PROJECT, _VERTEX_LOCATION) if vertex else ()),
-    )
-    return tuple(filter(None, names))
-
-
-def _address_variable(slot: ModelSlot) -> str:
-    azure = slot.provider == "azure-openai" and not slot.base_url
-    return slot.base_url_env or (_AZURE_ENDPOINT if azure else "")
+def variables_of(slot: ModelSlot) -> dict[str, str]:
+    """Fields of a slot's endpoint -> environment variable without which the slot cannot answer."""
+    found = {
+        "api_key": slot.api_key_env or _KEYS.get(slot.provider, ""),
+        "base_url": slot.base_url_env,
+    }
+    if slot.provider == "azure-openai":
+        found["base_url"] = slot.base_url_env or ("" if slot.base_url else "AZURE_OPENAI_ENDPOINT")
+        found["api_version"] = "" if slot.api_version else "OPENAI_API_VERSION"
+    if slot.provider == "vertex":
+        found |= {"project": "GOOGLE_CLOUD_PROJECT", "location": "GOOGLE_CLOUD_LOCATION"}
+    return {name: variable for name, variable in found.items() if variable}
 
 
 def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Endpoint:
@@ -83,26 +75,19 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
     Raises:
         ConfigurationError: names the variable that is not set, or whose address is not usable.
     """
-    values = {name: environ.get(name, "").strip() for name in required_variables(slot)}
-    for name, value in values.items():
-        if not value:
-            raise ConfigurationError(
-                f"judge {key!r}: environment variable {name} is not set. Set it, or choose another preset."
-            )
-    base_url, variable = slot.base_url, _address_variable(slot)
-    if variable:
+    values = {"base_url": slot.base_url or _OFFICIAL.get(slot.provider, ""), "api_version": slot.api_version}
+    for name, variable in variables_of(slot).items():
+        values[name] = environ.get(variable, "").strip()
+        if not values[name]:
+            remedy = "Set it, or choose another preset."
+            raise ConfigurationError(f"judge {key!r}: environment variable {variable} is not set. {remedy}")
         try:
-            base_url = checked_base_url(values[variable])
+            if name == "base_url":
+                checked_base_url(values[name])
         except ValueError as error:
             raise ConfigurationError(f"judge {key!r}: environment variable {variable}: {error}.") from None
-    location = values.get(_VERTEX_LOCATION, "")
-    return Endpoint(
-        base_url or (_vertex_url(location) if location else _OFFICIAL.get(slot.provider, "")),
-        values.get(slot.api_key_env or _KEYS.get(slot.provider, ""), ""),
-        slot.api_version or values.get(_AZURE_VERSION, ""),
-        values.get(_VERTEX_PROJECT, ""),
-        location,
-    )
+    values["base_url"] = values["base_url"] or _vertex_url(values["location"])
+    return Endpoint(**values)
 
 
 def _vertex_url(location: str) -> str:
@@ -113,10 +98,61 @@ def _vertex_url(location: str) -> str:
     return f"https://{location}-aiplatform.googleapis.com"
 
 
-def sdk(key: str, module: str) -> ModuleType:
-    """An SDK's module.
+# --- what leaves the machine
 
-    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests.
+_CUSTOM = {"OPENAI_CUSTOM_HEADERS": ".openai.com", "ANTHROPIC_CUSTOM_HEADERS": ".anthropic.com"}
+_OPENAI = {"OPENAI_ORG_ID": "openai-organization", "OPENAI_PROJECT_ID": "openai-project"}
+
+
+def withheld_headers(base_url: str, environ: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """Headers, name in lower case and value, that the SDKs take from the environment for another host: they
+    add them to whatever server the judges file names.
+    """
+    host = f".{urlsplit(base_url).hostname}"
+    found = set[tuple[str, str]]()
+    for variable, owner in _CUSTOM.items():
+        if not host.endswith(owner):
+            lines = (line.partition(":") for line in environ.get(variable, "").split("\n"))
+            found |= {(name.strip().lower(), value.strip()) for name, colon, value in lines if colon}
+    if not host.endswith(".openai.com"):
+        found |= {(name, environ[variable]) for variable, name in _OPENAI.items() if variable in environ}
+    if not host.endswith(".googleapis.com"):  # of google-auth: who is billed
+        found.add(("x-goog-user-project", environ.get("GOOGLE_CLOUD_QUOTA_PROJECT", "")))
+    return frozenset(found)
+
+
+def http_client(base_url: str, timeout_s: float, in_flight: int) -> Any:
+    """The HTTP client under an SDK: it sends no header that the environment holds for another server, and in
+    clear to this machine only; waits for no free connection, uses no proxy to reach this machine, and follows
+    no redirect: it would carry the prompt to a server that the judges file does not name.
+    """
+    import httpx2
+
+    withheld, kept = withheld_headers(base_url, os.environ), max(100, in_flight)
+
+    async def guard(request: httpx2.Request) -> None:
+        if request.url.scheme != "https" and not on_this_machine(str(request.url)):
+            raise httpx2.UnsupportedProtocol("expected https")
+        for name, value in withheld:
+            if request.headers.get(name) == value:
+                del request.headers[name]
+
+    return httpx2.AsyncClient(
+        timeout=timeout_s,
+        follow_redirects=False,
+        trust_env=not on_this_machine(base_url),
+        limits=httpx2.Limits(max_connections=2 * kept, max_keepalive_connections=kept),
+        event_hooks={"request": [guard]},
+    )
+
+
+_TALKATIVE = (
+    "openai", "anthropic", "google_genai", "google.auth", "httpx", "httpx2", "httpcore", "httpcore2",
+)  # fmt: skip
+
+
+def sdk(key: str, module: str) -> ModuleType:
+    """An SDK's module; its loggers are silenced up to warnings: at level DEBUG they show whole requests.
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs it.
@@ -147,6 +183,9 @@ def _is_warning(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING
 
 
+# --- one attempt
+
+
 class SdkProvider(ABC):
     """A provider through its SDK, the module `module`, with one client per running event loop: pooled
     connections belong to the loop that opened them.
@@ -158,7 +197,7 @@ class SdkProvider(ABC):
         self._module = sdk(key, self.module)
         self.binding, self._endpoint = slot.binding, endpoint
         self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
+        self._clients = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, Any]]()
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.
@@ -171,10 +210,10 @@ class SdkProvider(ABC):
         """
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = self._client()
+            http = http_client(self._endpoint.base_url, self._timeout_s, self._in_flight)
+            self._clients[loop] = self._client(http), http
             _silence()  # the first client loads the modules of the connections
-        client, body = self._clients[loop], self._body(request)
-        response = await _attempt(lambda: self._send(client, request, body), self._timeout_s)
+        response = await _attempt(self._send(self._clients[loop][0], request), self._timeout_s)
         try:
             reply = self._reply(response, request)
             if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
@@ -184,46 +223,31 @@ class SdkProvider(ABC):
         raise ProviderFailure("malformed")
 
     async def close(self) -> None:
-        """Close the running loop's client; those of other loops ended with them."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        """Close the running loop's connections; those of other loops ended with them."""
+        _, http = self._clients.pop(asyncio.get_running_loop(), (None, None))
+        if http is not None:
+            await http.aclose()
 
     @abstractmethod
-    def _client(self) -> Any:
-        """A new client of the SDK."""
+    def _client(self, http: Any) -> Any:
+        """A new client of the SDK over this HTTP client."""
 
     @abstractmethod
-    def _body(self, request: Request) -> Any:
-        """The request in the SDK's form; the judge's parameters are fields of it."""
-
-    @abstractmethod
-    async def _send(self, client: Any, request: Request, body: Any) -> Any:
-        """The SDK's response."""
+    async def _send(self, client: Any, request: Request) -> Any:
+        """The SDK's response; the judge's parameters are fields of what is sent."""
 
     @abstractmethod
     def _reply(self, response: Any, request: Request) -> Reply:
-        """What a response says; None where the service refused the prompt by an error."""
-
-    def _http(self) -> Any:
-        from lunguage_assets.judges.providers.wire import Client
-
-        return Client(self._timeout_s, self._in_flight, self._endpoint.base_url)
+        """What a response says; it is None where the service refused the prompt by an error."""
 
 
-def tokens(usage: Any, name: str) -> int | None:
-    """A count of tokens, or None when the response has none that can be one."""
-    value = getattr(usage, name, None)
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
-    return value if is_count else None
+def tokens(usage: Any, *names: str) -> int | None:
+    """The sum of those counts of tokens that are given; None without any, or when one cannot be a count."""
+    found = [value for name in names if (value := getattr(usage, name, None)) is not None]
+    if not found or not all(type(value) is int and 0 <= value <= MOST_TOKENS for value in found):
+        return None
+    return sum(map(int, found))
 
-
-def can_be(usage: Any, *names: str) -> bool:
-    """Whether each of these counts is one, or is not given."""
-    return all(getattr(usage, name, None) is None or tokens(usage, name) is not None for name in names)
-
-
-# --- what went wrong
 
 _KINDS: Mapping[int, FailureKind] = {
     **dict.fromkeys((401, 402, 403), "authentication"),
@@ -240,26 +264,18 @@ _FILTERED = "content_filter"
 
 # Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported
 # to ask for a class.
-_BY_NAME: tuple[tuple[set[str], FailureKind], ...] = (
-    ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "timeout"),
-    ({"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}, "malformed"),
-    (
-        {"APIConnectionError", "RequestError", "TransportError", "OSError", "ClientConnectionError"},
-        "connection",
-    ),
-    (
-        {
-            "RefreshError", "DefaultCredentialsError", "GoogleAuthError", "CredentialsError",
-            "UserAccessTokenError",
-        },
-        "authentication",
-    ),
-    # What the SDKs stumble over when a response is JSON of other types than theirs:
-    ({"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}, "malformed"),
-)  # fmt: skip
+_BY_NAME: Mapping[FailureKind, str] = {
+    "timeout": "TimeoutError APITimeoutError TimeoutException",
+    "malformed": "APIResponseValidationError UnknownApiResponseError DecodingError",
+    "connection": "APIConnectionError RequestError TransportError OSError ClientConnectionError",
+    "authentication": "RefreshError DefaultCredentialsError GoogleAuthError CredentialsError "
+    "UserAccessTokenError",
+}
+_STUMBLED = {"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}
+"""What the SDKs stumble over when a response is JSON of other types than theirs."""
 
 
-async def _attempt(call: Callable[[], Awaitable[Any]], timeout_s: float) -> Any:
+async def _attempt(call: Awaitable[Any], timeout_s: float) -> Any:
     """The response of one call, within `timeout_s` seconds overall; None when its error is a refusal of the
     prompt.
 
@@ -271,7 +287,7 @@ async def _attempt(call: Callable[[], Awaitable[Any]], timeout_s: float) -> Any:
     """
     try:
         async with asyncio.timeout(timeout_s):
-            return await call()
+            return await call
     except Exception as error:
         failure = None if getattr(error, "code", None) == _FILTERED else _failure_of(error)
     if failure is not None:
@@ -286,38 +302,25 @@ def _failure_of(error: Exception) -> ProviderFailure:
     codes = [getattr(error, name, None) for name in ("status_code", "code")]
     status = next((code for code in codes if isinstance(code, int) and code >= 300), None)
     if status is None or "APIResponseValidationError" in names:  # it carries the status of the body
-        return ProviderFailure(next((kind for known, kind in _BY_NAME if known & names), "rejected"))
+        found = (kind for kind, known in _BY_NAME.items() if names & set(known.split()))
+        return ProviderFailure(next(found, "malformed" if names & _STUMBLED else "rejected"))
     kind = _KINDS.get(status, "server" if status >= 500 else "rejected")
     if status == 429 and not _EXHAUSTED.isdisjoint(map(str, codes)):
         kind = "authentication"
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    waiting = _seconds_to_wait(headers.get("retry-after"))
-    if waiting is None:
-        waiting = _seconds_to_wait(_retry_delay(getattr(error, "details", None)))
-    return ProviderFailure(kind, status, waiting)
+    return ProviderFailure(kind, status, _seconds_to_wait(headers.get("retry-after"), error))
 
 
-def _seconds_to_wait(value: str | None) -> float | None:
-    """A Retry-After header in seconds: a number, or an HTTP date (0 when it is past); None when absent or not
-    readable.
+def _seconds_to_wait(header: str | None, error: Exception) -> float | None:
+    """Seconds of a Retry-After header, or of Google's RetryInfo in the body, such as {"retryDelay": "13s"};
+    None when neither can be read.
     """
     try:
-        seconds = float(value or "nan")
-    except ValueError:
-        try:
-            moment = email.utils.parsedate_to_datetime(str(value))
-        except ValueError:
-            return None
-        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        seconds = (moment - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _retry_delay(details: Any) -> str | None:
-    """Google's RetryInfo, such as {"retryDelay": "13s"}."""
-    try:
-        entries = details.get("error", details)["details"]
-        delay: str = next(entry["retryDelay"] for entry in entries if "retryDelay" in entry)
-        return delay.removesuffix("s")
-    except (AttributeError, KeyError, StopIteration, TypeError):
+        if header is None:
+            details: Any = error.details  # type: ignore[attr-defined]
+            entries = details.get("error", details)["details"]
+            header = next(entry["retryDelay"] for entry in entries if "retryDelay" in entry)
+        seconds = float(header.removesuffix("s"))
+    except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

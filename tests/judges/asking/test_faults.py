@@ -5,7 +5,6 @@ those of a clean run, each paid once.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +18,7 @@ from sdk_run import judge_of, pairs
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
+from lunguage_assets.judges.providers.base import http_client
 from lunguage_assets.judges.rules.cues import CuesJudge
 
 pytestmark = pytest.mark.skipif(
@@ -34,7 +34,6 @@ NO_REPLY = (
     Act("slow", delay=4.0), Act("trickle", delay=0.1),
 )  # fmt: skip
 httpx2 = pytest.importorskip("httpx2")
-http_client = importlib.import_module("lunguage_assets.judges.providers.wire").Client
 UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
 """Replies that are paid and cannot be used."""
 
@@ -115,7 +114,7 @@ def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_
             monkeypatch.delenv(name, raising=False)
 
         async def reached(url: str) -> None:
-            client = http_client(5.0, 64, url)
+            client = http_client(url, 5.0, 64)
             await client.get(url)
             await client.aclose()
 
