@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -143,16 +143,55 @@ def _require_checks(summary: RunSummary) -> None:
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
 def estimate(chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
-    from lunguage_assets.cli.estimate_shown import print_estimate
     from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
 
     chosen.judges(ranker)
     found = estimate_run(chosen.resource(), chosen.examine(), ranker, rebuild=rebuild_ranking)
-    print_estimate(found, chosen.judges_file or resource("judges.toml"))
+    _print_estimate(found, chosen.judges_file or resource("judges.toml"))
     if file is not None:
-        replace_text(file, json.dumps(found.values(), indent=2) + "\n")
+        replace_text(file, json.dumps(found, indent=2) + "\n")
+
+
+_COUNTS = {"questions": "questions", "hits": "ledger", "calls": "calls", "input_tokens": "tokens in",
+           "output_tokens": "out"}  # fmt: skip
+_USD = {"usd": "USD", "usd_at_least": "at least", "usd_at_most": "at most"}
+
+
+def _print_estimate(found: Mapping[str, Any], judges_file: Path) -> None:
+    """What a run would ask and spend: a line per stage and judge, totals, prices, and what is not known;
+    dollars that are not known as a question mark.
+    """
+    import pandas as pd
+
+    click.echo(f"preset {found['preset']}, ranker {found['ranker']}, batches: {', '.join(found['batches'])}")
+    if lines := found["lines"]:
+        steps = (
+            "" if found["steps"] is None else f"; about {found['steps']:.1f} steps a fit (published: 24.6)"
+        )
+        click.echo(
+            f"{found['reports']:,} reports, {found['pairs']:,} tentative pairs in {found['sentences']:,} "
+            f"different masked sentences{steps}"
+        )
+        total = {**found["total"], "stage": "total", "judge": ""}
+        names = {"stage": "stage", "judge": "judge", **_COUNTS, **_USD, "minutes": "minutes"}
+        frame = pd.DataFrame([*lines, total], columns=list(names)).astype(dict.fromkeys(_USD, "float64"))
+        counts = dict.fromkeys(_COUNTS.values(), "{:,}".format)
+        dollars = dict.fromkeys(_USD.values(), "{:,.2f}".format)
+        formats = {**counts, **dollars, "minutes": "{:,.1f}".format}
+        click.echo(frame.rename(columns=names).to_string(index=False, na_rep="?", formatters=formats))
+        stages = ", ".join(f"{stage} {minutes:,.1f}" for stage, minutes in found["minutes"].items())
+        dates = ", ".join(found["prices_as_of"]) or "no date: it gives none"
+        measured = ", ".join(sorted({line["judge"] for line in lines if line["basis"] == "ledger"}))
+        click.echo(f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts.")
+        click.echo(f"Prices: {judges_file}, as of {dates}. Look them up before you rely on them.")
+        click.echo(f"Tokens and seconds measured, from the ledger: {measured or 'none'}; others are assumed.")
+        if unpriced := ", ".join(found["total"]["judges_without_price"]):
+            click.echo(f"No price, or no limit on output tokens, so no dollars at most: {unpriced}")
+        click.echo("The range, and what is assumed: docs/models.md, What it costs.")
+    for text in found["remarks"]:
+        click.echo(text)
 
 
 @click.command(short_help="Analyse how far the numbers can be trusted.")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from commanded import lunguage
+from commands import lunguage as printed
 from loopback import LoopbackServer
 
 from lunguage_assets.cli.main import commands
@@ -22,7 +23,7 @@ from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.estimate import (
     LABEL_TOKENS,
     PUBLISHED_STEPS,
-    EstimateLine,
+    RecordedAsker,
     answers_per_judge,
     expected_reasoning,
     line,
@@ -30,6 +31,9 @@ from lunguage_assets.judges.estimate import (
 from lunguage_assets.judges.ledger.ledger import Experience, Ledger
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.orchestration import estimate as orchestration_estimate
+from lunguage_assets.orchestration import withheld
+from lunguage_assets.orchestration.estimate import totals
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -173,16 +177,6 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path)
     assert "as of 2025-11-01" in done.stdout
 
 
-def test_the_offline_preset_costs_nothing_and_says_so(
-    delivery: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("LUNGUAGE_JUDGES")
-    found = estimate(delivery, tmp_path, "--preset", "offline")
-    assert found["lines"] == []
-    assert found["total"]["usd"] == found["total"]["calls"] == 0
-    assert "It costs nothing." in " ".join(found["remarks"])
-
-
 def test_a_delivery_of_several_batches_is_estimated_as_one(home: Path, tmp_path: Path) -> None:
     (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
     (tmp_path / "raw").mkdir()
@@ -194,14 +188,21 @@ def test_a_delivery_of_several_batches_is_estimated_as_one(home: Path, tmp_path:
     assert (found["reports"], found["pairs"], found["sentences"]) == (2, 2, 1)
 
 
-def test_a_judge_without_a_price_has_tokens_but_no_dollars(
-    home: Path, delivery: Path, tmp_path: Path
+def test_a_step_that_bursts_quotes_nothing_and_leaves_no_home(
+    delivery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (home / "judges.toml").write_text(judges_file("http://127.0.0.1:9/v1", price=""))
-    found = estimate(delivery, tmp_path)
-    total = found["total"]
-    assert (total["judges_without_price"], total["usd"], total["usd_at_most"]) == (["one", "two"], 0, None)
-    assert all(one["usd"] is None and one["input_tokens"] > 0 for one in found["lines"])
+    quoted = "There may be a nodule in the left lung."
+
+    def burst(*_: object) -> None:
+        raise ValueError(quoted)
+
+    monkeypatch.setattr(withheld, "_at_work", [None])
+    monkeypatch.setattr(orchestration_estimate, "hedge_phrases", burst)
+    said = printed(tmp_path / "home", "estimate", "--data", delivery, "--preset", "models-2025")
+    assert said.returncode == 1
+    assert "unexpected ValueError in" in said.stderr
+    assert quoted not in said.stdout + said.stderr
+    assert not (tmp_path / "home").exists()
 
 
 SLOT = {
@@ -210,32 +211,41 @@ SLOT = {
     "params": {"max_tokens": 100},
     "price": {"input": 1, "output": 10, "as_of": "2026-01-01"},
 }
-PROMPT = Prompt("", "four" * 400)
 
 
-def estimated(record: Experience | None = None, rounds: float = 1.0, **slot: Any) -> EstimateLine:
+def estimated(record: Experience | None = None, rounds: float = 1.0, **slot: Any) -> dict[str, Any]:
     """A hundred questions that the ledger lacks."""
-    lacking, bound = (100.0, 100.0, 100.0), ModelSlot.model_validate({**SLOT, **slot})
-    return line("comparison_matches", "j", bound, 0, lacking, [PROMPT], LABEL_TOKENS, record, rounds)
+    judge = RecordedAsker("j", ModelSlot.model_validate({**SLOT, **slot}), None)
+    judge.prompts.append(Prompt("", "four" * 400))
+    return line("comparison_matches", judge, LABEL_TOKENS, record, (100.0, 100.0, 100.0), rounds)
 
 
 def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -> None:
     second = 1.0 + LABEL_TOKENS / 80
-    assert estimated(limits={"in_flight": 10}).minutes == pytest.approx(10 * second / 60)
-    assert estimated(limits={"in_flight": 10}, rounds=25.0).minutes == pytest.approx(25 * second / 60)
+    assert estimated(limits={"in_flight": 10})["minutes"] == pytest.approx(10 * second / 60)
+    assert estimated(rounds=25.0, limits={"in_flight": 10})["minutes"] == pytest.approx(25 * second / 60)
     slow = {"in_flight": 100, "requests_per_minute": 10}
-    assert estimated(limits=slow).minutes == pytest.approx(10.0)
+    assert estimated(limits=slow)["minutes"] == pytest.approx(10.0)
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed() -> None:
     known = Experience(calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0)
     guess, found = estimated(), estimated(known)
-    assert (guess.basis, guess.calls, guess.output_tokens) == ("assumed", 100, 500)
-    assert (found.basis, found.calls, found.input_tokens, found.output_tokens) == (
+    assert (guess["basis"], guess["calls"], guess["output_tokens"]) == ("assumed", 100, 500)
+    assert (found["basis"], found["calls"], found["input_tokens"], found["output_tokens"]) == (
         "ledger", 150, 60_000, 2_400,
     )  # fmt: skip
-    assert found.usd == pytest.approx(1.2 * 100 * (500 * 1 + 20 * 10) / 1e6)
-    assert guess.usd_at_most > 5 * guess.usd_at_least > 0  # type: ignore[operator]
+    assert found["usd"] == pytest.approx(1.2 * 100 * (500 * 1 + 20 * 10) / 1e6)
+    assert guess["usd_at_most"] > 5 * guess["usd_at_least"] > 0
+
+
+def test_a_judge_without_a_price_has_tokens_but_no_dollars() -> None:
+    free, guess = estimated(price=None), estimated()
+    assert {free[name] for name in ("usd", "usd_at_least", "usd_at_most")} == {None}
+    assert free["input_tokens"] == guess["input_tokens"] > 0
+    minutes, total = totals([free, guess])
+    assert (total["usd"], total["usd_at_most"], total["judges_without_price"]) == (guess["usd"], None, ["j"])
+    assert total["minutes"] == minutes["comparison_matches"] == guess["minutes"]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
 def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:
     """The line of an estimate, which has no other: the judges are rule-based."""
     registration = small.home.examine(folder / "delivered", "b")
-    (line,) = estimate_run(small.resource, registration, "panel").values()["lines"]
+    (line,) = estimate_run(small.resource, registration, "panel")["lines"]
     assert (line["stage"], line["judge"]) == ("structured_findings", "one")
     return dict(line)
 
