@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lunguage_assets.annotation import Annotation, annotate, read
+    from lunguage_assets.annotation.annotation import Annotation, annotate, read
 
 __all__ = ["Annotation", "annotate", "read"]
 
@@ -19,5 +19,5 @@ __all__ = ["Annotation", "annotate", "read"]
 def __getattr__(name: str) -> Any:
     """The public functions, imported when first asked for: `import lunguage_assets` stays instant."""
     if name in __all__:
-        return getattr(importlib.import_module("lunguage_assets.annotation"), name)
+        return getattr(importlib.import_module("lunguage_assets.annotation.annotation"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

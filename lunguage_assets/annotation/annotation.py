@@ -1,25 +1,31 @@
-"""The public functions `read` and `annotate`, and what they return (docs/read.md): the stored tables of a run
-under the caller's own ids, and the characters in which every value was read. Nothing of the method is decided
-here.
+"""The public functions `read` and `annotate`, and what they return (docs/read.md): the whole method in
+memory, for one report or a frame of them, under the caller's own ids, with the characters in which every
+value was read. No home, no Dagster, nothing stored or sent, and nothing of the method is decided here.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.annotation.given import Given, given_frame, given_report
-from lunguage_assets.annotation.method import Frames, bundled_method
+from lunguage_assets.annotation.method import Frames, Given, bundled_method
+from lunguage_assets.corpus.texts.raw import LARGEST, decoded
+from lunguage_assets.corpus.views import study_views, written
+from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import words_of
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.structuring.rows import read_spans
+from lunguage_assets.tables import VIEWS
 
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
 
+_A_REPORT = "the text of one report"
 _SENTENCE = ["study_id", "section", "sent_idx"]
 _ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
 _LISTS_OF_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
@@ -71,7 +77,7 @@ def read(text: str, *, views: str = "") -> Annotation:
     Raises:
         InputError: `text` is no text or too long, or `views` names no view.
     """
-    return annotated([given_report("report", text, views, "read", of=("text", "views"))])
+    return _annotated([_given("report", text, views, "read", ("text", "views"))])
 
 
 def annotate(
@@ -89,11 +95,77 @@ def annotate(
         InputError: a column is missing, an id is missing or repeated, a cell is no text, too long, or names
             no view. The message names row (from 0) and column.
     """
-    return annotated(given_frame(frame, text, study_id, views))
+    for column in filter(None, (text, study_id, views)):
+        if column not in frame.columns:
+            found, remedy = f"{len(frame.columns)} columns without it", "Name the column that holds it."
+            raise InputError("frame", found, "one report per row", remedy, column=column)
+    rows: dict[str, int] = {}
+    given = []
+    said = frame[views].tolist() if views else [""] * len(frame)
+    cells = zip(frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
+    for row, (own, content, view) in enumerate(cells):
+        name = "" if _is_missing(own) else str(own).strip()
+        if not name or name in rows:
+            found = f"the id of row {rows[name]}" if name else "nothing"
+            remedy = "Give each report an id of its own."
+            raise InputError("frame", found, "every id once", remedy, row=row, column=study_id)
+        rows[name] = row
+        given.append(_given(name, "" if _is_missing(content) else content, view, "frame", (text, views), row))
+    return _annotated(given)
 
 
-def annotated(given: Sequence[Given]) -> Annotation:
-    """The same of reports that are checked already; their names differ."""
+def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
+    """The same of files, one report each, in the given order; `-` is standard input.
+
+    Raises:
+        InputError: a file cannot be read or has nothing in it, or as of `read`.
+    """
+    given = []
+    for path in dict.fromkeys(paths):
+        try:
+            content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        except OSError as error:
+            found = str(error.strerror).lower()
+            raise InputError(path, found, _A_REPORT, "Name a file with a report in it.") from None
+        report = _given(path, content, views, path, ("", "--views"))
+        if not report.text:
+            raise InputError(path, "nothing", _A_REPORT, "Name a file with a report in it.")
+        given.append(report)
+    return _annotated(given)
+
+
+def _given(
+    name: str, content: Any, views: Any, file: str, of: tuple[str, str], row: int | None = None
+) -> Given:
+    """A report from its text (`str` or `bytes`) and words for its views, checked before anything is read.
+
+    `file`, `row` and the columns `of` text and views say in messages where they stand.
+    """
+
+    def wrong(column: str, found: str, expected: str, remedy: str) -> InputError:
+        return InputError(file, found, expected, remedy, row=row, column=column or None)
+
+    words = "" if _is_missing(views) else str(views).strip()
+    known = written(study_views(words)) if words else ""
+    if words and not known:
+        expected = f"views out of {', '.join(VIEWS)}"
+        raise wrong(of[1], "words that name no view", expected, "Correct them, or leave them out.")
+    if not isinstance(content, str | bytes):
+        raise wrong(of[0], f"a {type(content).__name__}", _A_REPORT, "Give the text as str.")
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if len(data) > LARGEST:
+        raise wrong(of[0], "more than a million bytes", _A_REPORT, "Give each report by itself.")
+    text = decoded(data)
+    if not text.is_text:
+        raise wrong(of[0], "bytes that are no text", _A_REPORT, "Give the report as plain text.")
+    return Given(name, text.text, text.notes, known)
+
+
+def _is_missing(cell: Any) -> bool:
+    return bool(cell is None or cell is pd.NA or cell != cell)
+
+
+def _annotated(given: Sequence[Given]) -> Annotation:
     parts = []
     for start in range(0, max(len(given), 1), REPORTS_AT_ONCE):
         studies = {f"s{start + at:08d}": one for at, one in enumerate(given[start : start + REPORTS_AT_ONCE])}
@@ -113,21 +185,32 @@ def _frames(given: Mapping[str, Given], read: Frames, made: Frames) -> Frames:
     listed = [list(dict.fromkeys(notes[study])) for study in texts["study_id"]]
     accounts = read["sentence_accounts"][[*_SENTENCE, "account", "reason"]]
     sentences = read["report_sentences"].merge(accounts, on=_SENTENCE, how="left")
+    rows = made["lunguage_plus_plus"]
+    phrases = _by(made["hedge_phrases"], ["finding_id"], "phrases")
+    pathways = _by(made["expansions"], ["finding_id"], "parent_pathway_id")
+    hedged = [list(phrases.get((own,), ())) for own in rows["finding_id"]]
+    implied_by = [pathways.get((own,), "") for own in rows["finding_id"]]
+    log = made["resolution_log"]
+    gone = log[~log["event"].isin(["reference lost", "cell kept apart"])]
+    words = pd.concat([made["findings"], made["expansions"]], ignore_index=True)[_WORDS]
+    words = words.drop_duplicates("finding_id", keep="last")
     tables = {
         "reports": texts.assign(notes=pd.Series(listed, texts.index, dtype=object)),
         "sentences": sentences.fillna({"account": "nothing stated", "reason": ""}),
-        "findings": _findings(made),
+        "findings": rows.assign(
+            phrases=pd.Series(hedged, rows.index, dtype=object), parent_pathway_id=implied_by
+        ),
         "labels": made["labels"],
         "conflicts": made["conflicts"],
-        "left_out": _left_out(made),
-        "spans": _spans(read, made),
+        "left_out": gone.merge(words, on="finding_id", how="left", validate="m:1"),
+        "spans": _spans(read, made, phrases),
         "set_aside": made["set_aside"],
     }
-    row = _names(given, read["findings"])
+    row = _row_names(given, read["findings"])
     return {name: _named(table, given, row) for name, table in tables.items()}
 
 
-def _names(given: Mapping[str, Given], findings: pd.DataFrame) -> Callable[[str], str]:
+def _row_names(given: Mapping[str, Given], findings: pd.DataFrame) -> Callable[[str], str]:
     """From a row's id to the caller's: rows of a report are numbered from 1, so that they do not depend on
     the reports beside it; bare names of references stay.
     """
@@ -159,34 +242,11 @@ def _named(table: pd.DataFrame, given: Mapping[str, Given], row: Callable[[str],
     return known.assign(**typed).reset_index(drop=True)
 
 
-def _findings(made: Frames) -> pd.DataFrame:
-    """LUNGUAGE_PLUS_PLUS with the hedging phrases of every row, and the pathway that implied it."""
-    rows = made["lunguage_plus_plus"]
-    phrases = _by(made["hedge_phrases"], ["finding_id"], "phrases")
-    pathways = _by(made["expansions"], ["finding_id"], "parent_pathway_id")
-    ids = rows["finding_id"].tolist()
-    listed = [list(phrases.get((own,), ())) for own in ids]
-    return rows.assign(
-        phrases=pd.Series(listed, rows.index, dtype=object),
-        parent_pathway_id=[pathways.get((own,), "") for own in ids],
-    )
-
-
-def _left_out(made: Frames) -> pd.DataFrame:
-    """Rows of RESOLUTION_LOG that are not among the findings, with their words."""
-    log = made["resolution_log"]
-    gone = log[~log["event"].isin(["reference lost", "cell kept apart"])]
-    rows = pd.concat([made["findings"], made["expansions"]], ignore_index=True)
-    words = rows[_WORDS].drop_duplicates("finding_id", keep="last")
-    return gone.merge(words, on="finding_id", how="left", validate="m:1")
-
-
-def _spans(read: Frames, made: Frames) -> pd.DataFrame:
+def _spans(read: Frames, made: Frames, phrases: Mapping[tuple[Any, ...], Sequence[str]]) -> pd.DataFrame:
     """The characters of every value of the structured rows, and of the hedging phrases of their sentences."""
     texts = _by(read["report_texts"], ["study_id"], "report")
     spans = _by(read["structured_findings"], ["study_id", "section", "ent_idx"], "spans")
     begins, ends = (_by(read["report_sentences"], _SENTENCE, name) for name in ("begin", "end"))
-    phrases = _by(made["hedge_phrases"], ["finding_id"], "phrases")
     rows: list[tuple[Any, ...]] = []
     columns = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
     for own, study, section, status, sent_idx, ent_idx in zip(

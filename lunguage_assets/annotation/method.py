@@ -8,11 +8,11 @@ packaged pathways and lists and the default settings: what a home without files 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import pandas as pd
 
-from lunguage_assets.annotation.given import Given
 from lunguage_assets.corpus.intake import take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.corpus.vocabulary import Vocabulary
@@ -31,13 +31,7 @@ from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.quality.rules import (
-    Aside,
-    broken_studies,
-    require_few,
-    studies_of,
-    without_studies,
-)
+from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
@@ -46,6 +40,18 @@ from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT
 
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One report: what the caller calls it, its text, decoded as delivered texts are, codes of what was done
+    to it, and its views in the written form (empty: those that the text names).
+    """
+
+    name: str
+    text: str = field(repr=False)
+    notes: tuple[str, ...]
+    views: str
 
 
 class Method:
@@ -60,8 +66,7 @@ class Method:
         explicit = settings.explicit.model_copy(update={"ruler": "published", "fit_log": False})
         self._explicit, self._implicit = explicit, settings.implicit
         self._structurer = RuleStructurer()
-        self._extractor = LexiconJudge.bundled("lexicon")
-        self._panel: list[Judge] = [self._extractor, CuesJudge.bundled("cues")]
+        self._panel: list[Judge] = [LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")]
         self._phrases = hedge_vocabulary(HEDGE_PHRASES.frame(), explicit)
         played = {judge.key: pd.DataFrame() for judge in self._panel}
         identities = [judge.identity for judge in self._panel]
@@ -74,23 +79,14 @@ class Method:
 
     def read(self, given: Mapping[str, Given]) -> Frames:
         """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
-        terms = TERMS.frame()
-        texts = REPORT_TEXTS.frame(
-            [
-                {
-                    "study_id": study,
-                    "subject_id": "p" + study[1:],
-                    "source_id": one.name,
-                    "file": "",
-                    "line": 1,
-                    "taken_at": "",
-                    "view_information": one.views,
-                    "view_source": "metadata" if one.views else "unknown",
-                    "report": one.text,
-                }
-                for study, one in given.items()
-            ]
-        )
+        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": ""}
+        rows = []
+        for study, one in given.items():
+            ids = {"study_id": study, "subject_id": "p" + study[1:], "source_id": one.name}
+            source = "metadata" if one.views else "unknown"
+            said = {"view_information": one.views, "view_source": source, "report": one.text}
+            rows.append({**unknown, **ids, **said})
+        texts = REPORT_TEXTS.frame(rows)
         read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
         reports = list(sectioned_reports(read.report_texts, read.report_sentences))
         structured = structured_tables(reports, self._structurer.structure(reports))
@@ -108,7 +104,7 @@ class Method:
         asides: set[Aside] = set()
         while True:
             studies = studies_of(asides)
-            made = self._made(without_studies({"findings": read["findings"]}, studies), read, studies)
+            made = self._made(read, studies)
             new = broken_studies("read", made, read["reports"]["study_id"])
             if not new:
                 return {**made, "set_aside": pd.DataFrame(sorted(asides), columns=Aside._fields)}
@@ -116,9 +112,13 @@ class Method:
                 require_few(new, new, len(read["reports"]), strict=True)
             asides |= set(new)
 
-    def _made(self, kept: Frames, read: Frames, aside: frozenset[str]) -> Frames:
-        findings, reports = kept["findings"], read["reports"]
-        hedges = hedge_phrases(findings, self._extractor)
+    def _made(self, read: Frames, aside: frozenset[str]) -> Frames:
+        """The tables of a run, without the studies `aside`."""
+        findings, reports = (
+            read[name][~read[name]["study_id"].isin(aside)].reset_index(drop=True)
+            for name in ("findings", "reports")
+        )
+        hedges = hedge_phrases(findings, self._panel[0])
         fitted = fit_pairs(
             findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
         ).probabilities
@@ -126,7 +126,6 @@ class Method:
         expansion = expand(merged, self._dictionary, self._vocabulary)
         version = str(self.ranking["ranking_version"].iloc[0])
         resolution = resolve(merged, *expansion, self._dictionary, version, self._blacklist)
-        known = reports[~reports["study_id"].isin(aside)]
         return {
             "findings": findings,
             "hedge_phrases": hedges,
@@ -137,8 +136,8 @@ class Method:
             "lunguage_plus_plus": resolution.rows,
             "resolution_log": resolution.log,
             "conflicts": resolution.conflicts,
-            "accounting": account(reports, read["rejected"], merged, expansion, resolution, aside),
-            "labels": study_labels(resolution.rows, expansion.matches, known, self._labels, resolution.log),
+            "accounting": account(read["reports"], read["rejected"], merged, expansion, resolution, aside),
+            "labels": study_labels(resolution.rows, expansion.matches, reports, self._labels, resolution.log),
         }
 
 

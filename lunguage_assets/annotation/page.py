@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -20,6 +20,7 @@ from rich.text import Text
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import ShownReport, by_report
 from lunguage_assets.data_files import page_template
+from lunguage_assets.release.explain.wording import shown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Content security policy of a page that only shows."""
@@ -86,24 +87,24 @@ def print_report(report: ShownReport, console: Console) -> None:
     console.print(Text(report.study_id, style="bold"), Text(f"views: {report.views or 'not known'}", "dim"))
     for remark in report.remarks:
         console.print(Text(remark, style="yellow"))
-    console.print(Padding(_text(report), (1, 2)))
+    text = Text()
+    for piece in report.pieces:
+        tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
+        lines = "\n".join(map(shown, piece.text.split("\n")))
+        text.append(lines, tone or _KINDS.get(piece.kind, ""))
+    console.print(Padding(text, (1, 2)))
     console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
     if report.rows:
         console.print(Padding(_findings(report), (1, 0, 0, 0)))
     elif not report.is_set_aside:
         console.print(Text("No finding is stated.", style="bold"))
-    for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
-        if body.plain:
-            part = Group(Text(heading, style="bold cyan"), Padding(body, (0, 2)))
-            console.print(Padding(part, (1, 0, 0, 0)))
-
-
-def _text(report: ShownReport) -> Text:
-    text = Text()
-    for piece in report.pieces:
-        tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
-        text.append(_printable(piece.text), tone or _KINDS.get(piece.kind, ""))
-    return text
+    labels = (f"{label}{' ' if p else ''}{p} ({source})" for label, source, p in report.labels)
+    contradictions = (shown(f"{title}: {said}") for title, said in report.contradictions)
+    parts = {"contradicts": "\n".join(contradictions), "labels": ", ".join(labels)}
+    for heading, body in parts.items():
+        if body:
+            console.print(Padding(Text(heading, style="bold cyan"), (1, 0, 0, 0)))
+            console.print(Padding(Text(body), (0, 2)))
 
 
 def _findings(report: ShownReport) -> RichTable:
@@ -114,26 +115,7 @@ def _findings(report: ShownReport) -> RichTable:
     table.add_column("p (interval)", no_wrap=True)
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:
-        title = Text("  " * row.depth + ("↳ " if row.depth else "") + _line(row.title), _TONES[row.tone])
-        why = Text(_line("; ".join(filter(None, (row.where, *row.lines)))))
+        title = Text("  " * row.depth + ("↳ " if row.depth else "") + shown(row.title), _TONES[row.tone])
+        why = Text(shown("; ".join(filter(None, (row.where, *row.lines)))))
         table.add_row(str(row.number), title, row.claim, row.believed, why)
     return table
-
-
-def _contradictions(report: ShownReport) -> Text:
-    lines = []
-    for title, said in report.contradictions:
-        lines.append(Text.assemble((_line(title), "bold"), ": ", _line(said)))
-    return Text("\n").join(lines)
-
-
-def _labels(report: ShownReport) -> Text:
-    return Text(", ".join(f"{label}{' ' if p else ''}{p} ({source})" for label, source, p in report.labels))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-
-
-def _line(text: str) -> str:
-    return _printable(text).replace("\n", " ")

@@ -2,7 +2,7 @@
 
 Nothing is stored, logged or sent: a report is in the memory of this process, and the answer is not to be
 cached. Only pages of this server may post to it: a foreign page in the same browser is refused by its headers
-(Host, Origin, Sec-Fetch-Site, Sec-Fetch-Dest), so that it can neither ask, nor read, nor show this one in a
+(Host, Origin, Sec-Fetch-Site), so that it can neither ask nor read; ours forbid it to show this one in a
 frame.
 """
 
@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -24,7 +22,7 @@ from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import read
 from lunguage_assets.annotation.page import ReportForm, read_page
-from lunguage_assets.annotation.shown import ShownReport, shown_reports
+from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
@@ -32,7 +30,7 @@ BODY_LIMIT = 64 << 10
 """Bytes of a posted form; the longest real reports have some twenty thousand characters."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
-HEADERS: Mapping[str, str] = {
+HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",  # browsers heed that one as a header only
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -61,15 +59,9 @@ def serving_socket(port: int) -> socket.socket:
 
 def serve(opened: socket.socket) -> None:
     """Answer until the process is interrupted."""
-    config = uvicorn.Config(
-        application(opened.getsockname()[1]),
-        access_log=False,
-        log_level="critical",
-        server_header=False,
-        lifespan="off",
-        limit_concurrency=32,
-        timeout_keep_alive=5,
-    )
+    app = application(opened.getsockname()[1])
+    quiet = {"access_log": False, "log_level": "critical", "server_header": False, "lifespan": "off"}
+    config = uvicorn.Config(app, limit_concurrency=32, timeout_keep_alive=5, **quiet)  # type: ignore[arg-type]
     with suppress(KeyboardInterrupt):  # the server has closed by then
         uvicorn.Server(config).run(sockets=[opened])
 
@@ -79,58 +71,42 @@ def application(port: int) -> Starlette:
     hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
 
     async def page(request: Request) -> Response:
-        if refused := _refused(request, hosts):
-            return _told(*refused)
+        headers = request.headers
+        if headers.get("host", "") not in hosts:
+            return _refusal(421, "This server answers on its loopback address only.")
         if request.method != "POST":
-            return _page(ReportForm())
-        body = bytearray()
-        async for chunk in request.stream():  # no more than the limit is ever held
-            body += chunk
-            if len(body) > BODY_LIMIT:
-                return _told(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
-        try:
-            posted = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
-        except ValueError:
-            return _told(400, "The form has more fields than this page's.")
-        form = ReportForm(posted.get("report", [""])[0], posted.get("views", [""])[0])
-        return await run_in_threadpool(_answer, form)
+            return HTMLResponse(read_page([], ReportForm(), POLICY), headers=HEADERS)
+        foreign = "origin" in headers and headers["origin"].removeprefix("http://") not in hosts
+        # `none` is an address that a person typed
+        if foreign or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return _refusal(403, "Only this server's own page may post a report.")
+        # the server reads no more than is announced; a browser announces every form
+        if not int(headers.get("content-length", BODY_LIMIT + 1)) <= BODY_LIMIT:
+            return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
+        posted = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+        return await run_in_threadpool(_answer, *(posted.get(name, [""])[0] for name in ("report", "views")))
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
 
-def _refused(request: Request, hosts: set[str]) -> tuple[int, str] | None:
-    """Status and words for a request that does not come from this server's own page."""
-    headers = request.headers
-    if headers.get("host", "") not in hosts:
-        return 421, "This server answers on its loopback address only."
-    if headers.get("sec-fetch-dest") in ("iframe", "frame", "object", "embed"):
-        return 403, "No page may show this one in a frame."
-    if request.method == "POST":
-        foreign = "origin" in headers and headers["origin"].removeprefix("http://") not in hosts
-        # `none` is an address that a person typed
-        if foreign or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return 403, "Only this server's own page may post a report."
-    return None
-
-
-def _answer(form: ReportForm) -> Response:
-    """What the report says; an error says its kind alone, as its message may quote the report."""
+def _answer(report: str, views: str) -> Response:
+    """What the report says; an unexpected error says its kind alone, as its message may quote the report."""
+    problem, status, shown = "", 200, []
     try:
-        if not form.report.strip():
-            return _page(replace(form, problem="Paste a report first."), status=422)
-        with _READING:
-            return _page(form, shown_reports(read(form.report, views=form.views)))
+        if report.strip():
+            with _READING:
+                shown = shown_reports(read(report, views=views))
+        else:
+            problem, status = "Paste a report first.", 422
     except LunguageError as error:
-        return _page(replace(form, problem=str(error)), status=422)
+        problem, status = str(error), 422
     except Exception as error:
         kind = type(error).__name__
         problem = f"The report could not be read ({kind}). Please report this, without the report."
-        return _page(replace(form, problem=problem), status=500)
+        status = 500
+    page = read_page(shown, ReportForm(report, views, problem), POLICY)
+    return HTMLResponse(page, status_code=status, headers=HEADERS)
 
 
-def _page(form: ReportForm, reports: Sequence[ShownReport] = (), status: int = 200) -> Response:
-    return HTMLResponse(read_page(reports, form, POLICY), status_code=status, headers=dict(HEADERS))
-
-
-def _told(status: int, words: str) -> Response:
+def _refusal(status: int, words: str) -> Response:
     return PlainTextResponse(words + "\n", status_code=status, headers={**HEADERS, "Connection": "close"})

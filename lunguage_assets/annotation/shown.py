@@ -1,5 +1,5 @@
 """Content shown of a report: its text in pieces, its findings with their reasons, what contradicts, and the
-labels. The same for terminal, page and `lunguage explain`'s wording of codes.
+labels. The same for terminal and page, in `lunguage explain`'s wording of codes.
 """
 
 from __future__ import annotations
@@ -32,21 +32,6 @@ _IN_DOUBT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Some of the text.
-
-    Args:
-        kind: finding, hedge (its phrase), detail (place or attribute), plain (of a sentence with findings),
-            silent (of headings, and of what states no finding).
-        rows: ids of the rows that were read there, findings before hedges and details.
-    """
-
-    text: str = field(repr=False)
-    kind: str
-    rows: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ShownRow:
     """One finding: stated, implied, or left out.
 
@@ -55,8 +40,7 @@ class ShownRow:
             rows that nothing stands for.
         tone: how it is coloured: present, open (tentative either way), absent, past, out (removed).
         lines: the reasons, in plain words.
-        believed: `0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is
-            1, or as `≤ 0.44` of what is denied; empty for a row that is left out.
+        believed: p with its interval in words; empty for a row that is left out.
         implied: titles of what it implies, which follows it, one `depth` lower, in the order of the pathway.
     """
 
@@ -87,6 +71,18 @@ class ShownRow:
         believed = (f"p {self.believed}",) if self.believed else ()
         follows = (f"implies {self.implied}",) if self.implied else ()
         return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *follows))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of the text. `kind`: finding, hedge (its phrase), detail (place or attribute), plain (of a
+    sentence with findings), silent (of headings, and of what states no finding). `rows`: ids of the rows that
+    were read there, findings before hedges and details.
+    """
+
+    text: str = field(repr=False)
+    kind: str
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,7 +161,7 @@ def _kind(span: Record) -> str:
 
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
-    rows = _Rows(parts)
+    rows = _Rows(parts["findings"], parts["left_out"])
     remarks = [reasons().notes[note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
         remarks.append(NO_VIEWS)
@@ -175,41 +171,41 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
         report["view_information"],
         (*remarks, *aside),
         tuple(pieces(report["report"], parts["spans"], parts["sentences"])),
-        tuple(rows.findings()),
-        tuple(rows.left_out()),
-        tuple(rows.contradictions()),
+        tuple(rows.finding(row, depth) for row, depth in rows.order),
+        tuple(rows.left_out(row) for row in parts["left_out"] if row["source"] == "original"),
+        tuple(
+            rows.contradiction(conflict)
+            for conflict in parts["conflicts"]
+            if conflict["conflict_type"] in ("polarity", "stated_contradiction")
+        ),
         tuple((row["label"], *_label(row)) for row in parts["labels"] if row["source"] != "unmentioned"),
         is_set_aside=bool(aside),
     )
 
 
 class _Rows:
-    """The rows of one report as they are shown, numbered in the order in which they are."""
+    """The rows of one report as they are shown, numbered in the `order` in which they are: stated findings,
+    each before what it implies, with their depth.
+    """
 
-    def __init__(self, parts: Mapping[str, list[Record]]) -> None:
-        self._findings, self._out, self._conflicts = parts["findings"], parts["left_out"], parts["conflicts"]
+    def __init__(self, findings: Sequence[Record], out: Sequence[Record]) -> None:
+        self._out, self._by_id = out, {row["finding_id"]: row for row in (*findings, *out)}
         self._children: dict[str, list[Record]] = {}
-        for row in self._findings:
+        for row in findings:
             self._children.setdefault(row["parent_id"], []).append(row)
-        self._order: list[tuple[Record, int]] = []
-        for row in self._findings:
-            if row["source"] == "original":
-                self._add(row, 0)
-        self._numbers = {row["finding_id"]: at for at, (row, _) in enumerate(self._order, start=1)}
+        self.order = list(self._walk([row for row in findings if row["source"] == "original"], 0))
+        self._numbers = {row["finding_id"]: at for at, (row, _) in enumerate(self.order, start=1)}
 
-    def _add(self, row: Record, depth: int) -> None:
-        self._order.append((row, depth))
-        for child in self._children.get(row["finding_id"], ()):
-            self._add(child, depth + 1)
+    def _walk(self, rows: Sequence[Record], depth: int) -> Iterator[tuple[Record, int]]:
+        for row in rows:
+            yield row, depth
+            yield from self._walk(self._children.get(row["finding_id"], ()), depth + 1)
 
-    def findings(self) -> Iterator[ShownRow]:
-        """Stated findings, each before what it implies."""
-        return (self._finding(row, depth) for row, depth in self._order)
-
-    def _finding(self, row: Record, depth: int) -> ShownRow:
+    def finding(self, row: Record, depth: int) -> ShownRow:
+        own = row["finding_id"]
         return ShownRow(
-            self._numbers[row["finding_id"]],
-            row["finding_id"],
+            self._numbers[own],
+            own,
             stated_as(row),
             tone_of(row["status"]),
             status_of(row),
@@ -221,37 +217,28 @@ class _Rows:
             row["p_high"],
             attributes(row),
             depth,
-            ", ".join(map(stated_as, self._children.get(row["finding_id"], ()))),
+            ", ".join(map(stated_as, self._children.get(own, ()))),
         )
 
-    def left_out(self) -> Iterator[ShownRow]:
-        """Stated rows that are not among the findings."""
-        for row in self._out:
-            if row["source"] == "original":
-                number = self._numbers.get(row["survivor_id"], 0)
-                tone = {"merged": tone_of(row["status"]), "excluded": "past"}.get(row["event"], "out")
-                event = "not a finding" if row["event"] == "excluded" else row["event"]
-                fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
-                own, title = row["finding_id"], stated_as(row)
-                yield ShownRow(number, own, title, tone, status_of(row), _where(row), (fate,))
+    def left_out(self, row: Record) -> ShownRow:
+        number = self._numbers.get(row["survivor_id"], 0)
+        tone = {"merged": tone_of(row["status"]), "excluded": "past"}.get(row["event"], "out")
+        event = "not a finding" if row["event"] == "excluded" else row["event"]
+        fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
+        own, title = row["finding_id"], stated_as(row)
+        return ShownRow(number, own, title, tone, status_of(row), _where(row), (fate,))
 
-    def contradictions(self) -> Iterator[tuple[str, str]]:
-        """Conflicts of polarity, and statements that contradict each other by place or size; those stay."""
-        rows = {row["finding_id"]: row for row in (*self._findings, *self._out)}
-        for conflict in self._conflicts:
-            if conflict["conflict_type"] in ("polarity", "stated_contradiction"):
-                sides = [rows[own] for own in conflict["finding_ids"] if own in rows]
-                rules = dict.fromkeys(RULES.get(one["rule"], one["rule"]) for one in sides if "rule" in one)
-                place = ", ".join(conflict["location_parts"])
-                said = " against ".join(map(self._side, sides))
-                title = stated_as({"ent": conflict["name"], "location": place})
-                yield title, f"{said}. {'; '.join(rules) or 'both stay'}"
+    def contradiction(self, conflict: Record) -> tuple[str, str]:
+        sides = [self._by_id[own] for own in conflict["finding_ids"] if own in self._by_id]
+        rules = dict.fromkeys(RULES.get(one["rule"], one["rule"]) for one in sides if "rule" in one)
+        said = " against ".join(map(self._side, sides))
+        title = stated_as({"ent": conflict["name"], "location": ", ".join(conflict["location_parts"])})
+        return title, f"{said}. {'; '.join(rules) or 'both stay'}"
 
     def _side(self, row: Record) -> str:
         said = f"in {_where(row)}" if row["source"] == "original" else "implied"
-        if "rule" in row:
-            return f"{status_of(row)} {said} ({row['event']}{self._at(row)})"
-        return f"{status_of(row)} {said} (kept, see {self._numbers[row['finding_id']]})"
+        kept = f"kept, see {self._numbers.get(row['finding_id'])}"
+        return f"{status_of(row)} {said} ({row['event'] + self._at(row) if 'rule' in row else kept})"
 
     def _reasons(self, row: Record) -> Iterator[str]:
         phrase = "; ".join(row["phrases"])
@@ -294,6 +281,9 @@ def _where(row: Record) -> str:
 
 
 def _believed(p: float, low: float, high: float, *, is_bound: bool) -> str:
+    """`0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or as `0.80 to 1.00` where p is 1, or as
+    `≤ 0.44` of what is denied.
+    """
     if low == high:
         return f"{p:.0f}"
     if not is_bound:

@@ -46,13 +46,12 @@ def read(
         return
     from rich.console import Console
 
-    from lunguage_assets.annotation.annotation import annotated
-    from lunguage_assets.annotation.given import given_files
+    from lunguage_assets.annotation.annotation import annotate_files
     from lunguage_assets.annotation.page import json_document, print_report, read_page
     from lunguage_assets.annotation.shown import shown_reports
     from lunguage_assets.files import write_private
 
-    annotation = annotated(given_files(files, views))
+    annotation = annotate_files(files, views)
     if as_json:
         click.echo(json_document(annotation), nl=False)
     elif html is not None:

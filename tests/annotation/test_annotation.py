@@ -13,7 +13,8 @@ from raw_deliveries import REPORTS, SPOKEN
 from read_reports import HEDGED
 
 import lunguage_assets
-from lunguage_assets.annotation import Annotation, annotation, method
+from lunguage_assets.annotation import annotation, method
+from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import InputError
 

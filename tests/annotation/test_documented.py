@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import lunguage_assets
-from lunguage_assets.annotation import Annotation
+from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.released import LABELS
 

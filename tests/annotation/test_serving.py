@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -87,7 +88,6 @@ def test_nothing_of_a_report_is_left_for_the_next_who_asks_and_reports_come_by_p
         ({"Sec_Fetch_Site": "cross-site"}, 403),
         ({"Sec_Fetch_Site": "same-site"}, 403),
         ({"Origin": "http://["}, 403),
-        *(({"Sec_Fetch_Dest": inside}, 403) for inside in ("iframe", "frame", "object", "embed")),
     ],
 )
 def test_a_foreign_page_can_neither_ask_nor_read(
@@ -102,12 +102,12 @@ def test_a_foreign_page_can_neither_ask_nor_read(
     ("body", "status", "said"),
     [
         (b"report=" + b"x" * serving.BODY_LIMIT, 413, "at most 64 kB"),
-        ("&".join(f"field{number}=x" for number in range(9)), 400, "more fields"),
+        (iter([b"report=", b"x" * serving.BODY_LIMIT]), 413, "at most 64 kB"),  # of no announced length
         (urlencode({"report": "  "}), 422, "Paste a report first"),
         (urlencode({"report": "No effusion.", "views": "sideways"}), 422, "expected views out of"),
     ],
 )
-def test_what_cannot_be_read_is_said(server: Server, body: bytes | str, status: int, said: str) -> None:
+def test_what_cannot_be_read_is_said(server: Server, body: Any, status: int, said: str) -> None:
     answer = server.ask("POST", data=body)
     assert answer.status_code == status
     assert said in answer.text
