@@ -11,6 +11,8 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,10 @@ MARKER = "the zebra-striped opacity"
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    root = tmp_path_factory.mktemp("models")
-    return {family: tiny_model.save(root / family, family) for family in FAMILIES}
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """Named alike in every run: draws are hashed from a model's name too."""
+    with chdir(tmp_path_factory.mktemp("models")):
+        yield {family: tiny_model.save(Path(family), family) for family in FAMILIES}
 
 
 @pytest.fixture(scope="module")
@@ -253,18 +256,14 @@ def test_without_sampling_the_text_is_the_librarys_own_greedy_text(
         assert reply.text == tokenizer(folder).decode(longer, skip_special_tokens=True)
 
 
-def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(
-    llama: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(llama.parent)
-    name = Path(llama.name)  # draws are hashed from a model's name too: a temporary folder is another draw
+def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(llama: Path) -> None:
     requests = [question(number) for number in range(24)]
-    replies = answers(made(name, {"max_new_tokens": 100}, batch_size=24), *requests)
+    replies = answers(made(llama, {"max_new_tokens": 100}, batch_size=24), *requests)
     lengths = {reply.output_tokens for reply in replies if reply.output_tokens < 100}
     assert len(lengths) > 2, "some end before others"
     for request, reply in zip(requests, replies, strict=True):
         assert not any(special in reply.text for special in tiny_model.SPECIALS)
-        assert (reply.input_tokens, reply.returned_model) == (len(shown(llama, request)), str(name))
+        assert (reply.input_tokens, reply.returned_model) == (len(shown(llama, request)), str(llama))
 
 
 @pytest.mark.parametrize(("params", "left"), [
