@@ -20,7 +20,7 @@ from rich.text import Text
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.shown import ShownReport, by_report
 from lunguage_assets.data_files import page_template
-from lunguage_assets.release.explain.wording import shown
+from lunguage_assets.release.explain import shown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Content security policy of a page that only shows."""
