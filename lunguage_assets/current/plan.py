@@ -67,14 +67,8 @@ class Stage:
 
 def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
     """The stages to the results and the release of a ranker, upstream first; none when everything is current.
-
-    Args:
-        now: what is there.
-        ranker: a judge that is no ranker ends with its comparisons.
-        rebuild: make the reference scale again although it is current.
-
-    Raises:
-        ConfigurationError: no batch is registered, or no such judge.
+    A judge that is no ranker ends with its comparisons; `rebuild` makes the reference scale again although it
+    is current. Raises `ConfigurationError` when no batch is registered, or there is no such judge.
     """
     if not now.batches:
         raise ConfigurationError("no batch is registered. `lunguage register --data DIR` registers one.")

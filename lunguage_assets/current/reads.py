@@ -34,50 +34,50 @@ OPTIONS: Mapping[str, tuple[str, set[str]]] = {
 NOTHING = "none"
 
 
+_OF = {
+    **{"judge": "judge", "structurer": "structurer", "members": "ranker"},
+    **{"delivery": "report_batch", "corrections": "report_batch"},
+}
+"""Name of what differs from partition to partition -> the dimension that it depends on."""
+
+
 class Reads:
     """Fingerprints for `Standings`; each is read when it is asked for, and then kept."""
 
     def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
         self._home, self._judges, self._prompts = home, judges, prompts
-        self._identity, self._of_home = cache(self._read_identity), cache(self._read_of_home)
+        self._kept = cache(self._read)
 
     def of(self, name: str, keys: Mapping[str, str]) -> str:
-        """Fingerprint of one of a recipe's `reads`, for a partition whose keys are given by dimension.
-
-        Raises:
-            LunguageError: the file or the judge cannot be used.
+        """Fingerprint of one of a recipe's `reads`, for a partition whose keys are given by dimension; raises
+        `LunguageError` when the file or the judge cannot be used.
         """
-        match name:
-            case "judge" | "structurer":
-                return self._identity(name, keys[name])
-            case "members":
-                members = self._judges.members(keys["ranker"])
-                return fingerprint([self._identity("judge", judge) for judge in members])
-            case "delivery":
-                return self._home.batch(keys["report_batch"]).sha256
-            case "corrections":
-                return self._corrections_of(keys["report_batch"])
-        return self._of_home(name)
+        return self._kept(name, keys[_OF[name]] if name in _OF else "")
 
-    def _read_identity(self, role: str, key: str) -> str:
-        from lunguage_assets.judges import opening as judging
-        from lunguage_assets.structuring.model import structurer as structuring
+    def _read(self, name: str, key: str) -> str:
+        from lunguage_assets.implicit.encoders.encoder import encoder_identity
+        from lunguage_assets.judges.opening import judge_identity
+        from lunguage_assets.structuring.model.structurer import structurer_identity
 
-        of = judging.judge_identity if role == "judge" else structuring.structurer_identity
-        return of(key, self._judges, self._prompts)
-
-    def _read_of_home(self, name: str) -> str:
         home = self._home
         if name in OPTIONS:
             group, options = OPTIONS[name]
             return fingerprint(getattr(self._settings, group).model_dump(include=options))
         match name:
+            case "judge":
+                return judge_identity(key, self._judges, self._prompts)
+            case "structurer":
+                return structurer_identity(key, self._judges, self._prompts)
+            case "members":
+                return fingerprint([self._kept("judge", judge) for judge in self._judges.members(key)])
+            case "delivery":
+                return home.batch(key).sha256
+            case "corrections":
+                return self._corrections_of(key)
             case "terms" | "labels" | "statements":
                 return _of_files(resource(f"{name}.yaml"))
-            case "blacklist":
-                return _of_files(home.blacklist_file or resource("blacklist.yaml"))
-            case "pathways":
-                return _of_files(home.pathways_file or resource("pathways.yaml"))
+            case "blacklist" | "pathways":
+                return _of_files(getattr(home, f"{name}_file") or resource(f"{name}.yaml"))
             case "gold findings":
                 return _of_files(home.gold_findings)
             case "expert responses":
@@ -85,8 +85,6 @@ class Reads:
             case "anchors":
                 return _anchors(home, self._settings)
             case "encoder":
-                from lunguage_assets.implicit.encoders.encoder import encoder_identity
-
                 return encoder_identity(self._settings.implicit, home.root)
         assert name == "text rules", name
         return text_rules()
@@ -102,7 +100,7 @@ class Reads:
         return load_corrections(self._home.corrections_file)
 
     def _corrections_of(self, batch: str) -> str:
-        """Only the corrections of this batch: those of other batches do not make it stale."""
+        """Only those of this batch: corrections of other batches do not make it stale."""
         found: set[str] = set()
         if self._corrections:
             with suppress(FileNotFoundError, ConfigurationError):
@@ -113,7 +111,7 @@ class Reads:
 
 
 def broken_files(home: Home) -> list[str]:
-    """What is wrong with files that a person edits in a home, each with file, place and remedy. A broken
+    """What is wrong with files that a person edits in a home, each with file, place and remedy; a broken
     judges file is refused before.
     """
     from lunguage_assets.corpus.vocabulary import Vocabulary

@@ -1,7 +1,6 @@
-"""Recipes: what every table is made of, declared once.
-
-Dagster's dependencies and partition mappings, the record in every stored file, the answer to "is it current?"
-and the plan of a run are derived from these recipes. Nothing is read here.
+"""Recipes: what every table is made of, declared once. Dagster's dependencies and partition mappings, the
+record in every stored file, the answer to "is it current?" and the plan of a run are derived from them.
+Nothing is read here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Whether a stored table is current: its record compared with its recipe as it stands now.
-
-A table is stale when something that it was made of is another now, or is itself stale; the reasons given are
-the roots ("pathways changed"), not the way down from them.
+"""Whether a stored table is current: its record compared with its recipe as it stands now. A table is stale
+when something that it was made of is another now, or is itself stale; the reasons given are the roots
+("pathways changed"), not the way down from them.
 """
 
 from __future__ import annotations
@@ -46,13 +45,8 @@ def in_short(because: Sequence[str]) -> str:
 
 
 class Standings:
-    """Answers for one home at one moment; what was read once is kept.
-
-    Args:
-        home: whose tables.
-        judges: the configuration in force.
-        prompts: folder of the user's own prompt templates; None: the bundled ones.
-        releases: folder with the releases, one folder per ranker; None: the home's.
+    """Answers for one home at one moment, for judges as configured, with the user's own prompts, if any, and
+    the releases in the home or in another folder (one folder per ranker). What was read once is kept.
     """
 
     def __init__(
@@ -103,10 +97,8 @@ class Standings:
     def made_of(
         self, step: str, keys: Keys, versions: Mapping[tuple[str, Keys], str] | None = None
     ) -> MadeOf:
-        """What a step's partition is made of when it is made now.
-
-        `versions` of the partitions that were read count, not those of files that may have been replaced
-        since; None: those that are stored.
+        """What a step's partition is made of when it is made now: of these `versions` of the partitions that
+        were read, because files may have been replaced since; None: of those that are stored.
         """
         recipe, by_name = RECIPES[step], _named(step, keys)
         found = {}

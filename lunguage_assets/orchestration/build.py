@@ -1,7 +1,4 @@
-"""Assembling the code location: a test, the command line and production differ only in what they pass.
-
-A job materialises, with their checks, the assets that share its partitions.
-"""
+"""Assembling the code location: a test, the command line and production differ only in what they pass."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.assets.table_asset import TableAsset
-from lunguage_assets.orchestration.automation.alerts import alerts_sensor
-from lunguage_assets.orchestration.automation.conditions import (
-    automated,
+from lunguage_assets.orchestration.automation import (
+    JOB_OF_KIND,
+    alerts_sensor,
     automation_sensor,
+    landing_sensor,
     nightly_schedule,
 )
-from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import Partitions
@@ -55,9 +52,9 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     partitions, jobs = Partitions(chosen.judges), asset_jobs()
     first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     landing = landing_sensor(place, settings.landing, first_jobs)
-    tables = [one.definition(partitions) for one in TABLE_ASSETS.values()]
+    tables = [one.definition(partitions, chosen) for one in TABLE_ASSETS.values()]
     return dg.Definitions(
-        assets=[*automated(tables, chosen), release_asset(partitions)],
+        assets=[*tables, release_asset(partitions)],
         jobs=jobs,
         sensors=[automation_sensor(settings.automation), landing, alerts_sensor()],
         schedules=[nightly_schedule(chosen.judges.rankers, settings.automation)],

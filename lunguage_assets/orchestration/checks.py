@@ -1,8 +1,6 @@
-"""Asset checks: each is something that a person acts on, and says how.
-
-They belong to the asset and look at the tables that its step has made, before they are stored. What people
-expect of a table stands in `expectations/` and only warns. Blocking is `conflict_free` alone: nothing that
-breaks a rule is stored, and it says what was refused.
+"""Asset checks: each is something that a person acts on, and says how. They look at the tables that a step
+has made, before they are stored. What people expect of a table stands in `expectations/` and only warns.
+Blocking is `conflict_free` alone: nothing that breaks a rule is stored.
 """
 
 from __future__ import annotations
@@ -148,12 +146,10 @@ CHANCE = 0.01
 
 
 def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: float) -> dict[str, Any]:
-    """Whether p of a new batch is distributed otherwise than before. Large batches make every difference
-    significant and small ones make none, so a drift needs both: a p value that is not chance, and a distance
+    """p of a batch's FITTED_PROBABILITIES compared with that of earlier batches of the same ranking, without
+    studies that come again and pairs without information; empty: there is nothing to compare. A drift needs a
+    p value that is not chance, as small differences of large batches have, and a distance
     (Kolmogorov-Smirnov) of at least `allowed`.
-
-    p of a batch's FITTED_PROBABILITIES is compared with that of earlier batches of the same ranking, without
-    studies that come again and pairs without information. Empty: there is nothing to compare.
     """
     from scipy.stats import ks_2samp  # slow to import, and definitions load this module
 

@@ -1,8 +1,5 @@
 """The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is
-written and again when it is read.
-
-Dagster holds back downstream steps of a failed check in the same run only. So no asset computes with rows
-that the store would have refused, whoever put them there.
+written and again when it is read: Dagster holds back downstream steps of a failed check in the same run only.
 """
 
 from __future__ import annotations
@@ -80,11 +77,8 @@ class TableStore(dg.ConfigurableIOManager):
 
 
 def stored_table(root: UPath | Path, table: str, keys: Sequence[str]) -> pd.DataFrame:
-    """A stored partition that is what was stored.
-
-    Raises:
-        MethodError: it is not there; says what to launch.
-        InvalidTable: as in `read_table`.
+    """A stored partition that is what was stored. Raises `MethodError` when it is not there, with what to
+    launch, and `InvalidTable` as `read_table`.
     """
     try:
         return store.read_table(TABLES[table], partition_path(root, table, *keys))

@@ -1,7 +1,5 @@
-"""What assets need from outside: the home, its settings, the judges, the ledger, the budget.
-
-Everything that differs between a test, the command line and a deployment is a field. Nothing is read from the
-environment here: `from_environment` is asked once, where the definitions are made for a code server.
+"""What assets need from outside: the home, its settings, the judges, the ledger, the budget. Whatever differs
+between a test, the command line and a deployment is a field; only `from_environment` reads the environment.
 """
 
 from __future__ import annotations
@@ -109,10 +107,8 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def releases(self) -> Path:
-        """The folder with the releases, one folder per ranker.
-
-        Raises:
-            ConfigurationError: it is not in the home, others can read it, and the reports are patients'.
+        """The folder with the releases, one folder per ranker. Raises `ConfigurationError` where it is not in
+        the home, others can read it, and the reports are patients'.
         """
         corpus = self.home.corpus()
         if self.release_to and (corpus is None or corpus.data_class == "credentialed"):
@@ -169,18 +165,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
 
     def require_anchors(self, phrases: Collection[str]) -> None:
-        """Assert that the phrases hold the anchors of the probability scale, before comparisons are paid for.
-
-        Raises:
-            NoScale: an anchor phrase is missing.
-        """
+        """Raise `NoScale` unless the phrases hold the anchors, before comparisons are paid for."""
         require_anchors(set(phrases), self.anchor_set().of(phrases))
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
-        """Anchors of the probability scale that count for a ranking.
-
-        Raises:
-            NoScale: they give no probabilities on it.
+        """Anchors of the probability scale that count for a ranking; raises `NoScale` when they give no
+        probabilities.
         """
         anchors = self.anchor_set().of(set(ranking["phrase"]))
         if reason := unmapped(ranking, anchors):
@@ -188,10 +178,8 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return anchors
 
     def on_a_scale(self, own: pd.DataFrame, identities: Sequence[str]) -> pd.DataFrame:
-        """The ranking itself, or the published one where no probability can be read off it.
-
-        Raises:
-            NoScale: the settings ask for the own one, or the anchors do not go with the published one either.
+        """The ranking itself, or the published one where no probability can be read off it. Raises `NoScale`
+        when the settings ask for the own one, or the anchors do not go with the published one either.
         """
         try:
             self.anchors(own)

@@ -1,14 +1,9 @@
-"""The UI of a home: who may ask it, and the processes that serve it.
-
-`python -m lunguage_assets.orchestration.ui [options of dagster-webserver]` is Dagster's webserver behind a
-door; `lunguage ui` and the containers start it. `dagster dev` would serve a UI that every page in the browser
-can drive.
-
-Who may ask: this machine's own pages, at the secret address that was printed where it was started. Any web
-page that is open in the same browser can send requests to the loopback address. So a foreign Host is refused
-(DNS rebinding), a change by GET, every request that another site makes, and every frame. The token is the
-first part of every path. It is no cookie: a browser sends cookies to every port of a host, also to the
-server of another account. (docs/security.md)
+"""The UI of a home: who may ask it, and the processes that serve it. `python -m
+lunguage_assets.orchestration.ui [options of dagster-webserver]` is Dagster's webserver behind a door
+(docs/security.md); `lunguage ui` and the containers start it. Any web page that is open in the same browser
+can send requests to the loopback address. So a foreign Host is refused (DNS rebinding), a change by GET,
+every request that another site makes, and every frame. The token is the first part of every path, and no
+cookie: a browser sends cookies to every port of a host, also to the server of another account.
 """
 
 from __future__ import annotations
@@ -73,11 +68,8 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Door:
-    """Who may ask.
-
-    Args:
-        hosts: values of Host that are this server's own, with the port where one is written.
-        token: first part of every path; empty: none.
+    """Who may ask: `hosts` are values of Host that are this server's own, with the port where one is written;
+    `token` is the first part of every path, where there is one.
     """
 
     hosts: frozenset[str]
@@ -85,11 +77,9 @@ class Door:
 
     @classmethod
     def of(cls, host: str, port: int, environ: Mapping[str, str]) -> Door:
-        """The door of a server that listens on `host` and `port`.
-
-        Raises:
-            ConfigurationError: others can reach the address, and there is neither a token nor a proxy; or
-                the token cannot be part of an address.
+        """The door of a server that listens on `host` and `port`. Raises `ConfigurationError` where others
+        can reach the address and there is neither a token nor a proxy, or the token cannot be part of an
+        address.
         """
         named = [name.strip() for name in environ.get(HOSTS_VARIABLE, "").split(",") if name.strip()]
         token = environ.get(TOKEN_VARIABLE, "")
@@ -183,10 +173,8 @@ def require_free(host: str, port: int) -> None:
 
 @contextmanager
 def only_ui(home: Path, address: str) -> Iterator[None]:
-    """Be the one UI of a home as long as this process lives: a second daemon would launch runs twice.
-
-    Raises:
-        ConfigurationError: one is open already; the message has its address, without the token.
+    """Be the one UI of a home as long as this process lives: a second daemon would launch runs twice. Raises
+    `ConfigurationError` with the address of the one that is open, without the token.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (home / ".ui.lock").open("a+") as lock:
@@ -216,13 +204,8 @@ def workspace_file(folder: Path, code: str) -> Path:
 
 def serve(host: str, port: int, environment: Mapping[str, str], log: Path, ready: Callable[[], None]) -> int:
     """Start everything, call `ready` when the UI answers, and wait for any of the processes to end, or for a
-    signal: then all end, the webserver first. What they say is in one log.
-
-    Returns:
-        The status of the process that ended.
-
-    Raises:
-        LunguageError: a process ended, or nothing answers in time; the message names the log.
+    signal: then all end. What they say is in one log, which a `LunguageError` names when nothing answers.
+    Returns the status of the process that ended.
     """
     processes: list[subprocess.Popen[bytes]] = []
     python = (sys.executable, "-m")

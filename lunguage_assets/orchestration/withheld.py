@@ -1,9 +1,7 @@
-"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote values.
-
-Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of every
-other error only its kind and the places in the code are kept, unless the corpus is synthetic.
-`plain_failures` stands around everything of ours that Dagster calls and that sees rows. Dagster can withhold
-too, by a variable of the environment, which processes that serve a home get (`lunguage ui`, deploy/).
+"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote values. Errors
+that are raised on purpose (`LunguageError`) hold no report text. Of every other only its kind and the places
+in the code are kept, unless the corpus is synthetic. `plain_failures` stands around everything of ours that
+Dagster calls and that sees rows; Dagster itself withholds by a variable of the environment.
 """
 
 from __future__ import annotations

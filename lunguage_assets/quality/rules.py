@@ -129,15 +129,9 @@ def refuse_broken(table: str, rows: pd.DataFrame) -> None:
 def broken_studies(
     step: str, frames: Mapping[str, pd.DataFrame], delivered: Iterable[str] = ()
 ) -> list[Aside]:
-    """Every rule that a study breaks in the tables of a step, sorted.
-
-    Args:
-        step, frames: the step, and what it made, by table.
-        delivered: studies that must be in LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING.
-
-    Raises:
-        InvalidTable: columns or types are not those of the table, rows break a rule about the whole, or a row
-            that breaks a rule has no study.
+    """Every rule that a study breaks in the tables that a step made, sorted; `delivered` studies must be in
+    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING. Raises `InvalidTable` when columns or types are not those
+    of the table, rows break a rule about the whole, or a row that breaks a rule has no study.
     """
     found: set[Aside] = set()
     for name, frame in frames.items():
@@ -204,11 +198,7 @@ def require_few(new: Sequence[Aside], asides: Sequence[Aside], of: int, *, stric
 
 
 def _rules(table: Table, frame: pd.DataFrame) -> Iterator[Rule]:
-    """The rules about single rows that some rows break.
-
-    Raises:
-        InvalidTable: rows break a rule about the whole.
-    """
+    """The rules about single rows that some rows break; raises `InvalidTable` for one about the whole."""
     whole = {f"({', '.join(table.key)}) is unique", *(f"{name} has one value" for name in table.constant)}
     for rule, rows in table.broken(frame):
         if rule in whole:

@@ -1,8 +1,6 @@
-"""Expectations that people write about the tables of the method, run by Great Expectations.
-
-`expectations/<table>.yaml` holds them, or a file of that name in the folder `expectations` of the home. An
-expectation only warns: what guards a result is a rule of the table's schema. Results carry keys and counts of
-rows, never their values: those may be report text.
+"""Expectations that people write about the tables of the method, run by Great Expectations:
+`expectations/<table>.yaml`, or a file of that name in the folder `expectations` of the home. They only warn.
+Results carry keys and counts of rows, never their values: those may be report text.
 """
 
 from __future__ import annotations
@@ -71,19 +69,13 @@ def suite_file(table: str, home: Path | None = None) -> Path:
 
 
 def load_suite(file: Path) -> Suite:
-    """The suite of a file.
-
-    Raises:
-        ConfigurationError: it cannot be read, or a field is missing; names file and field.
-    """
+    """The suite of a file; raises `ConfigurationError`, with file and field, when it cannot be read."""
     return read_as(file, Suite, _FIX)
 
 
 def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Unmet]:
-    """Expectations that a table's rows do not meet, in the order of the file; none of an empty table.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
+    """Expectations that a table's rows do not meet, in the order of the file; none of an empty table. Raises
+    as `load_suite`.
     """
     rules = load_suite(file).expectations
     if frame.empty or not rules:

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from finished_homes import Finished
-from small_homes import SmallHome, store_unchecked
+from small_homes import SmallHome
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.home.store import partition_path, read_table, write_table
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.checks import CHECKS, CheckContext, drift_of_p, earlier_fits
@@ -183,9 +183,9 @@ def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(tmp
         delivery = tmp_path / batch
         delivery.mkdir()
         (delivery / "Lunguage.csv").write_text(f"study_id\n{batch}\n")
-        home.register(delivery, batch, "corpus", "synthetic")
+        home.register(delivery, batch)
     for batch, table in (("one", REPORTS), ("three", FITTED_PROBABILITIES), ("four", FITTED_PROBABILITIES)):
         path = partition_path(home.tables, "fitted_probabilities", "panel", batch)
-        store_unchecked(table, table.frame(), Path(str(path)))
+        write_table(table, table.frame(), path)
     assert list(earlier_fits(home, "panel", "four")) == ["three"]
     assert earlier_fits(home, "panel", "one") == earlier_fits(home, "panel", "unknown") == {}

@@ -13,7 +13,7 @@ from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
-from lunguage_assets.orchestration.automation.conditions import Ready, is_ready
+from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules import structurer
 from lunguage_assets.tables import TABLES

@@ -1,14 +1,19 @@
-"""Of unexpected errors their kind and places are told, and their messages only of an invented corpus."""
+"""Of unexpected errors their kind and places are told, and their messages only of an invented corpus; also
+where an estimate runs steps without Dagster.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 import pytest
+from commands import lunguage
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration import estimate, withheld
 from lunguage_assets.orchestration.withheld import (
     REDACTION_VARIABLE,
     messages_may_be_shown,
@@ -77,3 +82,19 @@ def test_what_a_person_can_act_on_is_told_in_full_and_an_interruption_passes() -
     assert not raised.value.allow_retries, "the same again would fail the same way"
     with pytest.raises(KeyboardInterrupt), plain_failures():
         raise KeyboardInterrupt
+
+
+def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
+    five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def burst(*_: object) -> None:
+        raise ValueError(QUOTED)
+
+    monkeypatch.setattr(withheld, "_at_work", [None])
+    monkeypatch.setattr(estimate, "hedge_phrases", burst)
+    home = tmp_path / "home"
+    said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
+    assert said.returncode == 1
+    assert "unexpected ValueError in" in said.stderr
+    assert QUOTED not in said.stdout + said.stderr
+    assert not home.exists()

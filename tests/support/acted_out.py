@@ -18,7 +18,7 @@ from quick_instance import quick_instance
 
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.current.standing import CURRENT, Standing, Standings
-from lunguage_assets.orchestration.automation.conditions import CARRIED as STEPS
+from lunguage_assets.orchestration.automation import CARRIED as STEPS
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource

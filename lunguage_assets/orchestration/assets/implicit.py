@@ -9,7 +9,6 @@ import pandas as pd
 
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
 from lunguage_assets.implicit.merging.deduplicate import deduplicate, merging_tools
 from lunguage_assets.implicit.resolution.guarantees import account
@@ -77,7 +76,8 @@ def lunguage_plus_plus(
 ) -> Result:
     """Resolve every contradiction; a study that breaks a guarantee is set aside."""
     ranker, _ = keys
-    version = _one_version(fitted_probabilities, reference_ranking)
+    ranked = fitted_probabilities if len(fitted_probabilities) else reference_ranking
+    version = str(ranked["ranking_version"].iloc[0])  # a table has one
     expanded = Expansion(pathway_matches, expansions)
     given = (deduplicated_findings, pathway_matches, expansions)
     made_of = terms, version, home.home.pathways_file, home.home.blacklist_file
@@ -88,9 +88,7 @@ def lunguage_plus_plus(
     metadata = {
         "generated": int((rows["source"] == "expansion").sum()),
         "contested": len(conflicts),
-        "unbalanced": int((~accounts["balanced"]).sum()),
         "ranking_version": version,
-        "mode": str(rows["mode"].iloc[0]) if len(rows) else home.settings.implicit.mode,
         "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
         **{str(name): int(total) for name, total in totals.items()},
     }
@@ -102,13 +100,3 @@ def lunguage_plus_plus(
         "set_aside": set_aside_frame(set_aside, reports),
     }
     return dg.MaterializeResult(value=value, metadata=metadata)
-
-
-def _one_version(fitted: pd.DataFrame, ranking: pd.DataFrame) -> str:
-    """The ranking version of the fits; without tentative pairs, the current ranking's."""
-    versions = set(fitted["ranking_version"]) or set(ranking["ranking_version"])
-    if len(versions) != 1:
-        raise InvalidTable(
-            f"fitted_probabilities mixes ranking versions {sorted(versions)}. Materialise it again."
-        )
-    return str(versions.pop())

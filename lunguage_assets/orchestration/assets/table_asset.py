@@ -1,11 +1,9 @@
-"""The decorator of assets that are tables: what is common to them all, from the asset's recipe.
-
-A decorated function has the name of its table. Its parameters are the tables that its recipe names, and
-`home`, `keys` (of its partition, in the order of the store) and, where it asks judges, `spending`. It returns
-a `dg.MaterializeResult` whose value is its table, or its table and side tables by name. Around it, tables are
-read from the store, studies that break a rule are set aside, and what it made is encoded with the record of
-what it was made of; that record's version is Dagster's data version. Dagster draws the inputs and hands none
-over: which partitions are read, and under which version, `current` answers once for the record too.
+"""The decorator of assets that are tables. A decorated function has the name of its table; its parameters are
+the tables that its recipe names, `home`, `keys` (of its partition, in the order of the store) and, where it
+asks judges, `spending`. The value of the `dg.MaterializeResult` that it returns is its table, or its table
+and side tables by name. Around it, tables are read from the store, studies that break a rule are set aside,
+and what it made is encoded with the record of what it was made of, whose version is Dagster's data version.
+Dagster draws the inputs and hands none over: `current` says which partitions are read.
 """
 
 import logging
@@ -20,9 +18,10 @@ from lunguage_assets.current.recipes import BATCH, RECIPES, Recipe, dimensions_o
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import SET_ASIDE, VERSION, Encoded, encode, fingerprint, partition_path
+from lunguage_assets.orchestration.automation import CARRIED, condition
 from lunguage_assets.orchestration.checks import CheckContext, check_results, check_specs, refused
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import COUNTED, SHOWN, Spending, asset_options, counts, markdown
+from lunguage_assets.orchestration.metadata import COUNTED, Spending, asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -50,13 +49,15 @@ class TableAsset(NamedTuple):
     group: str
     compute: Callable[..., Result]
 
-    def definition(self, partitions: Partitions) -> dg.AssetsDefinition:
+    def definition(self, partitions: Partitions, of: HomeResource) -> dg.AssetsDefinition:
         """The asset as Dagster knows it: everything that is not its function comes from its recipe."""
-        recipe = RECIPES[self.name]
+        recipe, options = RECIPES[self.name], asset_options(self.name, self.group)
+        if self.name in CARRIED:
+            options["automation_condition"] = condition(of, self.name)
 
         @dg.multi_asset(
             name=self.name,
-            outs={self.name: dg.AssetOut(code_version=recipe.code, **asset_options(self.name, self.group))},
+            outs={self.name: dg.AssetOut(code_version=recipe.code, **options)},
             description=self.compute.__doc__,
             partitions_def=partitions.of(self.name),
             deps=partitions.deps(self.name),
@@ -87,11 +88,8 @@ class TableAsset(NamedTuple):
         self, home: HomeResource, keys: Keys, log: logging.Logger
     ) -> tuple[list[Encoded], dict[str, Any], Sequence[dg.AssetCheckResult]]:
         """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
-        its own. Nothing is stored.
-
-        Raises:
-            MethodError: something that it reads is not there; says what to launch first.
-            InvalidTable: too many studies break a rule.
+        its own. Nothing is stored. Raises `MethodError` when something that it reads is not there,
+        `InvalidTable` when too many studies break a rule.
         """
         recipe, now, spending = RECIPES[self.name], home.standings(), Spending(log)
         read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
@@ -105,9 +103,7 @@ class TableAsset(NamedTuple):
         if column := COUNTED.get(self.name):
             shown[column] = counts(frames[self.name][column], column)
         if asides:
-            rows = [(one.study_id, one.step, one.table, one.rule, one.found) for one in asides[:SHOWN]]
             shown["studies_set_aside"] = len(studies_of(asides))
-            shown["set_aside"] = markdown(["study", "step", "table", "rule", "found"], rows)
         return encoded, shown, result.check_results or ()
 
 
@@ -120,10 +116,8 @@ def _computed(
     name: str, compute: Callable[..., Result], read: Mapping[str, Any], home: HomeResource
 ) -> tuple[Result, Mapping[str, pd.DataFrame], Sequence[Aside]]:
     """What an asset's function gives, its tables by name, and the studies that are set aside: before, or
-    because they break a rule now. When there are such, it is computed again without them.
-
-    Raises:
-        InvalidTable: too many studies break a rule, or one still does without its rows.
+    because they break a rule now, when it is computed again without them. Raises `InvalidTable` when they are
+    too many, or one still breaks a rule without its rows.
     """
     single = {key: frame for key, frame in read.items() if isinstance(frame, pd.DataFrame)}
     of_studies = not rules.OF_STUDIES.isdisjoint(RECIPES[name].tables)

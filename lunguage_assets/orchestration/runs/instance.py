@@ -1,7 +1,5 @@
 """The Dagster instance of a home: its configuration, commands at work, and runs that a killed process has
-left behind.
-
-All that this package takes from private modules of Dagster is imported here, and nowhere else.
+left. All that this package takes from private modules of Dagster is imported here, and nowhere else.
 """
 
 from __future__ import annotations
@@ -96,9 +94,8 @@ def examination(home: Home) -> tuple[str, str]:
 
 @contextmanager
 def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
-    """Runs that are created within belong to the code location, as those launched in the UI do.
-
-    `execute_in_process` leaves a run's origin empty; the timeline leaves such a run out, and it cannot be
+    """Runs that are created within belong to the code location, as those launched in the UI do:
+    `execute_in_process` leaves a run's origin empty, the timeline leaves such a run out, and it cannot be
     executed again.
     """
     target = LoadableTargetOrigin(executable_path=sys.executable, module_name=LOCATION)
@@ -146,10 +143,8 @@ def executed_here() -> dict[str, str]:
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> None:
-    """Report runs as failed whose process on this machine was killed, and free what they held.
-
-    A code server reports the runs of its own dead processes. Nobody else notices its own death, or that of a
-    command, and the UI would show their runs as running.
+    """Report runs as failed whose process on this machine was killed, and free what they held. A code server
+    reports the runs of its own dead processes; nobody else notices its own death, or that of a command.
     """
     if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
         return  # processes are elsewhere

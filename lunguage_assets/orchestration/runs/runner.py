@@ -1,6 +1,5 @@
-"""Making what is not current, through the persistent Dagster instance: one run per job and partition.
-
-Runs are executed in this process, one after the other; in the UI they are runs like any other.
+"""Making what is not current, through the persistent Dagster instance: one run per job and partition, in this
+process, one after the other. In the UI they are runs like any other.
 """
 
 from __future__ import annotations
@@ -77,12 +76,10 @@ class Runner:
         stages: Sequence[Stage] | None = None,
         progress: Progress = lambda *_: None,
     ) -> RunSummary:
-        """Make what a ranker's release needs and is not current, or the `stages` that were planned already.
-        One whose tables have come out current meanwhile is left out; `rebuild` as in `plan`.
-
-        Raises:
-            RunFailed: a run failed; what was finished stays, and the same call goes on from there.
-            KeyboardInterrupt: the process was asked to stop (Ctrl-C, a signal, the UI); likewise.
+        """Make what a ranker's release needs and is not current, or the `stages` that were planned already;
+        one whose tables have come out current meanwhile is left out. `rebuild` as in `plan`. Raises
+        `RunFailed`, and `KeyboardInterrupt` when the process was asked to stop: what was finished stays, and
+        the same call goes on from there.
         """
         with command_at_work(self._home.home.root):
             self._prepare()

@@ -1,14 +1,15 @@
-"""A poisoned partition is never stored, and what others read is never poisoned: in a run, and on
-disk; what is wrong is reported by key.
+"""A poisoned partition is never stored, and what others read is never poisoned: in a run, and on disk; what
+is wrong is reported by key, and a record names the rows that were read.
 
-Two batches share no study; the second is poisoned on its way. Dagster's blocking checks alone would let the
+Two batches share no study; the second is poisoned on its way. Blocking checks of Dagster alone would let the
 release and the vocabulary read it: they look at other partitions than the check.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -28,9 +29,11 @@ from lunguage_assets.home.store import (
     write_table,
 )
 from lunguage_assets.implicit.resolution.resolve import Resolution
-from lunguage_assets.orchestration.assets import implicit
+from lunguage_assets.orchestration.assets import implicit, table_asset
+from lunguage_assets.orchestration.build import TABLE_ASSETS
+from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.release.bundle.versions import current_version
-from lunguage_assets.tables import FITTED_PROBABILITIES, LUNGUAGE_PLUS_PLUS
+from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FITTED_PROBABILITIES, LUNGUAGE_PLUS_PLUS
 
 BATCHES = ("first", "second")
 SOUND, POISONED = BATCHES
@@ -192,3 +195,27 @@ def test_a_ranking_of_another_vocabulary_is_not_used(whole: SmallHome) -> None:
         result = whole.make(tables, partition, raise_on_error=False)
         assert not result.success
         assert "another version of the hedge vocabulary" in said_of(result)
+
+
+def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_meanwhile(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, table = ("panel", "second"), DEDUPLICATED_FINDINGS
+    path = partition_path(small.home.tables, table.name, *keys)
+    before = stored_record(table, path)
+    assert before is not None
+
+    def exchanging(root: Path, name: str, place: Sequence[str]) -> pd.DataFrame:
+        frame = stored_table(root, name, place)
+        if name == table.name:
+            write_table(table, frame.iloc[:-1], path, keys, before.made_of)
+        return frame
+
+    monkeypatch.setattr(table_asset, "stored_table", exchanging)
+    made, *_ = TABLE_ASSETS["expansions"].made(small.resource, keys, logging.getLogger(__name__))
+    after = stored_record(table, path)
+    assert after is not None
+    assert after.version != before.version
+    assert [one.record.table for one in made] == ["expansions", "pathway_matches"]
+    for encoded in made:
+        assert encoded.record.made_of.inputs["deduplicated_findings/panel/second"] == before.version

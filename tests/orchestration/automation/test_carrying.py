@@ -14,7 +14,7 @@ from acted_out import TAKEN_IN, Acted, defined, everything_of, in_use, located
 from finished_homes import Finished
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.automation.conditions import releases
+from lunguage_assets.orchestration.automation import releases
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import command_at_work
