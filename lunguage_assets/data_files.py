@@ -36,10 +36,8 @@ def resource(*parts: str) -> Path:
 
 
 def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file.") -> Form:
-    """Content of a TOML or YAML file that a person may edit, in its form.
-
-    Raises:
-        ConfigurationError: it cannot be read, or a field is wrong; names file and field, with the remedy.
+    """Content of a TOML or YAML file that a person may edit, in its form. Raises `ConfigurationError`: it
+    cannot be read, or a field is wrong; names file and field, with the remedy.
     """
     import yaml
     from pydantic import ValidationError

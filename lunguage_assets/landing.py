@@ -154,11 +154,8 @@ def land(
     """Make one pass; it begins no further delivery after so many `seconds`.
 
     A delivery without a marker is complete when its files have not changed for `stable_s` seconds; None:
-    nothing is waited for.
-
-    Raises:
-        LunguageError: the landing folder is the home or cannot be read, another process makes a pass, or the
-            folder's own `corpus.toml` or vocabulary is wrong.
+    nothing is waited for. Raises `LunguageError`: the landing folder is the home or cannot be read, another
+    process makes a pass, or the folder's own `corpus.toml` or vocabulary is wrong.
     """
     with only_one(home):
         if folder.resolve() == home.root.resolve():
@@ -405,10 +402,8 @@ class _Pass:
         self.record.seen[entry.name] = (entry.signature, [one.batch.key for one in found])
 
     def _counted(self, entry: _Entry, found: Sequence[Registration]) -> list[LandedBatch]:
-        """The batches to come; the rows that were rejected are listed beside the delivery.
-
-        Raises:
-            InputError: no row can be used.
+        """The batches to come; the rows that were rejected are listed beside the delivery. Raises
+        `InputError`: no row can be used.
         """
         number = max([time.time_ns(), *(batch.number for batch in self.record.batches.values())])
         batches, lists = list[LandedBatch](), list[pd.DataFrame]()

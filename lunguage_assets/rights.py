@@ -32,10 +32,8 @@ def open_to_others(folder: Path) -> bool:
 
 
 def require_private(folder: Path, what: str) -> None:
-    """Refuse a folder for report text that other accounts can read.
-
-    Raises:
-        ConfigurationError: it is open to others; the message has the command that fixes it.
+    """Refuse a folder for report text that other accounts can read. Raises `ConfigurationError`: it is open
+    to others; the message has the command that fixes it.
     """
     if open_to_others(folder):
         raise ConfigurationError(

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import pandas as pd
 
@@ -39,17 +39,6 @@ ABOUT = (
     "# Invented reports: no patient, no radiologist, no text of any real corpus.\n"
     'name = "synthetic"\ndata_class = "synthetic"\n'
 )
-
-
-class SampleSummary(NamedTuple):
-    """Counts of a sample: `findings` are rows of findings and impression, `tentative` those in doubt."""
-
-    reports: int
-    patients: int
-    findings: int
-    tentative: int
-    history: int
-    images: int
 
 
 @cache
@@ -116,8 +105,8 @@ def _dicom(seed: int, study: str, number: int) -> str:
     return "-".join(digest[start : start + 8] for start in range(0, 40, 8))
 
 
-def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "plain") -> SampleSummary:
-    """Write a synthetic corpus into the folder `out`.
+def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "plain") -> str:
+    """Write a synthetic corpus into the folder `out`, and say in words how much it is.
 
     Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
     seed, prose). A smaller sample of the same seed is the beginning of a larger one. Raises
@@ -137,10 +126,10 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "p
     (out / VOCABULARY_FILE).write_bytes(lzma.decompress(vocabulary))
     current = findings["section"] != "hist"
     tentative = findings["dx_certainty"].str.lower().str.startswith("tentative")
-    return SampleSummary(
-        reports, studies["subject_id"].nunique(), int(current.sum()), int((current & tentative).sum()),
-        int((~current).sum()), len(images),
-    )  # fmt: skip
+    return (
+        f"{reports} reports of {studies['subject_id'].nunique()} patients: {current.sum()} findings "
+        f"({(current & tentative).sum()} tentative) and {(~current).sum()} history rows, {len(images)} images"
+    )
 
 
 def write_raw_sample(
@@ -151,7 +140,7 @@ def write_raw_sample(
     *,
     form: RawFormat = "table",
     prose: Prose = "varied",
-) -> SampleSummary:
+) -> str:
     """Write the reports of a synthetic corpus as raw text into `out`, and what they say into `truth`.
 
     `form`: `table` (reports.csv), `mimic` (files/p90/p90000001/s90000001.txt with the image metadata beside

@@ -123,10 +123,8 @@ class Settings(_Options):
 def load_settings(home_file: Path | None = None) -> Settings:
     """The defaults, overridden by the home's own file when there is one.
 
-    Where that file says `as_published = true`, the paper's options override the defaults before it.
-
-    Raises:
-        ConfigurationError: an unreadable file or an unknown or wrong option, which is named.
+    Where that file says `as_published = true`, the paper's options override the defaults before it. Raises
+    `ConfigurationError`: an unreadable file or an unknown or wrong option, which is named.
     """
     values = _read(resource("settings.toml"))
     own = _read(home_file) if home_file is not None and home_file.exists() else {}

@@ -102,9 +102,7 @@ def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequenc
     """Refuse stages that would ask a judge who cannot be asked: policy, retirement, key, SDK.
 
     A judge of whose model the ledger has answers is left alone: what it has to answer may all be there.
-
-    Raises:
-        ConfigurationError: one line with everything that is wrong.
+    Raises `ConfigurationError`: one line with everything that is wrong.
     """
     from datetime import UTC, datetime
 

@@ -113,10 +113,8 @@ def chosen_home(folder: Path) -> Home:
 
 
 def existing_home(folder: Path) -> Home:
-    """The home in a folder, for commands that only look, or work on what is there: they make none.
-
-    Raises:
-        ConfigurationError: nothing was ever registered there; the message names a home beside it.
+    """The home in a folder, for commands that only look, or work on what is there: they make none. Raises
+    `ConfigurationError`: nothing was ever registered there; the message names a home beside it.
     """
     place = chosen_home(folder)
     if place.corpus() is not None or (place.root / "tables").exists():
@@ -204,10 +202,8 @@ class Chosen:
         return Ledger.at(self.ledger_place)
 
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
-        """The judges configuration in force.
-
-        Raises:
-            ConfigurationError: an unusable judges file, or no such ranker in it.
+        """The judges configuration in force. Raises `ConfigurationError`: an unusable judges file, or no such
+        ranker in it.
         """
         from lunguage_assets.judges.configuration import load_judges
 
@@ -232,11 +228,7 @@ class Chosen:
         return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"), releases)
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
-        """A stored partition.
-
-        Raises:
-            ConfigurationError: it is not there; says what to do to have it.
-        """
+        """A stored partition. Raises `ConfigurationError`: it is not there; says what to do to have it."""
         from lunguage_assets.home.store import partition_path, read_table
         from lunguage_assets.tables import TABLES
 

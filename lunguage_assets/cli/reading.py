@@ -120,8 +120,4 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None) -> Non
         written = write_sample(out, reports=reports, seed=seed)
     else:
         written = write_raw_sample(out, truth, reports, seed, form=as_text)
-    click.echo(
-        f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
-        f"({written.tentative} tentative) and {written.history} history rows, {written.images} images, "
-        f"in {out}" + (f"; what they say, in {truth}" if as_text is not None else "")
-    )
+    click.echo(f"{written}, in {out}" + (f"; what they say, in {truth}" if as_text is not None else ""))

@@ -31,9 +31,7 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
 
     Letter case does not matter, nor whether blanks or underscores are written. The output of `lunguage-score`
     is understood too: its finding column is `entity`, its section `report_type`, its passage `sentences`.
-
-    Raises:
-        InputError: a required column is missing; the message names it and what is there.
+    Raises `InputError`: a required column is missing; the message names it and what is there.
     """
     position: dict[str, int] = {}
     ignored = []
@@ -57,10 +55,8 @@ def require_columns(
 ) -> None:
     """Refuse a file that lacks a required column.
 
-    The error shows names of the format only: a file without a header line has report text there.
-
-    Raises:
-        InputError: a column is missing; names the first and what is there.
+    The error shows names of the format only: a file without a header line has report text there. Raises
+    `InputError`: a column is missing; names the first and what is there.
     """
     absent = [name for name in required if name not in found]
     if absent:

@@ -50,10 +50,6 @@ class CorpusDeclaration(BaseModel):
     name: str = ""
     data_class: Literal["synthetic", "credentialed"] = "credentialed"
 
-    @property
-    def is_declared(self) -> bool:
-        return "data_class" in self.model_fields_set
-
 
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
@@ -101,11 +97,8 @@ def find_delivery(place: Path) -> Delivery:
 
     Findings are `Lunguage.csv` (also `Lunguage.parquet`), and if present the vocabulary, the image metadata
     and raw reports beside them; raw reports alone are as `_ACCEPTED` says. All also `.gz`; letter case does
-    not matter. Of a file the content decides; the others are looked for beside it.
-
-    Raises:
-        InputError: there are no findings and no raw reports, or both, or more than one of a kind;
-            `corpus.toml` is wrong.
+    not matter. Of a file the content decides; the others are looked for beside it. Raises `InputError`: there
+    are no findings and no raw reports, or both, or more than one of a kind; `corpus.toml` is wrong.
     """
     if not place.exists():
         raise InputError(str(place), "no such folder", _ACCEPTED, "Name the folder that holds the files.")
@@ -257,10 +250,8 @@ def require_whole_files(delivery: Delivery) -> None:
 def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     """The delivery in parts of `most` raw reports, or a few more: all reports of a patient are in one.
 
-    Findings are one part, as are no more raw reports than that. The reports of a part are `held`.
-
-    Raises:
-        InputError: the reports cannot be read, or are too many to be held.
+    Findings are one part, as are no more raw reports than that. The reports of a part are `held`. Raises
+    `InputError`: the reports cannot be read, or are too many to be held.
     """
     if delivery.texts is None:
         return [delivery]
@@ -284,10 +275,8 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
 
 
 def read_declaration(path: Path) -> CorpusDeclaration:
-    """The declaration of a `corpus.toml`; a missing file declares nothing.
-
-    Raises:
-        InputError: it is not TOML, or says something else than name and data class.
+    """The declaration of a `corpus.toml`; a missing file declares nothing. Raises `InputError`: it is not
+    TOML, or says something else than name and data class.
     """
     if not path.is_file():
         return CorpusDeclaration()

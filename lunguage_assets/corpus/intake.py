@@ -67,11 +67,8 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     """Read and validate a delivery; findings are sorted by (study_id, row), reports by study_id.
 
     Every record of the findings file is a row of `findings` or of `rejected`. A study whose id can be read is
-    in `reports`, even when all its rows are rejected.
-
-    Raises:
-        InputError: a file is unusable as a whole (missing columns, empty, not text).
-        ConfigurationError: `default_view` names an unknown view.
+    in `reports`, even when all its rows are rejected. Raises `InputError`: a file is unusable as a whole
+    (missing columns, empty, not text). Raises `ConfigurationError`: `default_view` names an unknown view.
     """
     log = IntakeLog()
     studies, terms = read_files(delivery, log)

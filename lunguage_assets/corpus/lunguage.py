@@ -222,9 +222,7 @@ class RowReader:
 _WRITTEN_STATUS = {"p": "positive", "n": "negative", "d": "definitive", "t": "tentative"}
 
 
-def lunguage_frame(
-    report_texts: pd.DataFrame, structured_findings: pd.DataFrame, sequences: pd.Series | None = None
-) -> pd.DataFrame:
+def lunguage_frame(report_texts: pd.DataFrame, structured_findings: pd.DataFrame) -> pd.DataFrame:
     """Rows in the columns of Lunguage.csv, in the order of study, section and number of the finding.
 
     Reports in which no finding was read have no row. Write it with `frame.to_csv(path, index=False)`.
@@ -232,8 +230,6 @@ def lunguage_frame(
     Args:
         report_texts: `tables.REPORT_TEXTS` of all studies of the rows.
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
-        sequences: rank in the patient's time line by study id; without it the column is left out, and whoever
-            reads the file counts.
     """
     rank = {section: place for place, section in enumerate(SECTIONS)}
     rows = structured_findings.assign(_rank=structured_findings["section"].map(rank))
@@ -254,7 +250,6 @@ def lunguage_frame(
         "": range(len(rows)),
         "subject_id": rows["study_id"].map(own["subject_id"]),
         "study_id": rows["study_id"],
-        **({} if sequences is None else {"sequence": rows["study_id"].map(sequences)}),
         "section": rows["section"],
         "report": rows["study_id"].map(own["report"]),
         **{name: rows[name] for name in ("sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat")},

@@ -74,11 +74,9 @@ def read_records(
     `.gz` by name).
 
     A file with a header only is refused unless it `may_be_empty`. With `keep_bytes` a record is not broken by
-    bytes that are not UTF-8: they stay in its values, as `surrogateescape` has them.
-
-    Raises:
-        InputError: the file is empty, is not text, repeats a column, or breaks off in its last record. The
-            message shows no cell: a file without a header line has report text in its first line.
+    bytes that are not UTF-8: they stay in its values, as `surrogateescape` has them. Raises `InputError`: the
+    file is empty, is not text, repeats a column, or breaks off in its last record. The message shows no cell:
+    a file without a header line has report text in its first line.
     """
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
@@ -107,10 +105,8 @@ def read_cells(
     keep_bytes: bool = False,
 ) -> tuple[set[str], Iterator[tuple[Record, dict[str, str]]]]:
     """The optional columns that are there, whatever their letter case and blanks; and every record with its
-    cleaned cells by column, empty where it has none.
-
-    Raises:
-        InputError: as `read_records`, or a required column is missing.
+    cleaned cells by column, empty where it has none. Raises `InputError`: as `read_records`, or a required
+    column is missing.
     """
     header, records = read_records(path, may_be_empty=may_be_empty, keep_bytes=keep_bytes)
     places = columns.column_places(header)

@@ -97,10 +97,8 @@ def written(views: Iterable[str]) -> str:
 
 
 def parse_default_view(option: str) -> str:
-    """The corpus option `default_view` in the written form.
-
-    Raises:
-        ConfigurationError: it names an unknown view.
+    """The corpus option `default_view` in the written form. Raises `ConfigurationError`: it names an unknown
+    view.
     """
     named = [part.strip().lower() for part in option.split(",") if part.strip()]
     unknown = [part for part in named if part not in VIEWS]

@@ -170,10 +170,8 @@ class Home:
             self._record("corpus.json", asdict(corpus))
 
     def require_private(self, corpus: Corpus | None) -> None:
-        """Refuse a home of patients' reports that other accounts can read.
-
-        Raises:
-            ConfigurationError: it is open to others.
+        """Refuse a home of patients' reports that other accounts can read. Raises `ConfigurationError`: it is
+        open to others.
         """
         if corpus is not None and corpus.data_class == "credentialed":
             require_private(self.root, "the home")
@@ -198,11 +196,7 @@ class Home:
         return sorted(found, key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
-        """A registered batch.
-
-        Raises:
-            ConfigurationError: no such batch.
-        """
+        """A registered batch. Raises `ConfigurationError`: no such batch."""
         manifest = self.batches / key / "batch.json"
         if _KEY.fullmatch(key) and manifest.exists():
             return _read_batch(manifest)
@@ -221,10 +215,8 @@ class Home:
         """Copy a delivery into the home as one immutable batch; raw reports of more than `batch_reports`
         become batches `key-001`, `key-002`..., all reports of a patient in one of them.
 
-        The same content changes nothing, also under another key: its batch is the one that is there.
-
-        Raises:
-            LunguageError: as `examine`.
+        The same content changes nothing, also under another key: its batch is the one that is there. Raises
+        `LunguageError`: as `examine`.
         """
         with self._registering():
             found = self.examine(place, key, batch_reports=batch_reports)

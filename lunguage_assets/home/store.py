@@ -136,10 +136,8 @@ def encode(
     made_of: MadeOf | None = None,
     set_aside: Sequence[tuple[Any, ...]] = (),
 ) -> Encoded:
-    """Validate a frame and encode it with its record.
-
-    Raises:
-        InvalidTable: the frame does not fit the schema.
+    """Validate a frame and encode it with its record. Raises `InvalidTable`: the frame does not fit the
+    schema.
     """
     content = table.to_arrow(frame)
     stream = io.BytesIO()
@@ -194,9 +192,7 @@ def write_table(
 
 def publish_table(encoded: Encoded, path: UPath | Path) -> None:
     """Write under a temporary name, then rename: readers see the old table or the new one, never a part.
-
-    Raises:
-        NotWritten: the disk is full or forbids it; what was stored before is kept.
+    Raises `NotWritten`: the disk is full or forbids it; what was stored before is kept.
     """
     try:
         publish(encoded.content, UPath(path))
@@ -209,10 +205,8 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
 
 
 def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
-    """The record of a stored table. None: of another schema, without a record, or changed since.
-
-    Raises:
-        FileNotFoundError: nothing is stored.
+    """The record of a stored table. None: of another schema, without a record, or changed since. Raises
+    `FileNotFoundError`: nothing is stored.
     """
     stored = UPath(path).read_bytes()
     try:
@@ -224,12 +218,9 @@ def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
 
 def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     """A stored partition, its columns, types, value rules and record asserted, with `VERSION` and `SET_ASIDE`
-    in its `attrs`.
-
-    Raises:
-        FileNotFoundError: the partition has not been materialised.
-        InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names
-            the file and keys, never a value.
+    in its `attrs`. Raises `FileNotFoundError`: the partition has not been materialised. Raises
+    `InvalidTable`: another schema, rows that break a rule, or rows that are not those of the record; names
+    the file and keys, never a value.
     """
     stored = UPath(path).read_bytes()
     content = read_columns(pa.BufferReader(stored))
@@ -306,9 +297,7 @@ def is_local(place: Path | UPath) -> bool:
 
 def open_place(named: str) -> Path | UPath:
     """A place by its path or URL. Remote listings are never kept: another machine may have added a table.
-
-    Raises:
-        ConfigurationError: no installed package can open such a URL.
+    Raises `ConfigurationError`: no installed package can open such a URL.
     """
     try:
         place = UPath(named)
@@ -325,10 +314,8 @@ def open_place(named: str) -> Path | UPath:
 
 
 def tables_place(home: Path) -> Path | UPath:
-    """Where the tables of a home lie.
-
-    Raises:
-        ConfigurationError: `$LUNGUAGE_TABLES` names another place than the one that the home keeps.
+    """Where the tables of a home lie. Raises `ConfigurationError`: `$LUNGUAGE_TABLES` names another place
+    than the one that the home keeps.
     """
     record, named = _read(home / _RECORD), os.environ.get(TABLES_VARIABLE, "").strip()
     kept = open_place(record["tables"]) if record else home / "tables"
@@ -343,10 +330,8 @@ def tables_place(home: Path) -> Path | UPath:
 
 
 def claim_place(home: Path) -> None:
-    """Make a place outside the home its own, recorded at both ends; the same again changes nothing.
-
-    Raises:
-        ConfigurationError: the place belongs to another home; else as in `tables_place`.
+    """Make a place outside the home its own, recorded at both ends; the same again changes nothing. Raises
+    `ConfigurationError`: the place belongs to another home; else as in `tables_place`.
     """
     place = tables_place(home)
     if place == home / "tables":

@@ -34,19 +34,19 @@ def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "declared"),
     [
-        (None, ("", "credentialed", False)),
-        ('name = "invented"\n', ("invented", "credentialed", False)),
-        ('name = "invented"\ndata_class = "synthetic"\n', ("invented", "synthetic", True)),
+        (None, ("", "credentialed")),
+        ('name = "invented"\n', ("invented", "credentialed")),
+        ('name = "invented"\ndata_class = "synthetic"\n', ("invented", "synthetic")),
     ],
 )
 def test_undeclared_text_counts_as_patient_data(
-    tmp_path: Path, text: str | None, declared: tuple[str, str, bool]
+    tmp_path: Path, text: str | None, declared: tuple[str, str]
 ) -> None:
     (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
     if text is not None:
         (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
     found = find_delivery(tmp_path).declared
-    assert (found.name, found.data_class, found.is_declared) == declared
+    assert (found.name, found.data_class) == declared
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> No
 
 def test_a_declaration_is_a_small_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "corpus.toml")  # whoever opens it waits for ever
-    assert not read_declaration(tmp_path / "corpus.toml").is_declared
+    assert read_declaration(tmp_path / "corpus.toml").data_class == "credentialed"
     (tmp_path / "large.toml").write_text("#" * 70_000)
     with pytest.raises(InputError, match="64 KiB"):
         read_declaration(tmp_path / "large.toml")

@@ -37,22 +37,23 @@ def flat(text: str) -> str:
 
 def test_intake_takes_every_row_of_a_sample_and_of_one_that_is_drawn(tmp_path: Path) -> None:
     for seed, reports in ((0, 900), (7, 60)):
-        summary = write_sample(tmp_path / str(seed), reports, seed)
+        write_sample(tmp_path / str(seed), reports, seed)
         delivery = find_delivery(tmp_path / str(seed))
         intake = take_in(delivery, CorpusSettings())
         assert delivery.declared.data_class == "synthetic"
-        assert (len(intake.rejected), len(intake.reports)) == (0, summary.reports)
-        assert len(intake.findings) == summary.findings + summary.history
+        assert (len(intake.rejected), len(intake.reports)) == (0, reports)
+        assert len(intake.findings) == len(read(tmp_path / str(seed) / "Lunguage.csv"))
         intended = {"bare-reference", "finding-not-located", "first-of-alternatives", "unknown-view"}
         assert set(intake.intake_notes["reason"]) <= intended
 
 
 def test_ids_are_new_in_order_and_from_a_range_that_no_real_corpus_uses(tmp_path: Path) -> None:
-    summary = write_sample(tmp_path, 900, 3)
+    write_sample(tmp_path, 900, 3)
     rows, images = read(tmp_path / "Lunguage.csv"), read(tmp_path / "mimic-cxr-2.0.0-metadata.csv")
     assert list(rows.iloc[:, 0]) == [str(number) for number in range(len(rows))]
     assert list(rows["study_id"].unique()) == [f"s{90_000_001 + number}" for number in range(900)]
-    assert list(rows["subject_id"].unique()) == [f"p{90_000_001 + n}" for n in range(summary.patients)]
+    patients = rows["subject_id"].unique()
+    assert list(patients) == [f"p{90_000_001 + n}" for n in range(len(patients))]
     assert images["dicom_id"].is_unique
     for _, studies in rows.drop_duplicates("study_id").groupby("subject_id"):
         assert list(studies["sequence"].astype(int)) == list(range(1, len(studies) + 1))
@@ -88,7 +89,7 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_one_and_seeds_differ() ->
 @pytest.mark.parametrize("form", ["table", "mimic", "text"])
 def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tmp_path: Path) -> None:
     out, truth = tmp_path / "raw", tmp_path / "truth"
-    summary = write_raw_sample(out, truth, 25, 4, form=form)
+    assert write_raw_sample(out, truth, 25, 4, form=form).startswith("25 reports of ")
     rows = read(truth / "Lunguage.csv")
     reports = dict(zip(rows["study_id"], rows["report"], strict=True))
     if form == "table":
@@ -101,7 +102,7 @@ def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tm
         assert all(re.fullmatch(rf"{place}s900000\d\d\.txt", path) for path in paths)
         written = {path.stem: path.read_text() for path in out.rglob("s*.txt")}
     assert (out / "mimic-cxr-2.0.0-metadata.csv").exists() == (form == "mimic")
-    assert len(written) == summary.reports == 25
+    assert len(written) == 25
     assert written == reports
     assert 'data_class = "synthetic"' in (out / "corpus.toml").read_text()
     assert not list(out.rglob("Lunguage*.csv"))

@@ -312,25 +312,15 @@ def _openi_file(uid: int, report: RawReport) -> str:
     )
     return f"""<?xml version="1.0" encoding="utf-8"?>
 <eCitation>
-   <meta type="rr"/>
    <uId id="CXR{uid}"/>
-   <pmcId id="{uid}"/>
-   <docSource>CXR</docSource>
-   <MedlineCitation Owner="Invented" Status="supplied by publisher">
-      <Article PubModel="Electronic">
+   <MedlineCitation Owner="Invented">
+      <Article>
         <ArticleTitle>{escape(_examination(report))}</ArticleTitle>
         <Abstract>
 {sections}
         </Abstract>
       </Article>
    </MedlineCitation>
-   <MeSH>
-      <major>normal</major>
-   </MeSH>
-   <parentImage id="CXR{uid}_IM-0001-4001">
-      <figureId>F1</figureId>
-      <caption>{escape(_examination(report))}</caption>
-   </parentImage>
 </eCitation>
 """
 

@@ -57,10 +57,8 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
 
     A study's views are those of the metadata, else of the delivery's own columns; where neither says
     anything, `view_source` is `unknown` (`default_view` is applied by `take_in_structured`). Its patient is
-    that of the delivery, else of the metadata, else its own.
-
-    Raises:
-        InputError: a file is unusable as a whole, or findings were delivered.
+    that of the delivery, else of the metadata, else its own. Raises `InputError`: a file is unusable as a
+    whole, or findings were delivered.
     """
     if delivery.kind != "text":
         remedy = "Findings are taken in without a structurer."
