@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
 SectionCode = Literal["hist", "find", "impr", "other"]
@@ -86,7 +85,7 @@ class Mention:
     cat: str
     status: str
     location: tuple[Span, ...] = ()
-    attributes: Mapping[str, tuple[Span, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     evidence: tuple[int, ...] = ()
     associate: tuple[int, ...] = ()
 

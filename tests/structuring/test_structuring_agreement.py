@@ -168,7 +168,3 @@ def test_counts_fit_each_other_a_reading_agrees_with_itself_and_turned_round_pre
         assert len(set(counts(same[name]))) == 1
     assert counts(one["finding"])[:2] == counts(other["finding"])[1::-1]
     assert one["finding"]["precision"] == other["finding"]["recall"]
-
-
-def test_nothing_to_compare_is_an_empty_table() -> None:
-    assert structuring_agreement({"a": frame(*TWO)}, frame()).empty

@@ -363,22 +363,17 @@ def occurrences(words: str, sentence: str) -> list[Span]:
     tokens = [token for token in re.split(_GAP, words.strip(_EDGES)) if token]
     before = r"(?<!\w)" if re.match(r"\w", tokens[0]) else ""
     behind = r"(?!\w)" if re.match(r"\w", tokens[-1][-1]) else ""
-    pattern = before + _GAP.join(map(_token, tokens)) + behind
+    apart = re.compile(f"[{_APOSTROPHES}]")
+    escaped = [f"[{_APOSTROPHES}]".join(map(re.escape, apart.split(token))) for token in tokens]
+    pattern = before + _GAP.join(escaped) + behind
     return [Span(*found.span()) for found in re.finditer(pattern, sentence, re.IGNORECASE)]
-
-
-def _token(token: str) -> str:
-    return "".join(f"[{_APOSTROPHES}]" if one in _APOSTROPHES else re.escape(one) for one in token)
 
 
 def _nearest(found: Sequence[Span], anchor: Span) -> Span:
     """The place nearest to `anchor`, one that does not overlap it first; of equals the first."""
-
-    def rank(span: Span) -> tuple[bool, int, int]:
-        overlaps = span.begin < anchor.end and anchor.begin < span.end
-        return overlaps, _distance(span, anchor), span.begin
-
-    return min(found, key=rank)
+    overlaps = [span.begin < anchor.end and anchor.begin < span.end for span in found]
+    ranks = [(over, _distance(span, anchor), span) for over, span in zip(overlaps, found, strict=True)]
+    return min(ranks)[-1]
 
 
 def _distance(one: Span, other: Span) -> int:

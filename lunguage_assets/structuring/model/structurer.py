@@ -44,23 +44,14 @@ _PLACES: Mapping[tuple[str, str], frozenset[str]] = {
 
 
 def open_structurer(
-    key: str,
-    configuration: JudgesConfiguration,
-    terms: pd.DataFrame,
-    surroundings: Callable[[], Surroundings],
+    key: str, configuration: JudgesConfiguration, terms: pd.DataFrame, around: Callable[[], Surroundings]
 ) -> Structurer:
-    """The structurer of a key, `rules` or a language model of the judges file; nothing is sent yet.
-
-    Args:
-        terms: the delivered vocabulary, `tables.TERMS`; the offline structurer knows its findings, too.
-        surroundings: asked for where the structurer is a language model.
+    """The structurer of a key: `rules` with the delivered vocabulary, or a language model of the judges file.
 
     Raises:
         ConfigurationError: no such structurer, or unusable prompt templates.
     """
-    if key == RULES:
-        return RuleStructurer(terms)
-    return open_model(key, configuration, surroundings())
+    return RuleStructurer(terms) if key == RULES else open_model(key, configuration, around())
 
 
 def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:

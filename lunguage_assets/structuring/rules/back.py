@@ -16,8 +16,6 @@ _THIS, _THESE = Sense("finding", "this", "PF"), Sense("finding", "these", "PF")
 POINTERS = (_THIS, _THESE)
 """What stands in a sentence for the finding, or the findings, before it."""
 _VERBS: frozenset[Kind] = frozenset({"copula", "open", "open after", "link", "ended", "deny after"})
-_SEEN = ("PF", "CF")
-_DESCRIBED = SentenceReading("nothing stated", "finding before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def connected(
             meant = _meant(mentions, before, back)
             told = back.said is not None and _tell(mentions, meant, _moved(back.said, position, begin, 0))
             if told and not own.mentions:
-                readings[-1] = _DESCRIBED
+                readings[-1] = SentenceReading("nothing stated", "finding before")
             for number in back.explains:
                 _explain(report.text, mentions, meant, first + number)
             for number in back.again:
@@ -93,7 +91,7 @@ def connected(
                 same = [at for at in before if mentions[at].normed_ent == name]
                 _place(report.text, mentions, same, first + number)
         if own.mentions and not (back is not None and back.explains and before):
-            seen = (at for at in range(first, len(mentions)) if mentions[at].cat in _SEEN)
+            seen = (at for at in range(first, len(mentions)) if mentions[at].cat in ("PF", "CF"))
             before = [at for at in seen if mentions[at].status.endswith("p")]
         elif back is None:
             before = []

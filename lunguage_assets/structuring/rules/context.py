@@ -6,19 +6,11 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.structuring.rules.drafts import DEVICE
-from lunguage_assets.structuring.rules.lexicon import WORDS, Kind, ReportLexicon, Sense
+from lunguage_assets.structuring.rules.drafts import DEVICE, JOINS
+from lunguage_assets.structuring.rules.lexicon import WORDS, ReportLexicon, Sense
 from lunguage_assets.structuring.rules.tagging import LIMIT, Unit, beyond, first_kind
 
-_ENDS: frozenset[Kind] = frozenset({"break", "comma", "copula", "with", "and"})
-_CONCLUSION = "acute cardiopulmonary abnormality"
-_LISTED: frozenset[Kind] = frozenset({"place", "anatomy", "comma", "and", "alternative"})
-_SHARING: frozenset[Kind] = frozenset({"and", "alternative", "comma"})
-_ARTIFACT = Sense("finding", "artifact", "PF")
-_EXAM, _AT = Sense("exam"), Sense("preposition")
 _UNCERTAIN, _DOUBTED, _UNKNOWN = Sense("open", "list"), Sense("deny", "list", "t"), Sense("other")
-
-RECOMMENDATION, IF, OTHER_PERSON = "recommendation", "condition", "somebody else"
 
 
 def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
@@ -30,8 +22,9 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
         following = units[at + 1].kind if at + 1 < len(units) else ""
         if unit.kind == "preposition" and unit.form == "over":
             # "favors edema over pneumonia": what follows is less likely; "over the left base" is a place
+            ends = ("break", "comma", "copula", "with", "and", "finding")
             favored = any(one.kind == "open" and one.form in WORDS["favored"] for one in units[:at])
-            if favored and first_kind(units[at + 1 :], {*_ENDS, "finding"}) == "finding":
+            if favored and first_kind(units[at + 1 :], ends) == "finding":
                 unit.become(_DOUBTED)
         elif unit.kind == "preposition" and unit.form == "for":
             _concerning_for(units, at)
@@ -47,29 +40,32 @@ def settle(units: list[Unit], text: str, lexicon: ReportLexicon) -> None:
         elif unit.sense.name == "part":
             # a device's end right before its place: "PICC tip mid SVC"
             if following in ("place", "anatomy") and any(known.code == DEVICE for known in units[:at]):
-                unit.become(_AT)
+                unit.become(Sense("preposition"))
         elif unit.kind in ("anatomy", "place") and _is_view(units, at, following):
-            unit.become(_EXAM)
+            unit.become(Sense("exam"))
         elif unit.kind in ("source", "exam"):
             _of_examination(units, at)
         elif unit.code == LIMIT.code and unit.form in WORDS["overlap"]:
             cause = beyond(reversed(units[:at]), ("other", "word"))
             if cause is not None and cause.kind in ("link", "open"):
-                unit.become(_ARTIFACT)
-        elif unit.kind in _SHARING:
+                unit.become(Sense("finding", "artifact", "PF"))
+        elif unit.kind in JOINS:
             _share_noun(units, at, text, lexicon)
 
 
 def _of_organs(units: list[Unit], at: int) -> None:
     """ "Acute cardiac, pulmonary or pleural disease" is one conclusion; "... or bony abnormality" is two."""
-    first = at
-    while first and units[first - 1].kind in _LISTED and units[first - 1].form not in WORDS["now"]:
+    first, listed = at, {*JOINS, "place", "anatomy"}
+    while first and units[first - 1].kind in listed and units[first - 1].form not in WORDS["now"]:
         first -= 1
     organs = [unit for unit in units[first:at] if unit.form in WORDS["of_the_chest"]]
     if not organs or not first or units[first - 1].form not in WORDS["now"]:
         return
     conclusion = Unit(
-        Sense("finding", _CONCLUSION, units[at].code), units[at].form, organs[0].begin, organs[-1].end
+        Sense("finding", "acute cardiopulmonary abnormality", units[at].code),
+        units[at].form,
+        organs[0].begin,
+        organs[-1].end,
     )
     if units[at].sense.name == "osseous abnormality":
         units[first:at] = [conclusion, *units[units.index(organs[-1]) + 1 : at]]
@@ -146,7 +142,7 @@ def _share_noun(units: list[Unit], at: int, text: str, lexicon: ReportLexicon) -
                 if sense.name != behind.sense.name and before.kind != sense.kind:
                     before.become(sense)
                 return
-        if behind.kind not in _SHARING and behind.kind not in ("place", "anatomy"):
+        if behind.kind not in JOINS and behind.kind not in ("place", "anatomy"):
             return
 
 
@@ -155,22 +151,22 @@ def mark_asides(units: list[Unit]) -> None:
     for at, unit in enumerate(units):
         ends = (n for n in range(at + 1, len(units)) if units[n].kind == "break" and units[n].form != "that")
         if unit.kind == "somebody else":
-            _mark(units[at:], OTHER_PERSON)
+            _mark(units[at:], "somebody else")
             return
         if unit.kind == "advice":
             clause = units[_begin_of_advice(units, at) : next(ends, len(units))]
             if unit.sense.name == "move":  # "consider advancing the tube": the device is there
                 clause = [one for one in clause if one.kind != "finding" or one.code != DEVICE]
-            _mark(clause, RECOMMENDATION)
+            _mark(clause, "recommendation")
         elif unit.kind == "aim":  # "... a CT to exclude": from the examination on
             near = range(at - 1, max(-1, at - 4), -1)
             begin = next((place for place in near if units[place].kind in ("exam", "source")), at)
-            _mark(units[begin : next(ends, len(units))], RECOMMENDATION)
+            _mark(units[begin : next(ends, len(units))], "recommendation")
         elif unit.kind == "condition":  # one that opens the sentence ends at its comma
             clause = units[at : next(ends, len(units))]
             if at == 0 or units[at - 1].kind == "break":
                 clause = list(takewhile(lambda one: one.kind != "comma", clause))
-            _mark(clause, IF)
+            _mark(clause, "condition")
 
 
 def _mark(units: list[Unit], reason: str) -> None:

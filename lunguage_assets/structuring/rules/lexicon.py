@@ -133,15 +133,9 @@ def alternatives(spelling: str) -> Iterator[str]:
 # --- the words put together
 
 _FILES = ("attributes", "devices", "findings", "places", "rules", "scope", "words")
-_SIGNS: Mapping[Kind, tuple[str, ...]] = {
-    "copula": (":",),
-    "break": (";", ".", "//"),
-    "comma": (",", "(", ")", "[", "]", "-", "–", "—"),
-    "and": ("and", "&", "+", "/"),
-}
 _GRAMMAR: Mapping[str, Kind] = {
     "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link", "with": "with",
-    "copulas": "copula", "breaks": "break",
+    "copulas": "copula", "breaks": "break", "commas": "comma", "ands": "and",
 }  # fmt: skip
 _SCOPES = {
     "open near": Sense("open", "near"),
@@ -164,9 +158,9 @@ _SCOPES = {
     "advice moves": Sense("advice", "move"),
     "parts": Sense("other", "part"),
     "settings": Sense("open after", "setting"),
+    "question": Sense("question"),
 }
 """Groups of scope.yaml."""
-_QUESTION = "question"
 _SAID: Mapping[str, tuple[Kind, str]] = {
     "words": ("word", ""),
     "abnormal": ("abnormal", ""),
@@ -220,11 +214,9 @@ def _build(terms: tuple[tuple[str, str, str], ...]) -> tuple[ReportLexicon, str]
 def _bundled() -> Iterator[tuple[Iterable[str], Sense]]:
     """Spellings with their meaning; what comes later replaces what came before: the order of precedence."""
     scope = {" ".join(key).strip(): spellings for key, spellings in word_file("scope").items()}
-    require("scope", scope, (*_GRAMMAR, *_SCOPES, _QUESTION))
+    require("scope", scope, (*_GRAMMAR, *_SCOPES))
     for group, grammatical in _GRAMMAR.items():
         yield scope.get(group, ()), Sense(grammatical)
-    for sign, signs in _SIGNS.items():
-        yield signs, Sense(sign)
     attributes = word_file("attributes")
     require("attributes", (group for group, _ in attributes), _SAID)
     require("attributes", (column for _, column in attributes), ATTRIBUTES)
@@ -247,7 +239,6 @@ def _bundled() -> Iterator[tuple[Iterable[str], Sense]]:
             yield (hedge.phrase,), Sense("open", "list" if " " in hedge.phrase else "near")
     for group, sense in _SCOPES.items():
         yield scope.get(group, ()), sense
-    yield scope.get(_QUESTION, ()), Sense("question")
     for file in ("findings", "devices"):
         found = word_file(file)
         require(file, (category for category, _ in found), CATEGORIES)

@@ -23,8 +23,6 @@ from lunguage_assets.structuring.rules.tagging import LIMIT, Unit
 
 _COURSE_OF = {"increased": "worsened"} | dict.fromkeys(("decreased", "reduced", "diminished"), "improved")
 """Of a finding, "has increased" is its course; of a part of the body, its size."""
-_PLACES: frozenset[Kind] = frozenset({"anatomy", "place", "preposition"})
-_NO_SUPPORT = ("PATIENT INFO.", "OTH")
 
 
 class Phrases:
@@ -141,7 +139,7 @@ class Phrases:
             first.places = [*first.places, *last.places, last.unit]  # "the wire is fractured"
         links: list[Draft] = []
         if kinds & {"link", "open"} and not kinds & {"and", "alternative", "with"}:
-            links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
+            links = [one for one in self._last if one.unit.code not in ("PATIENT INFO.", DEVICE)]
         elif last and self._joined:
             links = last.links
         for draft in drafts:
@@ -175,8 +173,8 @@ class Phrases:
                 draft.groups = [[*subject.places, subject.unit] for subject in self._subjects]
 
     def _place(self, chunk: list[Unit], kinds: set[Kind], after: Step, *, near: bool) -> None:
-        places = [unit for unit in chunk if unit.kind in _PLACES]
-        words = [unit for unit in chunk if unit.kind not in _PLACES]
+        places = [unit for unit in chunk if unit.kind in ("anatomy", "place", "preposition")]
+        words = [unit for unit in chunk if unit not in places]
         heads = [unit for unit in places if unit.kind == "anatomy"]
         if chunk[-1] in words and self._last:  # "effusion on the left increased"
             chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)

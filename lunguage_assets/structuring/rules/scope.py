@@ -1,6 +1,4 @@
-"""The reach of denials, hedges, "or" and history: the findings before and behind them in their sentence
-(method.md section 6, points 1, 2, 4 and 5).
-"""
+"""The reach of denials, hedges, "or" and history in their sentence (method.md section 6, points 1 to 5)."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from itertools import takewhile
 
 from lunguage_assets.structuring.rules.drafts import JOINS
 from lunguage_assets.structuring.rules.lexicon import UNDECIDED, WORDS, Kind, Sense
-from lunguage_assets.structuring.rules.tagging import THEN, Unit, beyond, first_kind
+from lunguage_assets.structuring.rules.tagging import Unit, beyond, first_kind
 
 _BETWEEN_STATEMENTS = frozenset({"break", "comma", "deny", "deny after", "ended", "and", "with"})
 _ADJECTIVES = ("ed", "ous", "otic")
@@ -231,7 +229,7 @@ def _earlier(units: list[Unit], at: int) -> None:
         told = None
     if told is None and units[at].form == "on":  # "there was no effusion on the prior film"
         begin = next((n for n in range(at - 1, -1, -1) if units[n].kind == "break"), None)
-        told = begin + 1 if begin is not None and units[begin].code == THEN else None
+        told = begin + 1 if begin is not None and units[begin].code == "there was" else None
     clause = clause_around(units, at if told is None else told)
     if told is not None or any(unit.form in WORDS["then"] for unit in clause if unit.kind == "copula"):
         for unit in clause:

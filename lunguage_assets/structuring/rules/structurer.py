@@ -30,7 +30,6 @@ from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import LIMIT, Unit, first_kind, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
-_REMEMBERED = 1 << 16
 _NORMAL_CHEST = Sense("anatomy", "chest", "normal")
 _EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
 """What stands before the examination itself in "on the prior CT"."""
@@ -40,10 +39,6 @@ _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
 _LIMITED = Sense("finding", "limited examination", "PF")
 _ELSEWHERE = {"pulmonary edema": "soft tissue edema", "pleural effusion": "joint effusion"}
-_LONGEST = 4000
-"""Characters; nothing longer is a sentence, and the rules would take long over it."""
-_LONG = 8
-"""Words from which on a sentence without one known word is in another language."""
 
 
 def identity_of(content: str) -> str:
@@ -52,11 +47,8 @@ def identity_of(content: str) -> str:
 
 
 class RuleStructurer:
-    """Deterministic and free, with the bundled words, widened by a delivered vocabulary (a `tables.TERMS`
-    frame). Sentences are remembered: real reports repeat them.
-
-    Raises:
-        ConfigurationError: a file of `resources/structuring/` cannot be read.
+    """Deterministic and free, with the bundled words, widened by a delivered vocabulary (`tables.TERMS`);
+    sentences are remembered, because real reports repeat them. A word file may raise `ConfigurationError`.
     """
 
     key = RULES
@@ -64,7 +56,7 @@ class RuleStructurer:
     def __init__(self, terms: pd.DataFrame | None = None) -> None:
         self._lexicon, content = build_lexicon(terms)
         self.identity = identity_of(content)
-        self.read_sentence = lru_cache(maxsize=_REMEMBERED)(self._read_sentence)
+        self.read_sentence = lru_cache(maxsize=1 << 16)(self._read_sentence)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""
@@ -78,13 +70,14 @@ class RuleStructurer:
         """What a sentence says, and what of the findings before it. Never raises on any text."""
         if section == "other":
             return back.SentenceRead("nothing stated", "section")
-        if len(text) > _LONGEST:
+        if len(text) > 4000:  # no sentence, and the rules would take long over it
             return back.SentenceRead("unreadable", "length")
         words = len(_LETTERS.findall(_MARK.sub(" ", text)))
         if not words:
             return back.SentenceRead("unreadable", "no words")
         units = tagged(text, self._lexicon, request=section == "hist")
-        if words >= _LONG and sum(u.kind != "other" for u in units if u.begin < u.end) <= words // 8:
+        # from eight words on, a sentence without one known word is in another language
+        if words >= 8 and sum(u.kind != "other" for u in units if u.begin < u.end) <= words // 8:
             return back.SentenceRead("unreadable", "language")
         if section != "hist":
             back.point_back(units)

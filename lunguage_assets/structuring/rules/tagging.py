@@ -19,8 +19,6 @@ _DENIED, _DOUBTED = Sense("deny", "list", "d"), Sense("deny", "list", "t")
 _NORMAL = Sense("normal", code="morphology")
 _DESCRIBED = frozenset({"copula", "anatomy"})
 _NUMBER = re.compile(r"\d")
-THEN = "then"
-"""Code of "there was"."""
 _LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
 
 
@@ -126,7 +124,7 @@ def _in_context(
         first = tokens[end - 2] if end - 2 > place and tokens[end - 2].form == "lung" else final
         unit.noun = Unit(_LEVEL, final.form, first.begin, final.end)
     if sense.kind == "break" and final.form in ("was", "were"):
-        unit.code = THEN
+        unit.code = "there was"
     if sense.kind == "ended":
         unit.begin = _begin_of_end(tokens, place, end)
     if sense.kind in ("word", "ended") and end - 1 > place and final.form in WORDS["leads_on"]:

@@ -21,9 +21,7 @@ _OWN_LINE = re.compile(
 _CAPITALS = re.compile(r"^[ \t]*([A-Z]{4}[A-Z/&]*(?:[ \t][A-Z/&]{2,}){0,4})(?=[ \t]+[A-Z0-9_])", re.MULTILINE)
 _LINE = re.compile(r"^[^\n]*\S[^\n]*$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n[ \t]*")
-_BEGINS_ANEW = re.compile(r"[A-Z0-9_(]")
 _TITLE_LENGTH = 100
-_MARK_LENGTH = 8
 
 
 class _Heading(NamedTuple):
@@ -67,7 +65,7 @@ def sections(text: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
 
 def _has_text(piece: str) -> bool:
     """Whether there is more than a drawn rule; `___` stands for something that was taken out."""
-    return bool(piece) and (len(piece) <= _MARK_LENGTH or bool(piece.strip(_MARGIN + "\r\n")))
+    return bool(piece) and (len(piece) <= 8 or bool(piece.strip(_MARGIN + "\r\n")))
 
 
 def _headings(text: str, words: CuttingWords) -> list[_Heading]:
@@ -189,7 +187,8 @@ def _with_findings(text: str, part: Section) -> Iterator[Section]:
     """The part, and what stands behind its first blank line as findings, where no heading names them."""
     if part.kind in ("hist", "introduction"):
         for blank in _BLANK_LINE.finditer(text, part.begin, part.end):
-            if _BEGINS_ANEW.match(text, blank.end()) and text[part.begin : blank.start()].strip():
+            anew = re.match(r"[A-Z0-9_(]", text[blank.end() : blank.end() + 1])
+            if anew and text[part.begin : blank.start()].strip():
                 yield replace(part, end=blank.start())
                 yield Section(blank.end(), part.end, "", "find")
                 return

@@ -237,8 +237,6 @@ def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
         with pytest.raises(PolicyRefused, match="allowed_data does not list 'credentialed'"):
             structurer.structure(reports(1))
         assert server.calls == []
-    with asking(ledger, provider="openai-compatible", data_class="credentialed") as (server, structurer):
-        assert len(structurer.structure(reports(1))[0].mentions) == 5
 
 
 # --- identity
@@ -256,16 +254,7 @@ def test_doctor_warns_of_a_structurer_whose_answers_would_be_cut_off() -> None:
     assert warned(params={"max_tokens": 4000}) == warned(params={}) == []
 
 
-def own_templates(folder: Path) -> Path:
-    """Templates that ask shortly."""
-    (folder / "structuring").mkdir(parents=True)
-    for role, text in (("system", "S"), ("user", "$sentences"), ("repair", "$question $answer $refused")):
-        (folder / "structuring" / f"{role}.txt").write_text(text)
-    return folder
-
-
 def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge(tmp_path: Path) -> None:
-    own = own_templates(tmp_path / "prompts")
     plain_ = configured("openai", "http://127.0.0.1:1")
     enum = configured("openai", "http://127.0.0.1:1", mode="enum")
     other = configured("openai", "http://127.0.0.1:2", model="model-2")
@@ -273,7 +262,6 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
         structurer_identity("one", plain_),
         structurer_identity("one", enum),
         structurer_identity("one", other),
-        structurer_identity("one", plain_, own),
         judge_identity("one", plain_),
     ]
     assert len(set(identities)) == len(identities)
@@ -285,9 +273,13 @@ def test_identity_tells_apart_what_changes_answers_and_a_structurer_from_a_judge
         structurer_identity("lexicon", plain_)
 
 
-def test_own_templates_of_the_judges_alone_leave_the_bundled_ones_of_structuring(tmp_path: Path) -> None:
+def test_own_templates_change_the_identity_and_those_of_the_judges_alone_do_not(tmp_path: Path) -> None:
     plain_ = configured("openai", "http://127.0.0.1:1")
     assert structurer_identity("one", plain_, tmp_path) == structurer_identity("one", plain_)
-    (tmp_path / "structuring").mkdir()
+    own = tmp_path / "structuring"
+    own.mkdir()
     with pytest.raises(ConfigurationError, match=r"structuring/system\.txt"):
         structurer_identity("one", plain_, tmp_path)
+    for role, text in (("system", "S"), ("user", "$sentences"), ("repair", "$question $answer $refused")):
+        (own / f"{role}.txt").write_text(text)
+    assert structurer_identity("one", plain_, tmp_path) != structurer_identity("one", plain_)

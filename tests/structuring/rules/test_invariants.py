@@ -9,7 +9,6 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
-from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.structuring.text import words
 from lunguage_assets.tables import ATTRIBUTES, STATUSES, TERMS
@@ -141,11 +140,7 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
         ("", "unreadable", "no words"),
         ("XXXX ___ .", "unreadable", "no words"),
         ("effusion or " * 400, "unreadable", "length"),
-        (
-            "Der Herzschatten ist schmal und die Lunge frei von Infiltraten.",
-            "unreadable",
-            "language",
-        ),
+        ("Der Herzschatten ist schmal und die Lunge frei von Infiltraten.", "unreadable", "language"),
         ("Thank you for this referral.", "nothing stated", "no finding named"),
         ("Recommend CT to exclude malignancy.", "not about the patient now", "recommendation"),
         ("If clinically indicated.", "not about the patient now", "condition"),
@@ -155,11 +150,6 @@ def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
 def test_a_sentence_without_rows_says_why(sentence, account, reason):
     reading = STRUCTURER.read_sentence(sentence, "find")
     assert (reading.account, reading.reason, reading.mentions) == (account, reason, ())
-
-
-def test_spellings_stand_for_their_alternatives():
-    assert set(alternatives("(a|b (c|d)|) e")) == {"a e", "b c e", "b d e", "e"}
-    assert list(alternatives("(a|) b (c|d)")) == ["a b c", "a b d", "b c", "b d"]
 
 
 @pytest.mark.parametrize(
