@@ -35,8 +35,7 @@ JUDGE_AGREEMENT = table(
 
 RANKING_CORRELATIONS = table(
     "ranking_correlations",
-    "Spearman correlation of every two rankings: each judge's own, in each random order of play, and the "
-    "reference rankings.",
+    "Spearman correlation of every two rankings: judges' own in each order of play, and reference rankings.",
     text("first", "Judge, or ranker of a reference ranking"),
     integer("first_order", _ORDER, -1),
     text("second", "Judge, or ranker of a reference ranking"),
@@ -64,8 +63,7 @@ EXPERT_AGREEMENT = table(
 
 RANKING_ROBUSTNESS = table(
     "ranking_robustness",
-    "How much the ranking changes with fewer comparisons per phrase pair, and with nothing but other random "
-    "orders of play. Empty for the published ruler.",
+    "Changes of the ranking with fewer comparisons, and with other orders of play. Empty: published ruler.",
     integer("comparisons", "Comparisons kept per phrase pair; all of them: only the order of play is new", 1),
     integer("repeat", "0-based number of the random choice of comparisons and orders"),
     integer("answers", "Valid answers that were played"),
@@ -79,8 +77,7 @@ RANKING_ROBUSTNESS = table(
 
 FIT_VALIDATION = table(
     "fit_validation",
-    "Every ranked phrase fitted back into the ranking without it, from resampled recorded matches: distance "
-    "of its rank from the known one at every step. Empty for the published ruler.",
+    "Every ranked phrase fitted back from recorded matches: distance from its known rank at every step.",
     code("strategy", "How opponents are chosen", ("draw probability", "random")),
     text("judges", "all, or the one judge that answers"),
     integer("opponent_limit", "N: times one reference phrase may be played", 1),

@@ -34,8 +34,7 @@ REPORTS = table(
 
 FINDINGS = table(
     "findings",
-    "Validated rows of the delivered reports: status, views, currency, and the sentence with the finding "
-    "masked.",
+    "Validated rows of the delivered reports: status, views, currency, and the masked sentence.",
     *c.STATED_FINDING,
     Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
     restricted("masked_sentence", "Sentence with every mention of the finding as <finding>; null without one",

@@ -35,15 +35,13 @@ HEDGE_PHRASES = table(
     code("answer_state", "Whether the extractor's answer could be read", ("valid", "invalid")),
     flag("corrected", "The corrections file overrides the extractor's answer"),
     flag("needs_review", "The pair is error-prone and nobody has reviewed it yet"),
-    text("review_reason", "Why a person should look: several phrases, no phrase, same name twice, not "
-        "located, invalid answer"),
+    text("review_reason", "Why a person should look (no phrase, not located...), joined by '; '"),
     key=("finding_id",),
 )  # fmt: skip
 
 HEDGE_VOCABULARY = table(
     "hedge_vocabulary",
-    "Hedging phrases with the sentences that show them; the retained ones (ten examples or more) are "
-    "compared and ranked.",
+    "Hedging phrases with the sentences that show them; the retained ones are compared and ranked.",
     text("phrase", "Hedging phrase, lower case"),
     integer("n_examples", "Times the phrase was extracted"),
     flag("retained", "The phrase is part of the reference scale"),
@@ -59,8 +57,7 @@ HEDGE_VOCABULARY = table(
 
 COMPARISON_MATCHES = table(
     "comparison_matches",
-    "Every answer of one judge: which of two masked sentences is closer to 'finding certainly present'. "
-    "Empty for the published ruler.",
+    "Every answer of one judge: which of two masked sentences says more surely that the finding is present.",
     text("match_id", "Hash of phrases and repetition; the same for every judge", pattern=whole(c.A_HASH)),
     text("phrase_a", "Phrase that comes first in the alphabet"),
     text("phrase_b", "Phrase that comes second"),
@@ -87,8 +84,7 @@ REFERENCE_RANKING = table(
     number("mu_sd", "Standard deviation of mu over the bootstrap of sentence pairs", 0.0),
     *ends("mu", "the 95% interval of mu over the bootstrap", number),
     *ends("rank", "the 95% interval of the rank over the bootstrap", number),
-    number("reading_sd", "How far judges lie apart in reading one sentence, in units of mu: estimated from "
-        "the matches, or a default for a single judge and for the published ruler", 0.0),
+    number("reading_sd", "How far judges lie apart in reading a sentence, in mu (one judge: a default)", 0.0),
     integer("n_matches", "Valid matches that the phrase played"),
     probability("win_rate", "Share of its valid matches that it won; null without matches", nullable=True),
     listed("judges", "Judges of the ranker, in panel order: they fit, and made an own ranking"),

@@ -22,15 +22,14 @@ _SOURCES = ("original", "expansion")
 
 DEDUPLICATED_FINDINGS = table(
     "deduplicated_findings",
-    "Findings with their probability; rows that say the same thing are merged into one survivor and marked, "
-    "nothing is rewritten.",
+    "Findings with their probability; rows that say the same are merged into one survivor and marked.",
     *c.STATED_FINDING,
     *c.BELIEF,
     code("disposition", "kept: goes on; merged: says the same as its survivor; excluded: history row",
         ("kept", "merged", "excluded")),
     row_id("merged_into", "Finding id of the survivor; null unless merged", c.A_STATED_ROW, nullable=True),
-    probability("merge_similarity", "Highest rounded cosine to a member of the survivor's group; null unless "
-        "merged, and where the same is stated at another place or by another name", nullable=True),
+    probability("merge_similarity", "Highest cosine to the survivor's group; null unless merged by it",
+        nullable=True),
     listed("merged_ids", "Finding ids merged into this row, sorted"),
     text("encoder", "Sentence encoder and revision that measured similarity"),
     c.MODE,
@@ -89,8 +88,7 @@ CONFLICTS = table(
 
 RESOLUTION_LOG = table(
     "resolution_log",
-    "Every row that is not in the result, every reference that was lost, with the rule, the conflict and the "
-    "survivor.",
+    "Every row that is not in the result, every lost reference: with rule, conflict and survivor.",
     c.POSITION,
     c.STUDY,
     row_id("finding_id", "Row concerned"),
@@ -111,8 +109,7 @@ RESOLUTION_LOG = table(
 
 SET_ASIDE = table(
     "set_aside",
-    "Studies of which a row broke a rule when a table was made: each is set aside whole, and is in no later "
-    "table and no label.",
+    "Studies of which a row broke a rule: each is set aside whole, and is in no later table and no label.",
     c.STUDY,
     c.ANY_SUBJECT,
     text("step", "Step that was making the table", pattern=c.SOME_TEXT),

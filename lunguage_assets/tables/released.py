@@ -47,8 +47,7 @@ RELEASE = replace(
 
 STUDIES = table(
     "studies",
-    "The studies of a release, one row each, also those without any row: identifiers as numbers, as in the "
-    "files of MIMIC-CXR-JPG.",
+    "All studies of a release, one row each: identifiers as numbers, as in the files of MIMIC-CXR-JPG.",
     c.STUDY,
     c.ANY_SUBJECT,
     integer("study_number", "study_id without its letter"),
@@ -144,8 +143,7 @@ PHRASE_SCALE = table(
 
 CALIBRATION = table(
     "calibration",
-    "Probabilities of labels held against outcomes that somebody else established (`lunguage calibrate`), "
-    "for all cells and by group.",
+    "Probabilities of labels held against outcomes (`lunguage calibrate`), for all cells and by group.",
     code("by", "What the cells are grouped by", ("all", "label", "source", "p_source", "phrase")),
     text("group", "Which of them; empty for all cells"),
     integer("cells", "Studies x labels with p and an outcome"),
@@ -202,8 +200,7 @@ def _published(name: str, description: str) -> Column:
 
 CERTAINTY_TABLE = table(
     "certainty_table",
-    "Stated current findings by diagnosis, before any is merged or removed: how certain, which polarity, and "
-    "the p of the tentative ones (the paper's Table 2).",
+    "Stated current findings by diagnosis, before any is merged: status and p (the paper's Table 2).",
     text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"),
     *(integer(name, f"Rows with status {status}") for status, name in STATUS_COLUMNS.items()),
     integer("total", "Rows of any status"),
@@ -235,8 +232,7 @@ EXPANSION_TABLE = table(
 
 FIT_TABLE = table(
     "fit_table",
-    "Fits of the tentative findings that have a place of their own. Published: of the paper's corpus and "
-    "judges, to compare with, whatever this corpus is.",
+    "Fits of tentative findings with a place of their own, beside those of the paper's corpus and judges.",
     code("measure", "steps: opponents played; rank: place in the ranking, from 1; mu: its points; p",
         FIT_MEASURES),
     integer("n", "Findings"),
@@ -258,8 +254,7 @@ CORPUS_FIGURES = table(
 
 CONFLICT_TABLE = table(
     "conflict_table",
-    "Conflicts before resolution by type and by which kinds of rows meet (the paper's cross table), and what "
-    "became of the rows.",
+    "Conflicts before resolution by type and kinds of rows (the paper's cross table), and the rows' fate.",
     code("conflict_type", "How the rows disagree or repeat", CONFLICT_TYPES),
     code("source", "Which kinds of rows meet", CONFLICT_SOURCES),
     integer("conflicts", "Groups with this conflict"),

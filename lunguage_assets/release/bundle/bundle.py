@@ -1,8 +1,7 @@
 """The release of a ranker: the newest delivery of every study over all its batches, as a version with an open
 and a restricted part.
 
-What is in a version, and in which part, is decided here; how versions lie beside each other is `versions.py`,
-which rows there are `newest.py`.
+How versions lie beside each other is in `versions.py`, which rows there are in `newest.py`.
 """
 
 from __future__ import annotations

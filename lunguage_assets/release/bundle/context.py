@@ -1,6 +1,4 @@
-"""Sources of the report and the tables of a release: counts of what came in, was judged, generated and
-resolved; analyses and origin.
-"""
+"""Sources of the report and the tables of a release: counts, analyses and origin."""
 
 from __future__ import annotations
 
@@ -172,7 +170,7 @@ def shown_analyses(
     """The analyses that are shown, and whether they were left out because they belong to another ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
-    averages and coefficients of groups are shown, no single person's.
+    groups are shown, no single person.
     """
     named = [frame["ranking_version"] for frame in analyses.values() if "ranking_version" in frame.columns]
     if set().union(*named) - set(ranking["ranking_version"]):

@@ -32,9 +32,7 @@ _WRITE_BITS = 0o222
 
 @dataclass(frozen=True)
 class Written:
-    """Result of writing a release: the folder of its version, whether that is a new one, which older ones
-    were removed, and its `summary.json`.
-    """
+    """A written release: its version's folder, whether it is new, the versions removed, `summary.json`."""
 
     folder: Path
     is_new: bool
@@ -56,7 +54,7 @@ def publish(folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int 
     Args:
         folder: `release/<ranker>`; is made.
         build: fills an empty folder, and returns the summary.
-        keep: how many versions of the highest numbers stay, beside the current one; 0 keeps all.
+        keep: how many of the highest versions stay, beside the current one; 0 keeps all.
 
     Raises:
         ConfigurationError: the sealed version of the same files has lost one, or one was changed.

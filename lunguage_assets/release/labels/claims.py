@@ -1,7 +1,4 @@
-"""Claims of rows about one label of one study, and which of them speaks for it (implicit.md section 6).
-
-The rules are those of `labels.py`, which reads the rows.
-"""
+"""Claims of rows about one label of one study, and which of them speaks for it (implicit.md section 6)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Files of outcomes and of labels that others made: read, checked, and named by the labels of this package;
-and the labels of the newest release, with the hedging phrases of the rows that decided them.
-
-Cells are coded, so a message quotes a number that it found, and nothing else: these files are about patients.
+"""Files of outcomes and of labels that others made, and the labels of the newest release with the hedging
+phrases of the rows that decided them. A message quotes a number that it found, and nothing else: these are
+patients.
 """
 
 from __future__ import annotations

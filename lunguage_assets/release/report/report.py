@@ -1,7 +1,5 @@
-"""The report of a release: the paper's tables and figures in one page that opens without a network. What
-stands in it, and its words, are in `resources/release/report.html.j2`; here are its tables and pictures.
-
-Nothing is computed again, and what was not run is named.
+"""The report of a release: the paper's tables and figures in one page that opens without a network. Its words
+are in `resources/release/report.html.j2`.
 """
 
 from __future__ import annotations
