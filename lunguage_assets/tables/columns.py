@@ -177,8 +177,6 @@ FINDING: tuple[Column, ...] = (
 )
 """Columns that every table of findings shares."""
 
-FINDING_COLUMNS: tuple[str, ...] = tuple(column.name for column in FINDING)
-
 STATED_FINDING: tuple[Column, ...] = (
     STATED_ID,
     *(replace(one, pattern=SOME_TEXT) if one.name in ("ent", "name") else one for one in FINDING[1:]),
