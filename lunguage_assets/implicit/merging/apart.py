@@ -46,17 +46,13 @@ class _PairsFile(YamlMapping):
     exact_pairs: list[tuple[str, str]] = []
 
     @model_validator(mode="after")
-    def _single_words_each_once(self) -> Self:
-        seen: set[frozenset[str]] = set()
+    def _single_words(self) -> Self:
         for field, pairs in self:
-            for number, pair in enumerate(pairs):
-                both, words = frozenset(map(collapsed, pair)), field != "exact_pairs"
-                if not all(both) or (words and any(tokens(term) != (term,) for term in both)):
-                    problem = f"{pair}, expected single words, or whole phrases under exact_pairs"
-                    raise wrong_at((field, number), problem)
-                if words and (len(both) == 1 or both in seen):
-                    raise wrong_at((field, number), f"{pair} is listed twice, or one word paired with itself")
-                seen.add(both)
+            for number, (a, b) in enumerate(pairs):
+                words = field == "exact_pairs" or all(tokens(one) == (collapsed(one),) for one in (a, b))
+                if not words or collapsed(a) == collapsed(b) or not a.strip() or not b.strip():
+                    expected = "two different words, or whole phrases under exact_pairs"
+                    raise wrong_at((field, number), f"found {a!r}, {b!r}, expected {expected}")
         return self
 
 

@@ -68,7 +68,6 @@ def test_a_user_lists_exact_pairs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "field"),
     [
-        ("term_pairs:\n  - [left, right]\n  - [right, left]\n", 3, "term_pairs.1"),
         ("term_pairs:\n  - [left, left]\n", 2, "term_pairs.0"),
         ("term_pairs:\n  - [left-sided, right]\n", 2, "term_pairs.0"),
         ("exact_pairs:\n  - [scar, '']\n", 2, "exact_pairs.0"),
