@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from pydantic import BaseModel
+    from pydantic_core import PydanticCustomError
 
     Form = TypeVar("Form", bound=BaseModel)
 
@@ -37,25 +39,77 @@ def resource(*parts: str) -> Path:
 
 def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file.") -> Form:
     """Content of a TOML or YAML file that a person may edit, in its form. Raises `ConfigurationError`: it
-    cannot be read, or a field is wrong; names file and field, with the remedy.
+    cannot be read, gives a key twice, or a field is wrong; names file, line (YAML) and field.
     """
     import yaml
     from pydantic import ValidationError
 
     kind = path.suffix[1:].upper()
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = path.read_text(encoding="utf-8")
-        return form.model_validate(
-            tomllib.loads(text) if kind == "TOML" else yaml.load(text, Loader=loader)  # a safe one
-        )
+        return form.model_validate(tomllib.loads(text) if kind == "TOML" else _yaml(text))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
         said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
-        raise ConfigurationError(f"{path}: not readable as {kind} ({said}). {remedy}") from None
+        mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", said)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(f"{path}{line}: not readable as {kind} ({said}). {remedy}") from None
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"])) or "the file"
-        raise ConfigurationError(f"{path}, field {place}: {problem['msg']}. {remedy}") from None
+        wrong = error.errors(include_url=False)[0]
+        place = (*wrong["loc"], *wrong.get("ctx", {}).get("place", ()))
+        line = "" if kind == "TOML" else f", line {_line(text, place)}"
+        field = ".".join(map(str, place)) or "the whole file"
+        raise ConfigurationError(f"{path}{line}, field {field}: {wrong['msg']}. {remedy}") from None
+
+
+def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
+    """The error for a validator to raise of a value inside its own; `problem`: found, expected, remedy."""
+    from pydantic_core import PydanticCustomError
+
+    return PydanticCustomError("wrong", "{problem}", {"problem": problem, "place": place})
+
+
+@lru_cache(maxsize=8)
+def _yaml(text: str) -> Any:
+    """The content of a YAML text, of which YAML itself would keep the last of a key's values."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # libyaml is some ten times faster
+    root = loader.get_single_node()
+    nodes, seen = [root], set[int]()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys = [key.value for key, _ in node.value]
+            for number, (key, value) in enumerate(node.value):
+                if key.value in keys[:number]:
+                    problem = f"{key.value!r} is given twice"
+                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                nodes.append(value)
+    return loader.construct_document(root) if root is not None else None
+
+
+def _line(text: str, place: Sequence[str | int]) -> int:
+    """The 1-based line of a value, or of the innermost one around it that is there."""
+    import yaml
+
+    node, line = yaml.compose(text, Loader=yaml.SafeLoader), 1
+    for key in place:
+        inner = {}
+        if isinstance(node, yaml.MappingNode):
+            inner = {name.value: (name, value) for name, value in node.value}
+        elif isinstance(node, yaml.SequenceNode):
+            inner = {number: (item, item) for number, item in enumerate(node.value)}
+        if key not in inner:
+            break
+        name, node = inner[key]
+        # what an alias repeats stands where it is repeated
+        line = max(line, name.start_mark.line + 1, node.start_mark.line + 1)
+    return line
 
 
 @cache

@@ -172,7 +172,7 @@ def test_a_file_of_the_home_takes_the_place_of_the_packaged_one(tmp_path: Path) 
     assert suite_file("expansions", tmp_path) == own
     assert unmet(TABLES["expansions"], rows("expansions", {"depth": 9}), own) == []
     own.write_text("expectations:\n  - {type: expect_column_to_exist, column: p, why: w}\n")
-    with pytest.raises(ConfigurationError, match=r"expansions\.yaml, field expectations\.0\.remedy"):
+    with pytest.raises(ConfigurationError, match=r"expansions\.yaml, line 2, field expectations\.0\.remedy"):
         load_suite(own)
 
 

@@ -15,9 +15,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from pydantic import model_validator
+from pydantic import BaseModel, model_validator
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
@@ -31,7 +31,6 @@ from lunguage_assets.implicit.rows import (
     word_forms,
 )
 from lunguage_assets.implicit.statements.places import says_resolved
-from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml, wrong_at
 
 COURSES = ("improved", "no_change", "worsened")
 _ONE_OF_THEM = ("onset", "severity")
@@ -40,7 +39,7 @@ _PHRASED = attribute_values(("ent", "location", *CLINICAL_ATTRIBUTES))
 # pairs of words
 
 
-class _PairsFile(YamlMapping):
+class _PairsFile(BaseModel, frozen=True, extra="forbid"):
     paper_pairs: list[tuple[str, str]] = []
     term_pairs: list[tuple[str, str]] = []
     exact_pairs: list[tuple[str, str]] = []
@@ -112,7 +111,7 @@ class Blacklist:
 
 def load_blacklist(path: Path | None = None) -> Blacklist:
     """The packaged blacklist, or the file at `path`; raises `ConfigurationError` naming line and field."""
-    content = read_yaml(path or resource("blacklist.yaml"), _PairsFile)
+    content = read_as(path or resource("blacklist.yaml"), _PairsFile, "See the header of the packaged file.")
     return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
+from lunguage_assets.data_files import wrong_at
 from lunguage_assets.implicit.rows import collapsed, united_cells
-from lunguage_assets.implicit.yaml_file import YamlMapping, wrong_at
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ Category = Literal["PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."]
 _INTERNAL = {published: name for name, published in ATTRIBUTES.items()}
 
 
-class Unless(YamlMapping):
+class Unless(BaseModel, frozen=True, extra="forbid"):
     """What keeps a sub-finding from being implied (mode "method")."""
 
     said: list[str] = []
@@ -34,7 +34,7 @@ class Unless(YamlMapping):
     denied: list[str] = []
 
 
-class SubFinding(YamlMapping):
+class SubFinding(BaseModel, frozen=True, extra="forbid"):
     """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
 
     finding: str = ""
@@ -65,7 +65,7 @@ class SubFinding(YamlMapping):
         return collapsed(self.finding or self.diagnosis)
 
 
-class When(YamlMapping):
+class When(BaseModel, frozen=True, extra="forbid"):
     """When a pathway applies: refinements, and at most one kind of view condition."""
 
     refinements: list[str] = Field(default=[PLAIN], min_length=1)
@@ -91,7 +91,7 @@ class When(YamlMapping):
         return True
 
 
-class Pathway(YamlMapping):
+class Pathway(BaseModel, frozen=True, extra="forbid"):
     """An expert pathway: when it applies and what it implies."""
 
     id: str = Field(min_length=1)
@@ -105,7 +105,7 @@ class Pathway(YamlMapping):
         return self
 
 
-class Union(YamlMapping):
+class Union(BaseModel, frozen=True, extra="forbid"):
     """A situation that shows the signs of several pathways."""
 
     id: str = Field(min_length=1)
@@ -113,7 +113,7 @@ class Union(YamlMapping):
     of: list[str] = Field(min_length=2)
 
 
-class Refinement(YamlMapping):
+class Refinement(BaseModel, frozen=True, extra="forbid"):
     """Words that choose among the pathways of a diagnosis."""
 
     name: str = Field(min_length=1)
@@ -122,7 +122,7 @@ class Refinement(YamlMapping):
     location_patterns: list[re.Pattern[str]] = []
 
 
-class Diagnosis(YamlMapping):
+class Diagnosis(BaseModel, frozen=True, extra="forbid"):
     """A diagnosis with its spellings, refinements (most specific first) and pathways."""
 
     name: str = Field(min_length=1)
@@ -175,7 +175,7 @@ class Diagnosis(YamlMapping):
         return self
 
 
-class Negators(YamlMapping):
+class Negators(BaseModel, frozen=True, extra="forbid"):
     """Words that turn what follows into its opposite."""
 
     next: list[str] = []
@@ -183,7 +183,7 @@ class Negators(YamlMapping):
     turns: list[str] = []
 
 
-class PathwayFile(YamlMapping):
+class PathwayFile(BaseModel, frozen=True, extra="forbid"):
     """The whole file."""
 
     categories: dict[str, Category] = {}

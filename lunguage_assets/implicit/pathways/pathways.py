@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_file import (
     PLAIN,
@@ -24,7 +24,6 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     When,
 )
 from lunguage_assets.implicit.pathways.refinements import ListedWords, RefinementRule, token_reader
-from lunguage_assets.implicit.yaml_file import read_yaml
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 Subject = tuple[str, frozenset[str]]
@@ -256,7 +255,8 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
     or the diagnoses of a cycle.
     """
     file = path or resource("pathways.yaml")
-    dictionary = PathwayDictionary(read_yaml(file, PathwayFile), vocabulary)
+    content = read_as(file, PathwayFile, "See the header of the packaged file.")
+    dictionary = PathwayDictionary(content, vocabulary)
     try:
         TopologicalSorter({name: dictionary.child_diagnoses(name) for name in dictionary.diagnoses}).prepare()
     except CycleError as error:

@@ -9,16 +9,15 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import BaseModel, model_validator
 
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.match import diagnosis_of, is_of_device
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.pathways.refinements import ListedWords
 from lunguage_assets.implicit.rows import Row, attribute_values, tokens, word_forms
-from lunguage_assets.implicit.yaml_file import YamlMapping, read_yaml, wrong_at
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
@@ -30,7 +29,7 @@ _BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]
 
 
-class Findings(YamlMapping):
+class Findings(BaseModel, frozen=True, extra="forbid"):
     """Wordings and diagnoses that are a label, where, how described, and how they are read."""
 
     names: list[str] = []
@@ -43,7 +42,7 @@ class Findings(YamlMapping):
     reads: Reading = "presence"
 
 
-class Label(YamlMapping):
+class Label(BaseModel, frozen=True, extra="forbid"):
     """One label of the list."""
 
     name: str
@@ -61,7 +60,7 @@ class Label(YamlMapping):
         return self
 
 
-class _LabelsFile(YamlMapping):
+class _LabelsFile(BaseModel, frozen=True, extra="forbid"):
     labels: list[Label]
 
     @model_validator(mode="after")
@@ -263,7 +262,7 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
     `dictionary`: whose diagnoses and directions count, by default the packaged one.
     """
     file = path or resource("labels.yaml")
-    labels = read_yaml(file, _LabelsFile).labels
+    labels = read_as(file, _LabelsFile, "See the header of the packaged file.").labels
     vocabulary, packaged = _packaged()
     named = {one for label in labels for one in label.diagnoses}
     named |= {one for label in labels for entry in label.findings for one in entry.diagnoses}

@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.implicit.rows import tokens, word_forms
-from lunguage_assets.implicit.yaml_file import YamlMapping
 
 _BOTH = frozenset({"left", "right"})
 
 
-class Region(YamlMapping):
+class Region(BaseModel, frozen=True, extra="forbid"):
     """A place, the larger place that it lies in, and its wordings."""
 
     name: str
@@ -28,14 +27,14 @@ class Region(YamlMapping):
     whole: bool = False
 
 
-class ResolvedWords(YamlMapping):
+class ResolvedWords(BaseModel, frozen=True, extra="forbid"):
     """Words that say that something is gone, and words beside them that take it back."""
 
     words: frozenset[str]
     unless: frozenset[str]
 
 
-class Qualifier(YamlMapping):
+class Qualifier(BaseModel, frozen=True, extra="forbid"):
     """Words that restrict what a denial denies, and the counts that its probability comes from."""
 
     name: str
@@ -47,7 +46,7 @@ class Qualifier(YamlMapping):
     coded: int
 
 
-class StatementsFile(YamlMapping):
+class StatementsFile(BaseModel, frozen=True, extra="forbid"):
     """The content of resources/statements.yaml."""
 
     sides: dict[Literal["left", "right", "both"], list[str]]
