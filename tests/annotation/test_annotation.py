@@ -34,13 +34,13 @@ def _texts(*texts: str | None) -> pd.DataFrame:
     return pd.DataFrame({"study_id": [f"report {number}" for number in range(len(texts))], "report": texts})
 
 
-def test_a_hedged_finding_has_its_phrase_and_a_probability_inside_its_interval(hedged: Annotation) -> None:
+def test_a_hedged_finding_has_phrase_words_and_p_and_a_diagnosis_what_it_implies(hedged: Annotation) -> None:
     (row,) = _rows(hedged.findings, name="pneumonia", section="find")
     assert (row["status"], row["phrases"], row["p_source"]) == ("tp", ["may represent"], "fitted")
     assert 0 < row["p_low"] < row["prob"] < row["p_high"] < 1
-
-
-def test_what_a_diagnosis_implies_names_parent_and_pathway(hedged: Annotation) -> None:
+    spans = {span["column"]: span for span in _rows(hedged.spans, finding_id=row["finding_id"])}
+    assert spans["ent"]["words"] == "pneumonia"
+    assert HEDGED[spans["phrase"]["begin"] : spans["phrase"]["end"]] == "may represent"
     (edema,) = _rows(hedged.findings, name="pulmonary edema", source="original")
     implied = _rows(hedged.findings, source="expansion", parent_id=edema["finding_id"])
     assert {row["parent_pathway_id"] for row in implied} == {edema["pathway_id"]}
@@ -60,13 +60,6 @@ def test_a_frame_of_no_reports_has_the_columns_of_others(hedged: Annotation) -> 
     for part in fields(Annotation):
         assert getattr(empty, part.name).empty
         assert list(getattr(empty, part.name).columns) == list(getattr(hedged, part.name).columns)
-
-
-def test_spans_lead_from_a_finding_to_its_words_and_its_hedge(hedged: Annotation) -> None:
-    (row,) = _rows(hedged.findings, name="pneumonia", section="find")
-    spans = {span["column"]: span for span in _rows(hedged.spans, finding_id=row["finding_id"])}
-    assert spans["ent"]["words"] == "pneumonia"
-    assert HEDGED[spans["phrase"]["begin"] : spans["phrase"]["end"]] == "may represent"
 
 
 def test_views_that_are_given_count_before_those_of_the_text(hedged: Annotation) -> None:

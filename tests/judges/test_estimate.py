@@ -50,9 +50,8 @@ model = "{key}-model"
 base_url = "{url}"
 params = {{ max_tokens = 100 }}
 limits = {{ in_flight = 1 }}
-{price}
+price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
 """
-PRICE = "price = { input = 1.0, output = 2.0, as_of = 2026-11-01 }"
 PANEL = """
 preset = "loopback"
 [panels.both]
@@ -70,8 +69,8 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def judges_file(url: str, price: str = PRICE) -> str:
-    return PANEL + "".join(JUDGE.format(key=key, url=url, price=price) for key in ("one", "two"))
+def judges_file(url: str) -> str:
+    return PANEL + "".join(JUDGE.format(key=key, url=url) for key in ("one", "two"))
 
 
 @pytest.fixture
