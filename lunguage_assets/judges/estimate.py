@@ -121,10 +121,8 @@ def line(
     tokens = replies * known.input_tokens, replies * known.output_tokens
     in_a_row = max(rounds, math.ceil(calls / limits.in_flight)) if expected else 0.0
     seconds = [0.0, in_a_row * known.latency_s]
-    rates = limits.requests_per_minute, limits.tokens_per_minute
-    for amount, limit in zip((calls, sum(tokens)), rates, strict=True):
-        if limit is not None:
-            seconds.append(60.0 * amount / limit)
+    if limits.requests_per_minute is not None:
+        seconds.append(60.0 * calls / limits.requests_per_minute)
     usd: dict[str, float | None] = {"usd": None, "usd_at_least": None, "usd_at_most": None if most else 0.0}
     if price is not None:
         usd["usd"] = price.cost(*tokens)

@@ -56,13 +56,12 @@ class Price(Part):
 class Limits(Part):
     """What a judge's service and its user allow.
 
-    Rates are per minute (None: no limit). `timeout_s` bounds one answer, `deadline_s` all answers that one
+    `requests_per_minute` None: no limit. `timeout_s` bounds one answer, `deadline_s` all answers that one
     partition, or one round of a fit, needs. After a failure a request waits a random time up to `backoff_s`,
     doubled for every failure before it, and is given up after `failures_per_request`.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
-    tokens_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     in_flight: int = Field(default=8, ge=1, le=4096)
     timeout_s: float = Field(default=60.0, gt=0, le=3600)
     deadline_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -274,19 +274,18 @@ class _Round(Generic[T]):
         room, price, worst_usd = output_limit(self.binding), self.asker.price, None
         if price is not None and room is not None:
             worst_usd = price.cost(tokens, room)
-        expected = tokens + (room or 0)
         async with self.slots:  # until recorded: a crash never loses more than `in_flight`
-            await self.limiter.turn(expected)
+            await self.limiter.turn()
             while True:
                 if self.budget is None or self.budget.reserve(self.judge, worst_usd):
                     attempt = Attempt(key, self.judge, request.task, self.binding.model)
-                    result = await _finished(self._call(attempt, request, worst_usd or 0.0, expected))
+                    result = await _finished(self._call(attempt, request, worst_usd or 0.0))
                     if result != "wait":
                         return result
                 await asyncio.sleep(_LOOK_S)
 
     async def _call(
-        self, attempt: Attempt, request: Request, worst_usd: float, expected: int
+        self, attempt: Attempt, request: Request, worst_usd: float
     ) -> ProviderFailure | Literal["wait"] | None:
         """A call with its money reserved in this run: written down, sent, recorded; or `wait`: calls in
         flight have reserved the day's money.
@@ -316,7 +315,7 @@ class _Round(Generic[T]):
                 failure = error if isinstance(error, ProviderFailure) else ProviderFailure("malformed")
                 cost_usd = None if failure.kind in _MAY_BE_BILLED else 0.0
                 await self._record(replace(attempt, failure=failure.kind, cost_usd=cost_usd))
-                self.limiter.failed(failure, expected)
+                self.limiter.failed(failure)
                 if failure is not error:
                     raise
                 return failure
@@ -326,7 +325,6 @@ class _Round(Generic[T]):
             if ended.failure == "wrong_model":
                 raise wrong_model(self.judge, self.binding, reply.returned_model)
             self.in_vain = 0
-            self.limiter.used((reply.input_tokens + reply.output_tokens or expected) - expected)
             exceeded = reply.input_tokens / estimated_input_tokens(request.prompt)
             self.underestimated = max(self.underestimated, exceeded)
             return None

@@ -1,4 +1,4 @@
-"""When a judge's next call may go: its rates by the minute, its pauses after failures."""
+"""When a judge's next call may go: its rate by the minute, its pauses after failures."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ LONGEST_BACKOFF_S = 60.0
 LONGEST_WAIT_S = 300.0
 """Asked to wait longer, a request is given up."""
 
-_NOT_SERVED = frozenset({"rate_limited", "overloaded", "rejected", "authentication"})
-"""Failures that use no tokens; after any other one the estimate stands."""
-
 
 class Limiter:
-    """Flow control of one judge. Calls are spaced evenly, so that no minute has more than the rates allow.
+    """Flow control of one judge. Calls are spaced evenly, so that no minute has more than its rate allows.
 
     Args:
         limits: of the judge.
@@ -35,27 +32,17 @@ class Limiter:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._limits, self._clock, self._sleep = limits, clock, sleep
-        self._next_call = self._next_tokens = self._paused_until = clock()
+        self._next = self._paused_until = clock()
 
-    async def turn(self, tokens: int) -> None:
-        """Wait, first come first served, until a call of about so many tokens may go."""
-        begin = max(self._clock(), self._next_call, self._next_tokens)
-        self._next_call = begin + 60.0 / (self._limits.requests_per_minute or math.inf)
-        self._next_tokens = begin
-        self.used(tokens)
+    async def turn(self) -> None:
+        """Wait, first come first served, until a call may go."""
+        begin = max(self._clock(), self._next)
+        self._next = begin + 60.0 / (self._limits.requests_per_minute or math.inf)
         while (wait_s := max(begin, self._paused_until) - self._clock()) > 0:
             await self._sleep(wait_s)
 
-    def used(self, tokens: int) -> None:
-        """So many more tokens were used than expected, or fewer."""
-        self._next_tokens += 60.0 * tokens / (self._limits.tokens_per_minute or math.inf)
-
-    def failed(self, failure: ProviderFailure, tokens: int) -> None:
-        """No reply to a call of so many tokens. Retry-After holds for the whole judge: its other requests
-        would only be refused too.
-        """
-        if failure.kind in _NOT_SERVED:
-            self.used(-tokens)
+    def failed(self, failure: ProviderFailure) -> None:
+        """No reply. Retry-After holds for the whole judge: its other requests would only be refused too."""
         wait_s = failure.retry_after or 0.0
         if failure.retryable and wait_s <= LONGEST_WAIT_S:
             self._paused_until = max(self._paused_until, self._clock() + wait_s)

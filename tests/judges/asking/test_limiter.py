@@ -25,62 +25,19 @@ def failure(kind: FailureKind = "overloaded", retry_after: float | None = None) 
     return ProviderFailure(kind, 529, retry_after)
 
 
-# --- rates by the minute
-
-
-def sent_at(amounts: list[int], used: list[int], **rate: float) -> list[float]:
-    """When each call goes, one after the other, each ending at once with the tokens that it used."""
+@given(st.integers(1, 12), st.integers(1, 5))
+def test_no_minute_has_more_calls_than_are_allowed_and_no_time_is_wasted(calls: int, rate: int) -> None:
     time = Time()
-    one, began, times = limiter(time, **rate), time.now, list[float]()
+    one, began, times = limiter(time, requests_per_minute=rate), time.now, list[float]()
 
     async def work() -> None:
-        for amount, tokens in zip(amounts, used, strict=True):
-            await one.turn(amount)
-            times.append(time.now - began)
-            one.used(tokens - amount)
+        for _ in range(calls):
+            await one.turn()
+            times.append(time.now)
 
     asyncio.run(work())
-    return times
-
-
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.booleans())
-def test_no_minute_has_more_than_is_allowed_and_no_time_is_wasted(
-    amounts: list[int], by_tokens: bool
-) -> None:
-    counted = amounts if by_tokens else [1] * len(amounts)
-    limit = 100 if by_tokens else 3
-    times = sent_at(amounts, amounts, **{"tokens_per_minute" if by_tokens else "requests_per_minute": limit})
-    for since in times:
-        minute = [n for time, n in zip(times, counted, strict=True) if since <= time < since + 59.99]
-        assert sum(minute[:-1]) < limit
-    assert times[-1] == pytest.approx(60 * sum(counted[:-1]) / limit)
-
-
-@pytest.mark.parametrize(("wished", "used", "waits"), [
-    ([80] * 3, [10] * 3, [0, 6, 12]),  # what was estimated and not used is given back
-    ([80] * 3, [80] * 3, [0, 48, 96]),
-    ([10, 10], [100, 10], [0, 60]),  # what was used beyond the estimate counts
-    ([500, 10], [500, 10], [0, 300]),  # larger than the limit: not never
-])  # fmt: skip
-def test_a_minutes_tokens_are_those_used(wished: list[int], used: list[int], waits: list[int]) -> None:
-    assert sent_at(wished, used, tokens_per_minute=100) == pytest.approx(waits)
-
-
-@pytest.mark.parametrize(("kind", "waits"), [("overloaded", 0), ("timeout", 54)])
-def test_a_call_that_the_service_did_not_take_used_no_tokens(kind: FailureKind, waits: float) -> None:
-    time = Time()
-    one, began = limiter(time, tokens_per_minute=100), time.now
-
-    async def work() -> None:
-        await one.turn(90)
-        one.failed(failure(kind), 90)
-        await one.turn(90)
-
-    asyncio.run(work())
-    assert time.now - began == pytest.approx(waits)
-
-
-# --- back-off
+    assert max(sum(since <= other < since + 59.99 for other in times) for since in times) <= rate
+    assert times[-1] - began == pytest.approx(60 * (calls - 1) / rate)
 
 
 @given(st.integers(1, 9))
@@ -96,8 +53,8 @@ def test_retry_after_holds_for_the_whole_judge_and_one_of_hours_is_given_up(
 ) -> None:
     time, refused = Time(), failure("rate_limited", retry_after=asked_for)
     one, began = limiter(time), time.now
-    one.failed(refused, 1)
-    asyncio.run(one.turn(1))
+    one.failed(refused)
+    asyncio.run(one.turn())
     assert time.now - began == pytest.approx(waited)
     wait = one.backoff(1, refused)
     assert wait is None if waited == 0 else wait is not None and waited <= wait <= waited + 1
