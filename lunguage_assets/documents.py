@@ -1,4 +1,4 @@
-"""Tables as a person reads them: Markdown, and cells as text."""
+"""Values as a person reads them: cells of tables, and text that Markdown shows as it is."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ import re
 from typing import Any
 
 import pandas as pd
-
-
-def markdown_table(frame: pd.DataFrame) -> str:
-    """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty; cells
-    are shown as they are.
-    """
-    shown = [str(name).replace("_", " ") for name in frame.columns]
-    marks = ["---:" if is_numeric(frame[name]) else "---" for name in frame.columns]
-    rows = ([literal(cell_text(value)) for value in values] for values in frame.itertuples(index=False))
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (shown, marks, *rows))
 
 
 def is_numeric(values: pd.Series) -> bool:

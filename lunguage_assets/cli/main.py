@@ -10,12 +10,11 @@ import sys
 
 import click
 
+from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
 from lunguage_assets.cli.keeping import batches, ledger, ui
-from lunguage_assets.cli.labels import calibrate, compare_labels
 from lunguage_assets.cli.looking import doctor, status
 from lunguage_assets.cli.making import analyse, estimate, land, register, run
 from lunguage_assets.cli.reading import explain, read, sample
-from lunguage_assets.cli.survey import survey
 from lunguage_assets.errors import LunguageError, did_you_mean
 from lunguage_assets.rights import keep_private
 

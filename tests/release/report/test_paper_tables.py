@@ -17,7 +17,6 @@ from invented_reports import Outcome, Said, dictionary, frames, run, said
 from profiles import examples
 from small_release import paper_tables
 
-from lunguage_assets.documents import markdown_table
 from lunguage_assets.release.report import paper_tables as counting
 from lunguage_assets.release.report.paper_tables import published_values
 from lunguage_assets.tables.released import PAPER_TABLES
@@ -197,13 +196,3 @@ def test_the_published_figures_agree_with_each_other() -> None:
         assert round(share, 3) == values[f"conflicts per row: {source}"]
     structure = pd.DataFrame(published_values()["structure"]).T
     assert (len(structure), *structure[["variants", "pathways"]].sum()) == (14, 98, 33)
-
-
-def test_a_markdown_table_keeps_its_columns_whatever_the_cells_hold() -> None:
-    frame = pd.DataFrame({"what": ["a|b", None], "rows_in": [1234, 5], "share": [0.5, float("nan")]})
-    assert markdown_table(frame).split("\n") == [
-        "| what | rows in | share |",
-        "| --- | ---: | ---: |",
-        "| a\\|b | 1,234 | 0.5 |",
-        "|  | 5 |  |",
-    ]
