@@ -73,24 +73,23 @@ def _wrapped(text: str, width: int = 78) -> list[str]:
 
 REPORTS: tuple[RawReport, ...] = (
     RawReport(
-        50000001, 10000032, "mimic", "___F with cough and fever // eval for pneumonia", "Chest x-ray from "
-        "___.",
+        50000001, 10000032, "mimic", "___F with cough and fever // eval for pneumonia",
+        "Chest x-ray from ___.",
         "PA and lateral views of the chest provided. There is a patchy opacity in the right lower lobe, "
-        "which "
-        "may represent pneumonia. No pleural effusion or pneumothorax is seen. The heart is normal in size.",
+        "which may represent pneumonia. No pleural effusion or pneumothorax is seen. The heart is normal in "
+        "size.",
         "Right lower lobe opacity, possibly pneumonia. Follow-up radiograph in ___ weeks is recommended.",
     ),
     RawReport(
         50000002, 10000032, "mimic", "Shortness of breath.", "___",
-        "Both lungs are clear, without focal consolidation, pleural effusion or pneumothorax. "
-        "The cardiomediastinal silhouette is within normal limits. No acute osseous abnormalities.",
+        "Both lungs are clear, without focal consolidation, pleural effusion or pneumothorax. The "
+        "cardiomediastinal silhouette is within normal limits. No acute osseous abnormalities.",
         "No acute cardiopulmonary process.",
     ),
     RawReport(
         50000003, 10000045, "plain", "Line placement.", "None.",
         "Endotracheal tube tip is approximately 4.5 cm above the carina. Moderate cardiomegaly. There are "
-        "small "
-        "bilateral pleural effusions, unchanged. Left basilar atelectasis. No pneumothorax.",
+        "small bilateral pleural effusions, unchanged. Left basilar atelectasis. No pneumothorax.",
         "1. Endotracheal tube in standard position.\n2. Small bilateral effusions with left basilar "
         "atelectasis.",
         position="AP",
@@ -101,14 +100,13 @@ REPORTS: tuple[RawReport, ...] = (
     ),
     RawReport(
         50000005, 10000068, "bare", "", "",
-        "Portable AP chest. Mild pulmonary edema, improved since yesterday. Pneumonia cannot be excluded "
-        "at the "
-        "left base. There is no change in the small right pleural effusion.", "",
+        "Portable AP chest. Mild pulmonary edema, improved since yesterday. Pneumonia cannot be excluded at "
+        "the left base. There is no change in the small right pleural effusion.", "",
         position="AP",
     ),
     RawReport(
-        50000006, 10000075, "mimic", "History of lung cancer, status post right upper lobectomy.", "CT "
-        "chest ___.",
+        50000006, 10000075, "mimic", "History of lung cancer, status post right upper lobectomy.",
+        "CT chest ___.",
         "There is a 12 mm nodule in the left upper lobe and a calcified granuloma in the right lung apex. "
         "Surgical clips project over the right hilum. CT is advised to exclude metastasis.",
         "12 mm left upper lobe nodule, suspicious for malignancy.",
@@ -116,15 +114,12 @@ REPORTS: tuple[RawReport, ...] = (
     RawReport(
         50000007, 10000082, "plain", "Fall.", "None available.",
         "Acute fractures of the left fifth and sixth ribs. No pneumothorax, hemothorax, or pulmonary "
-        "contusion. "
-        "The trachea is midline.",
-        "Left rib fractures without pneumothorax.",
+        "contusion. The trachea is midline.", "Left rib fractures without pneumothorax.",
     ),
     RawReport(
         50000008, 10000093, "mimic", "Dyspnea.", "Radiograph of ___ at 05:32.",
         "Lungs are hyperinflated with flattening of the diaphragms, consistent with COPD. The previously "
-        "seen "
-        "left effusion has resolved. Bibasilar opacities, atelectasis versus aspiration.",
+        "seen left effusion has resolved. Bibasilar opacities, atelectasis versus aspiration.",
         "COPD. Bibasilar atelectasis or aspiration.",
     ),
     RawReport(
@@ -140,9 +135,7 @@ REPORTS: tuple[RawReport, ...] = (
     RawReport(
         50000011, 10000124, "plain", "NG tube placement.", "Earlier today.",
         "Enteric tube courses below the diaphragm. The right PICC has been removed. Retrocardiac "
-        "consolidation "
-        "persists. No new focal opacity.",
-        "Tubes as above. Dr. Bird was called at 3:15 p.m.",
+        "consolidation persists. No new focal opacity.", "Tubes as above. Dr. Bird was called at 3:15 p.m.",
         position="AP",
     ),
     RawReport(
