@@ -81,7 +81,6 @@ class Standings:
         return self.of(table, *keys).state != "missing"
 
     def _complete_batches(self, ranker: str) -> list[str]:
-        """Batches of which everything is stored that a release of the ranker reads."""
         read = {wanted.table: dimensions_of(wanted.table) for wanted in RECIPES[RELEASE].inputs}
 
         def is_complete(batch: str) -> bool:
@@ -174,7 +173,6 @@ class Standings:
                     yield wanted, place
 
     def _read_along(self, dimension: str, step: str, wanted: Input, own: Mapping[str, str]) -> Sequence[str]:
-        """Keys along one dimension of an input that a step's partition reads."""
         judges = self.judges
         match dimension, wanted.judge:
             case "judge", "extractor":

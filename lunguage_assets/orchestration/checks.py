@@ -89,7 +89,6 @@ def _check(table: str, severity: dg.AssetCheckSeverity = WARN) -> Callable[[Look
 
 
 def _as_expected(table: str, context: CheckContext) -> Outcome:
-    """Each rule of a suite that does not hold, with what was found, and its remedy."""
     frame, file = context.tables[table], suite_file(table, context.home.home.root)
     found = unmet(TABLES[table], frame, file)
     report = markdown(

@@ -120,15 +120,8 @@ def picture(png: bytes) -> dg.MetadataValue:
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
-_SPENT = {
-    "questions": "questions",
-    "ledger_hits": "hits",
-    "calls": "calls",
-    "failed_calls": "failures",
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-}
-"""Metadata of a table -> field of a judge's total."""
+_SPENT = ("questions", "hits", "calls", "failures", "input_tokens", "output_tokens")
+"""Fields of a judge's total that are shown."""
 
 
 class Spending:
@@ -164,11 +157,10 @@ class Spending:
         if not totals:
             return {}
         rows = (
-            (one.judge, *(getattr(one, name) for name in _SPENT.values()), round(one.cost_usd, 4))
-            for one in totals
+            (one.judge, *(getattr(one, name) for name in _SPENT), round(one.cost_usd, 4)) for one in totals
         )
         return {
-            **{f"llm_{shown}": sum(getattr(s, name) for s in totals) for shown, name in _SPENT.items()},
+            **{f"llm_{name}": sum(getattr(one, name) for one in totals) for name in _SPENT},
             "llm_cost_usd": round(sum(total.cost_usd for total in totals), 6),
             "llm_by_judge": markdown(["judge", *_SPENT, "US dollars"], rows),
         }

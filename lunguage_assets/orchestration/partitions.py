@@ -48,7 +48,6 @@ class Partitions:
         return [dg.AssetDep(asset, partition_mapping=mapping) for asset, mapping in mappings.items()]
 
     def _mapping(self, step: str, wanted: Input) -> dg.PartitionMapping:
-        """Which partitions of an input a partition of a step reads, as its recipe says."""
         judges, own, read = self._judges, RECIPES[step].dimensions, dimensions_of(wanted.table)
         if wanted.judge == "members":
             rankers_with: dict[str, list[str]] = {}

@@ -45,14 +45,12 @@ _MODULE = "lunguage_assets.orchestration.ui"  # of a name of its own where it is
 HEALTH = "/server_info"
 """Says versions; `lunguage ui` and the containers ask it whether the webserver is there."""
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_VARIABLE = "LUNGUAGE_UI_TOKEN"  # a name, no secret
 HOSTS_VARIABLE = "LUNGUAGE_UI_HOSTS"
 """Further names, comma-separated, by which a proxy with TLS and a login is asked for the UI."""
 
 STARTING_S = 180.0
 """Longest wait for the code server, and then for the first answer of the UI."""
-_ENDING_S = 20.0
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE = frozenset({"same-origin", "none"})
@@ -92,7 +90,7 @@ class Door:
                 f"they are. Leave out --no-token; or put a proxy with TLS and a login before it and name "
                 f"its address in ${HOSTS_VARIABLE} (deploy/README.md)."
             )
-        own = {*LOOPBACK, *([] if host in ("0.0.0.0", "::") else [host])}  # compared, not bound
+        own = {"127.0.0.1", "localhost", "[::1]", host} - {"0.0.0.0", "::"}  # compared, not bound
         return cls(frozenset({f"{name}:{port}" for name in own} | set(named)), token)
 
     @property
@@ -211,16 +209,9 @@ def serve(host: str, port: int, environment: Mapping[str, str], log: Path, ready
     python = (sys.executable, "-m")
 
     def launch(*command: str) -> None:
-        processes.append(
-            subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                start_new_session=True,  # Ctrl-C reaches this command, which ends them in order
-            )
-        )
+        # a session of their own: Ctrl-C reaches this command, which ends them in order
+        streams = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": said}
+        processes.append(subprocess.Popen(command, env=environment, start_new_session=True, **streams))
 
     def ended() -> int | None:
         return next((one.returncode for one in processes if one.poll() is not None), None)
@@ -256,10 +247,9 @@ def serve(host: str, port: int, environment: Mapping[str, str], log: Path, ready
 
 
 def _end(processes: list[subprocess.Popen[bytes]]) -> None:
-    """End all, the last started first."""
     for process in reversed(processes):
         process.terminate()
-    deadline = time.monotonic() + _ENDING_S
+    deadline = time.monotonic() + 20.0
     for process in processes:
         try:
             process.wait(max(0.1, deadline - time.monotonic()))

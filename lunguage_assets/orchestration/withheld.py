@@ -76,7 +76,6 @@ def where(error: BaseException) -> str:
 
 
 def _trace(error: BaseException | None) -> str:
-    """All places on the way of an error and of what caused it."""
     lines = []
     while error is not None:
         lines.append(type(error).__name__)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.recipes import BATCH, RECIPES, Recipe, dimensions_of
+from lunguage_assets.current.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import SET_ASIDE, VERSION, Encoded, encode, fingerprint, partition_path
@@ -145,7 +145,8 @@ def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[t
     root, recipe = now.home.tables, RECIPES[name]
     found: dict[str, Any] = {}
     for wanted in recipe.inputs:
-        if wanted.judge in ("members", "all") or _over_batches(recipe, wanted.table):
+        over_batches = BATCH in dimensions_of(wanted.table) and BATCH not in recipe.dimensions
+        if over_batches or wanted.judge in ("members", "all"):
             found[wanted.table] = {}
     versions: dict[tuple[str, Keys], str] = {}
     for wanted, place in now.inputs(name, keys):
@@ -158,8 +159,3 @@ def _read(name: str, keys: Keys, now: Standings) -> tuple[dict[str, Any], dict[t
         else:
             found[wanted.table] = frame
     return found, versions
-
-
-def _over_batches(recipe: Recipe, table: str) -> bool:
-    """Whether a table is read of all batches."""
-    return BATCH in dimensions_of(table) and BATCH not in recipe.dimensions

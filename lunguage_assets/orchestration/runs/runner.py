@@ -126,7 +126,6 @@ class Runner:
         return all(now.is_made(step, *stage.keys) for step in STEPS_OF_JOB[stage.job])
 
     def _make(self, stage: Stage, summary: RunSummary) -> None:
-        """Execute a stage; note in the summary what its checks came to."""
         result = self._executed(stage)
         for found in result.get_asset_check_evaluations():
             name = f"{found.asset_key.to_user_string()}: {found.check_name} ({stage.label})"
@@ -166,7 +165,6 @@ class Runner:
             ) from None
 
     def _cancel(self, run_id: str) -> None:
-        """Record a run as cancelled."""
         run = self._instance.get_run_by_id(run_id)
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
