@@ -52,9 +52,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class SectionedReport:
-    """A report's text, cut into sentences in the order of the text; the views that the text itself names
-    (comma-joined in the fixed order), and reason codes of what was odd ("no-headings", "two-reports", ...).
-    """
+    """A report's text, cut into sentences in order; the views that it names, and codes of what was odd."""
 
     study_id: str
     text: str = field(repr=False)

@@ -1,1 +1,0 @@
-"""Structuring by a language model, through the engine that asks the judges."""

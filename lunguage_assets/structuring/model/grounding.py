@@ -33,19 +33,14 @@ VERSION = 2
 
 # --- the form of an answer
 
-ACCOUNTS = ("nothing stated", "not about the patient now")
-"""What a sentence without findings may be said to be."""
-
-REASONS = (
-    "recommendation", "condition", "earlier film", "other person", "technique", "administration", "other",
-)  # fmt: skip
-"""Why. Reason codes are shown where report text is not, so that a model must choose from a list."""
-
 _SCHEMA = json.loads(resource("structuring", "answer.json").read_text("utf-8"))
 ANSWER_SCHEMA = json.dumps(_SCHEMA, separators=(",", ":"))
 """JSON schema of an answer, as a request carries it: an object of `findings` and of `sentences` that have
 none. Everything is required and nothing else is allowed, because OpenAI's strict mode wants it so.
 """
+_SENTENCE = _SCHEMA["properties"]["sentences"]["items"]["properties"]
+ACCOUNTS, REASONS = (tuple(_SENTENCE[name]["enum"]) for name in ("account", "reason"))
+"""What a sentence without findings may be said to be, and why: codes, which are shown where text is not."""
 
 
 def _code_of(codes: Iterable[str], otherwise: str = "") -> BeforeValidator:

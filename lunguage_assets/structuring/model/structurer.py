@@ -36,8 +36,8 @@ LONGEST_REPORT = 60_000
 """Characters of sentences that are sent; a longer report is not of one film, and is not sent."""
 
 _TASK = "structuring"
-_PLACES: Mapping[tuple[str, str], frozenset[str]] = {
-    (_TASK, "system"): frozenset(),
+_PLACES = {
+    (_TASK, "system"): frozenset[str](),
     (_TASK, "user"): frozenset({"sentences"}),
     (_TASK, "repair"): frozenset({"question", "answer", "refused"}),
 }

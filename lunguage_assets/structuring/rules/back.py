@@ -48,9 +48,9 @@ def point_back(units: list[Unit]) -> None:
         if behind is not None and behind.kind in _VERBS and not nobody:
             several = any(unit.form in WORDS["points_at_several"] for unit in units[:2])
             first.become(_THESE if several else _THIS)
-    elif first.form == "measure" or (
-        first.form in WORDS["without_subject"] and first.end > first.begin + len(first.form)
-    ):
+        return
+    longer = first.end > first.begin + len(first.form)
+    if first.form == "measure" or (longer and first.form in WORDS["without_subject"]):
         units.insert(0, Unit(_THIS, "", first.begin, first.begin))
 
 

@@ -51,12 +51,10 @@ class Draft:
     @property
     def lies_somewhere(self) -> bool:
         """Whether a finding has a place, of which what it projects over or is near to is no part."""
+        places = [u for u in self.all_places if u.sense.name != "bones" and u.kind != "finding"]
+        within = WORDS["within_a_side"]
         return not self.is_device and any(
-            unit.kind == "anatomy"
-            if unit.alone and unit.form not in WORDS["within_a_side"]
-            else unit.kind != "finding"
-            for unit in self.all_places
-            if unit.sense.name != "bones"
+            u.kind == "anatomy" or not u.alone or u.form in within for u in places
         )
 
     @property

@@ -81,7 +81,7 @@ class Phrases:
 
     def _take(self, step: Step, after: Step) -> None:
         between, chunk = step
-        kinds = {unit.kind for unit in between}
+        kinds, named = {unit.kind for unit in between}, {unit.kind for unit in chunk}
         if self._carried:
             kinds, self._carried = self._carried, set()
         if between and between[-1].form in WORDS["begins_a_meaning"]:
@@ -93,11 +93,9 @@ class Phrases:
         if self._is_what_broke(step):
             self._last[-1].places = self._last[-1].places + chunk
             self._role = "place"
-        elif any(unit.kind == "finding" for unit in chunk):
+        elif "finding" in named:
             self._finding(chunk, kinds)
-        elif any(unit.kind == "anatomy" for unit in chunk) or (
-            any(unit.kind == "place" for unit in chunk) and not self._is_said(chunk, kinds)
-        ):
+        elif "anatomy" in named or ("place" in named and not self._is_said(chunk, kinds)):
             near = bool(between) and between[-1].form in WORDS["beside"]
             levels = [unit for unit in between if unit.form in WORDS["levels"]]
             self._place([*levels, *chunk], kinds, after, near=near)

@@ -153,11 +153,9 @@ def _open(units: list[Unit], at: int) -> None:
 def _undecided(units: list[Unit], at: int) -> None:
     """ "Borderline cardiomegaly", "borderline enlarged": the word and what it qualifies are left open."""
     for unit in units[at:]:
-        if unit.kind not in ("word", "place", "abnormal", "finding"):
-            return
         if unit.kind in ("abnormal", "finding"):
             unit.leave_open()
-        if unit.kind == "finding":
+        if unit.kind not in ("word", "place", "abnormal"):
             return
 
 

@@ -125,9 +125,8 @@ def _of_before(drafts: list[Draft], pointer: Draft | None, units: list[Unit], te
             places = []
         said = _mention(pointer, places, text)
     explains = tuple(number for number, draft in enumerate(rows) if pointer in draft.links)
-    return back.Back(
-        explains, tuple(number for number, draft in enumerate(rows) if draft.unit in again), said
-    )
+    named = tuple(number for number, draft in enumerate(rows) if draft.unit in again)
+    return back.Back(explains, named, said)
 
 
 def _rows(drafts: list[Draft]) -> list[tuple[Draft, list[Unit]]]:

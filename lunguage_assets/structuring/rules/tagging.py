@@ -126,17 +126,11 @@ def _in_context(
     if sense.kind == "break" and final.form in ("was", "were"):
         unit.code = "there was"
     if sense.kind == "ended":
-        unit.begin = _begin_of_end(tokens, place, end)
+        said = (one for one in tokens[place : end - 1] if one.form not in WORDS["auxiliaries"])
+        unit.begin = next(said, final).begin  # "removed" of "has now been removed"
     if sense.kind in ("word", "ended") and end - 1 > place and final.form in WORDS["leads_on"]:
         unit.end = tokens[end - 2].end
     return unit
-
-
-def _begin_of_end(tokens: list[Token], place: int, end: int) -> int:
-    """Where what has happened begins: "removed" of "has now been removed"."""
-    while place + 1 < end and tokens[place].form in WORDS["auxiliaries"]:
-        place += 1
-    return tokens[place].begin
 
 
 def _end_of_size(tokens: list[Token], place: int) -> int:

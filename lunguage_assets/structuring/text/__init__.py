@@ -1,1 +1,0 @@
-"""Sections, sentences and views of a report, as radiologists write them."""

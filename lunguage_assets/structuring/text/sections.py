@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,23 +23,16 @@ _BLANK_LINE = re.compile(r"\n\s*\n[ \t]*")
 _TITLE_LENGTH = 100
 
 
-class _Heading(NamedTuple):
-    begin: int
-    end: int
-    words: str
-    kind: HeadingKind
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Characters `begin` to `end` of the report, behind their heading, which is given as written."""
+class Section(NamedTuple):
+    """Characters `begin` to `end` of the report behind their heading, which is given as written, or of a
+    heading itself; `code` is what its sentences count as.
+    """
 
     begin: int
     end: int
     heading: str
     kind: HeadingKind
     code: SectionCode = "other"
-    """What its sentences count as."""
 
 
 def sections(text: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
@@ -68,32 +60,32 @@ def _has_text(piece: str) -> bool:
     return bool(piece) and (len(piece) <= 8 or bool(piece.strip(_MARGIN + "\r\n")))
 
 
-def _headings(text: str, words: CuttingWords) -> list[_Heading]:
+def _headings(text: str, words: CuttingWords) -> list[Section]:
     """Headings in order, without overlaps; of two at one place a listed one, and the longer one."""
     found = [
         *_with_colon(text, words),
         *_on_lines(text, words),
         *_exam_titles(text, words),
-        *(_Heading(m.start(1), m.start(1), m[1], "sign-off") for m in words.sign_off.finditer(text)),
+        *(Section(m.start(1), m.start(1), m[1], "sign-off") for m in words.sign_off.finditer(text)),
     ]
     found.sort(key=lambda heading: (heading.begin, heading.kind == "title", -heading.end))
-    kept: list[_Heading] = []
+    kept: list[Section] = []
     for heading in found:
         if not kept or (heading.begin >= kept[-1].end and not _in_prose(text, kept[-1], heading)):
             kept.append(heading)
     return kept
 
 
-def _in_prose(text: str, last: _Heading, title: _Heading) -> bool:
+def _in_prose(text: str, last: Section, title: Section) -> bool:
     """Whether a line that reads like a title stands in a paragraph of findings: how they were seen."""
     if title.kind != "title" or last.kind not in ("find", "impr") or text[title.end - 1] == ":":
         return False
     if _BLANK_LINE.search(text, last.end, title.begin):
         return False
-    return ". " in title.words or text[title.end : title.end + 2].lstrip("\r\n")[:1].islower()
+    return ". " in title.heading or text[title.end : title.end + 2].lstrip("\r\n")[:1].islower()
 
 
-def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
+def _with_colon(text: str, words: CuttingWords) -> Iterator[Section]:
     """Headings before a colon: anywhere with a capital, else only where a line or sentence begins."""
     for sign in re.finditer(":", text):
         colon = sign.start()
@@ -111,17 +103,17 @@ def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
                 before = window[:begin].rstrip(_MARGIN)
                 if window[begin].isupper() or before[-1:] in (".", "?", "!", ";", ""):
                     written = window[begin : words_before[-1].end()]
-                    yield _Heading(offset + begin, colon + 1, written, kind)
+                    yield Section(offset + begin, colon + 1, written, kind)
                 break
 
 
-def _on_lines(text: str, words: CuttingWords) -> Iterator[_Heading]:
+def _on_lines(text: str, words: CuttingWords) -> Iterator[Section]:
     """Headings without a colon: alone on a line, before a dash, or in capitals before other text."""
     for match in _OWN_LINE.finditer(text):
         written = match.group(1)
         kind = words.headings.get(normal(spoken(written)))
         if kind and written[0].isupper():
-            yield _Heading(match.start(1), match.end(), written, kind)
+            yield Section(match.start(1), match.end(), written, kind)
     for match in _CAPITALS.finditer(text):
         capitals = list(spoken(match.group(1)))
         for last in range(len(capitals), 0, -1):
@@ -131,7 +123,7 @@ def _on_lines(text: str, words: CuttingWords) -> Iterator[_Heading]:
                 line_end = text.find("\n", end)
                 rest = text[end : line_end if line_end != -1 else len(text)]
                 if any(letter.islower() for letter in rest[:_WINDOW]) and not _capitals_go_on(rest):
-                    yield _Heading(match.start(1), end, text[match.start(1) : end], kind)
+                    yield Section(match.start(1), end, text[match.start(1) : end], kind)
                 break
 
 
@@ -141,16 +133,16 @@ def _capitals_go_on(rest: str) -> bool:
     return not rest.startswith(("  ", "\t")) and len(following) > 1 and following.isupper()
 
 
-def _exam_titles(text: str, words: CuttingWords) -> Iterator[_Heading]:
+def _exam_titles(text: str, words: CuttingWords) -> Iterator[Section]:
     """Lines that only name the examination, and such words before a colon ("PORTABLE AP CHEST: ...")."""
     for line in _LINE.finditer(text):
         written = line.group()
         begin = line.end() - len(written.lstrip())
         colon = written.rfind(":", 0, _TITLE_LENGTH)
         if len(written) <= _TITLE_LENGTH and _is_title(written, words):
-            yield _Heading(begin, line.end(), written.strip(" \t\r:"), "title")
+            yield Section(begin, line.end(), written.strip(" \t\r:"), "title")
         elif colon > 0 and written[:colon].isupper() and _is_title(written[:colon], words):
-            yield _Heading(begin, line.start() + colon + 1, written[:colon].strip(), "title")
+            yield Section(begin, line.start() + colon + 1, written[:colon].strip(), "title")
 
 
 def _is_title(line: str, words: CuttingWords) -> bool:
@@ -162,19 +154,18 @@ def _is_title(line: str, words: CuttingWords) -> bool:
     return of_exam and not line.rstrip().endswith(".")
 
 
-def _parts(text: str, headings: Sequence[_Heading]) -> Iterator[Section]:
-    begin = _Heading(0, 0, "", "title")
-    end = _Heading(len(text), len(text), "", "title")
+def _parts(text: str, headings: Sequence[Section]) -> Iterator[Section]:
+    begin, end = (Section(place, place, "", "title") for place in (0, len(text)))
     for heading, following in pairwise((begin, *headings, end)):
-        yield Section(heading.end, following.begin, heading.words, heading.kind)
+        yield Section(heading.end, following.begin, heading.heading, heading.kind)
 
 
-def _reports(headings: Sequence[_Heading], parts: Sequence[Section]) -> int:
+def _reports(headings: Sequence[Section], parts: Sequence[Section]) -> int:
     """How many reports stand in the text: an examination begins again after findings or impression."""
     reports, concluded, begun_again = 1, False, False
     filled = {part.begin for part in parts}
     for heading in headings:
-        if heading.words.lower().startswith("adden"):
+        if heading.heading.lower().startswith("adden"):
             continue
         concluded = concluded or heading.kind == "impr"
         begun_again = begun_again or (concluded and heading.kind in ("introduction", "title", "hist"))
@@ -189,7 +180,7 @@ def _with_findings(text: str, part: Section) -> Iterator[Section]:
         for blank in _BLANK_LINE.finditer(text, part.begin, part.end):
             anew = re.match(r"[A-Z0-9_(]", text[blank.end() : blank.end() + 1])
             if anew and text[part.begin : blank.start()].strip():
-                yield replace(part, end=blank.start())
+                yield part._replace(end=blank.start())
                 yield Section(blank.end(), part.end, "", "find")
                 return
     yield part
@@ -219,5 +210,5 @@ def _decided(parts: Sequence[Section], notes: list[str]) -> Iterator[Section]:
             if stated:
                 odd.append("preliminary-superseded")
         inside = code if code in ("find", "impr") else "other"
-        yield replace(part, code=code)
+        yield part._replace(code=code)
     notes += dict.fromkeys(odd)

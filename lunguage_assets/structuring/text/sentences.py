@@ -34,8 +34,7 @@ _SAYS_SOMETHING = re.compile(r"[^\W_]|__")
 _RULE = re.compile(r"[_=*~.\s-]{4,}")
 _USUAL_WIDTH = 60
 """Lines that are all shorter were ended on purpose: nobody wraps text so narrowly."""
-_BACK = 40
-_LISTED_BEFORE = 5
+_BACK, _LISTED_BEFORE = 40, 5
 
 
 def line_width(text: str) -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import RootModel
 
@@ -48,8 +47,7 @@ def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
         raise ConfigurationError(f"{word_path(file)}, {name!r} is no code; expected {', '.join(known)}.")
 
 
-@dataclass(frozen=True, slots=True)
-class CuttingWords:
+class CuttingWords(NamedTuple):
     """The words of `sections.yaml`: kinds of headings, the longest one in words, and other groups."""
 
     headings: Mapping[str, HeadingKind]

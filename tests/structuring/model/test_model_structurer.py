@@ -229,17 +229,11 @@ def test_the_first_answer_stands_when_the_second_is_no_better(ledger: Path) -> N
         assert len(answer.refused) == 5
 
 
-# --- ledger, budget, faults
-
-
 def test_text_that_may_not_be_sent_is_not(ledger: Path) -> None:
     with asking(ledger, data_class="credentialed") as (server, structurer):
         with pytest.raises(PolicyRefused, match="allowed_data does not list 'credentialed'"):
             structurer.structure(reports(1))
         assert server.calls == []
-
-
-# --- identity
 
 
 def test_doctor_warns_of_a_structurer_whose_answers_would_be_cut_off() -> None:
