@@ -138,7 +138,8 @@ def _anchors(home: Home, settings: Settings) -> str:
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
     chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
-    return fingerprint([chosen.name, repr(chosen.anchors), sorted(chosen.optional)])
+    optional = sorted(one.phrase for one in chosen.anchors if one.optional)
+    return fingerprint([chosen.name, repr(chosen.anchors), optional])
 
 
 def _of_files(*paths: Path) -> str:

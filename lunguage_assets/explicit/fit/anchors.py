@@ -10,12 +10,12 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from lunguage_assets.data_files import read_as, resource
@@ -28,8 +28,6 @@ RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 NEAREST = 0.005
 """Ratings of 0 and 100 count as this far from the end: no reader's certainty is infinite."""
 
-_Share = Annotated[float, Field(gt=0.0, lt=1.0)]
-
 
 class ReaderSpread(NamedTuple):
     """How readers differ in what a phrase means to them: `sd` between readers, in logits, its degrees of
@@ -41,27 +39,11 @@ class ReaderSpread(NamedTuple):
     source: str
 
 
-class AnchorEntry(BaseModel, frozen=True, extra="forbid"):
-    """One anchor of a set; `optional`: left out where the ranking does not have the phrase."""
-
-    phrase: str = Field(min_length=1)
-    probability: _Share
-    low: _Share
-    high: _Share
-    optional: bool = False
-
-    @model_validator(mode="after")
-    def _in_order(self) -> AnchorEntry:
-        if not self.low <= self.probability <= self.high:
-            raise ValueError("expected low <= probability <= high")
-        return self
-
-
 class SetEntry(BaseModel, frozen=True, extra="forbid"):
     """A named set and where its numbers come from."""
 
     source: str = Field(min_length=1)
-    anchors: list[AnchorEntry] = Field(min_length=2)
+    anchors: tuple[Anchor, ...] = Field(min_length=2)
 
 
 class ReadersEntry(BaseModel, frozen=True, extra="forbid"):
@@ -80,21 +62,20 @@ class AnchorFile(BaseModel, frozen=True, extra="forbid"):
 
 @dataclass(frozen=True)
 class AnchorSet:
-    """The anchors in use and the `source` of their numbers; `optional` are phrases that a ranking need not
-    have, `spread` says how far readers differ, `is_own` whether `file` is the home's.
+    """The anchors in use and the `source` of their numbers; `spread` says how far readers differ, `is_own`
+    whether `file` is the home's.
     """
 
     name: str
     source: str
     anchors: tuple[Anchor, ...]
-    optional: frozenset[str]
     spread: ReaderSpread
     file: Path
     is_own: bool
 
     def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
         """The anchors that count for a ranking of these phrases: optional ones only where they are ranked."""
-        return tuple(one for one in self.anchors if one.phrase in phrases or one.phrase not in self.optional)
+        return tuple(one for one in self.anchors if one.phrase in phrases or not one.optional)
 
 
 def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None = None) -> AnchorSet:
@@ -126,9 +107,7 @@ def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None =
             "or a TOML file with one set in the home. Fix the option."
         )
     entry = sets[name]
-    anchors = tuple(Anchor(one.phrase, one.probability, one.low, one.high) for one in entry.anchors)
-    optional = frozenset(one.phrase for one in entry.anchors if one.optional)
-    return AnchorSet(name, entry.source, anchors, optional, _stated_spread(content.readers), file, is_own)
+    return AnchorSet(name, entry.source, entry.anchors, _stated_spread(content.readers), file, is_own)
 
 
 def published_anchors() -> tuple[Anchor, ...]:
@@ -184,7 +163,7 @@ def rated_anchors(ratings: pd.DataFrame, file: Path) -> AnchorSet:
     by_phrase = [means for _, means in reader_means(ratings).groupby("phrase", sort=False)]
     spread = spread_between(by_phrase, f"{ratings['rater'].nunique()} raters in {file.name}")
     source, spread = f"ratings in {file.name}", spread or _stated_spread(None)
-    return AnchorSet("ratings", source, tuple(anchors), frozenset(), spread, file, True)
+    return AnchorSet("ratings", source, tuple(anchors), spread, file, True)
 
 
 def reader_means(ratings: pd.DataFrame) -> pd.Series:

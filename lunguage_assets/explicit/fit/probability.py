@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass as checked_dataclass
 from scipy.special import expit
 
 from lunguage_assets.documents import shown_phrase
@@ -16,6 +19,7 @@ from lunguage_assets.draws import Floats
 from lunguage_assets.errors import MethodError
 
 Z95 = 1.959963984540054
+_Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
 class NoScale(MethodError):
@@ -30,14 +34,23 @@ class NoScale(MethodError):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@checked_dataclass(frozen=True, config={"extra": "forbid"})
 class Anchor:
-    """A phrase of known probability, with its 95% confidence interval; all strictly between 0 and 1."""
+    """A phrase of known probability, with its 95% confidence interval; `optional`: it is left out where the
+    ranking does not have the phrase.
+    """
 
-    phrase: str
-    probability: float
-    low: float
-    high: float
+    phrase: Annotated[str, Field(min_length=1)]
+    probability: _Share
+    low: _Share
+    high: _Share
+    optional: bool = Field(default=False, repr=False)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Anchor:
+        if not self.low <= self.probability <= self.high:
+            raise ValueError("expected low <= probability <= high")
+        return self
 
     @property
     def logit(self) -> float:
