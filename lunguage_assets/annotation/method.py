@@ -73,7 +73,7 @@ class Method:
         self.ranking = reference_ranking(self._phrases, played, explicit, identities)
         self._anchors = published_anchors()
         vocabulary = Vocabulary.from_terms(TERMS.frame())
-        self._vocabulary, self._embedder = vocabulary, LexicalEmbedder(vocabulary)
+        self._embedder = LexicalEmbedder(vocabulary)
         self._blacklist, self._dictionary = load_blacklist(), load_dictionary(None, vocabulary)
         self._labels = load_label_list()
 
@@ -123,7 +123,7 @@ class Method:
             findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
         ).probabilities
         merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit)
-        expansion = expand(merged, self._dictionary, self._vocabulary)
+        expansion = expand(merged, self._dictionary)
         version = str(self.ranking["ranking_version"].iloc[0])
         resolution = resolve(merged, *expansion, self._dictionary, version, self._blacklist)
         return {

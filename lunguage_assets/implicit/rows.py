@@ -5,7 +5,7 @@ words of their cells, whose clinical meaning is data in `resources/`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from itertools import chain, repeat
@@ -175,12 +175,6 @@ def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, 
     """
     uninformed = row.p_source == "none" and row.mode != PAPER
     return uninformed, -row.claim, status, _SECTION_PREFERENCE[row.section], report_position(row)
-
-
-def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:
-    """A getter of several attributes at once."""
-    getter: Callable[[Row], tuple[str, ...]] = attrgetter(*names)
-    return getter
 
 
 @lru_cache(maxsize=200_000)

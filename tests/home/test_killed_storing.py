@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from invented_reports import Said, dictionary, run, said, vocabulary
+from invented_reports import Said, dictionary, run, said
 from killed_process import killed_at
 from platform_support import contents
 
@@ -31,7 +31,7 @@ TABLES = (PATHWAY_MATCHES, EXPANSIONS)
 
 
 def expanded(rows: list[Said]) -> Frames:
-    found = expand(run(rows).deduplicated, dictionary(), vocabulary())
+    found = expand(run(rows).deduplicated, dictionary())
     return found.matches, found.expansions
 
 

@@ -234,7 +234,7 @@ def run(
         ImplicitSettings(history=history, mode=mode),
     )
     known = pathways or dictionary()
-    expansion = expand(mixed(merged, shuffle), known, vocabulary())
+    expansion = expand(mixed(merged, shuffle), known)
     given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
     return Outcome(reports, merged, expansion, lambda: resolve(mixed(merged, shuffle), *given, known, "v1"))
 

@@ -125,7 +125,7 @@ def resolved(
     merged = deduplicate(
         intake.findings, fitted, LexicalEmbedder(vocabulary), load_blacklist(), settings.implicit
     )
-    expanded = expand(merged, dictionary, vocabulary)
+    expanded = expand(merged, dictionary)
     result = resolve(merged, *expanded, dictionary, ranking_version=str(ranking["ranking_version"].iloc[0]))
     return {
         "reports": intake.reports,

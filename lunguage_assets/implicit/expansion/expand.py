@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from lunguage_assets.implicit.rows import (
     CLINICAL_ATTRIBUTES,
     PAPER,
     Row,
-    attribute_values,
     by_study,
     claim_preference,
     read_rows,
@@ -34,7 +34,7 @@ from lunguage_assets.implicit.statements.label_file import LabelList, load_label
 from lunguage_assets.implicit.statements.places import anatomy
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
-_ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
+_ATTRIBUTES_OF = attrgetter(*ATTRIBUTE_NAMES)
 
 
 class Expansion(NamedTuple):
@@ -44,13 +44,12 @@ class Expansion(NamedTuple):
     expansions: pd.DataFrame
 
 
-def expansion_tools(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary, Vocabulary]:
+def expansion_tools(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary]:
     """What `expand` needs beside its frame; `file`: the home's pathways."""
-    vocabulary = Vocabulary.from_terms(terms)
-    return load_dictionary(file, vocabulary), vocabulary
+    return (load_dictionary(file, Vocabulary.from_terms(terms)),)
 
 
-def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
+def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary) -> Expansion:
     """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 
     Both are sorted by study and report order, each child after its parent. A sub-finding that the report
@@ -63,7 +62,7 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
     for study in by_study(read_rows(deduplicated)):
         found = [match(row, dictionary) for row in study]
         expanding = any(one.matched is not None for one in found)
-        expander = _StudyExpander(study if expanding else (), dictionary, vocabulary, listed)
+        expander = _StudyExpander(study if expanding else (), dictionary, listed)
         for one in found:
             matches.append(one)
             children.extend(expander.children(one, matches))
@@ -74,11 +73,9 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
 class _StudyExpander:
     """Expands the rows of one study, with knowledge of its stated rows."""
 
-    def __init__(
-        self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList
-    ) -> None:
-        self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
-        self._study = study
+    def __init__(self, study: Sequence[Row], dictionary: PathwayDictionary, listed: LabelList) -> None:
+        self._study, self._dictionary, self._listed = study, dictionary, listed
+        self._vocabulary = dictionary.vocabulary
         self._by_id = {row.finding_id: row for row in study}
         self._told = [row for row in study if row.disposition != "excluded"]
         """What the report says now, merged rows included."""
@@ -89,7 +86,7 @@ class _StudyExpander:
         """The stated rows that say that a label is present, by label and currency."""
         for row in self._told:
             if not only_shares_the_name(row, dictionary):
-                worded = row.name if row.mode == PAPER else vocabulary.finding(row.ent)
+                worded = row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
                 for name in {row.name, worded}:
                     self._stated.setdefault((name, row.currency, row.positive), []).append(row)
             for label in listed.present(row) if is_present(row) else ():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -24,7 +25,6 @@ from lunguage_assets.implicit.rows import (
     CLINICAL_ATTRIBUTES,
     PAPER,
     Row,
-    attribute_values,
     collapsed,
     tokens,
     united_cells,
@@ -34,7 +34,7 @@ from lunguage_assets.implicit.statements.places import says_resolved
 
 COURSES = ("improved", "no_change", "worsened")
 _ONE_OF_THEM = ("onset", "severity")
-_PHRASED = attribute_values(("ent", "location", *CLINICAL_ATTRIBUTES))
+_PHRASED = attrgetter("ent", "location", *CLINICAL_ATTRIBUTES)
 
 # pairs of words
 

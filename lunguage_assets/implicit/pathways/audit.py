@@ -33,12 +33,8 @@ Counts = Counter[tuple[EdgeKey, bool, Mention]]
 """Studies by edge, by whether the diagnosis is stated without doubt, and by what is said of the child."""
 
 
-def edge_counts(
-    rows: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList
-) -> Counts:
-    """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up; `vocabulary` is that of the
-    batch.
-    """
+def edge_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList) -> Counts:
+    """LUNGUAGE_PLUS_PLUS of whole studies, matched to the dictionary, to counts, which may be added up."""
     known = [one for diagnosis in dictionary.diagnoses for one in dictionary.pathways_of(diagnosis)]
     edges = {pathway.id: pathway.edges for pathway in known}
     found: Counts = Counter()
@@ -51,7 +47,7 @@ def edge_counts(
         for parent in parents:
             if parent.status == "dp" or parent.pathway_id not in definite:
                 for number, edge in enumerate(edges[parent.pathway_id]):
-                    child = _child(parent, edge, vocabulary)
+                    child = _child(parent, edge, dictionary.vocabulary)
                     about = said.setdefault((parent.pathway_id, number), set())
                     about |= _mentions(statements, parent, child, dictionary)
         for key, mentions in said.items():

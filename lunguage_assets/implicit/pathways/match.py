@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathways import MatchedPathway, PathwayDictionary
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, attribute_values
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.tables import VIEWS
 
 _ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"}
 """Attributes about films and sources: "compared with the old film" does not make a fracture old."""
 
-_REFINING = attribute_values([name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION])
+_REFINING = attrgetter(*[name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION])
 
 
 class Match(NamedTuple):

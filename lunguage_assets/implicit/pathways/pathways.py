@@ -72,10 +72,10 @@ class DiagnosisStatistics(NamedTuple):
 
 
 class PathwayDictionary:
-    """Diagnoses and their pathways, seen through a vocabulary; `reader` keeps negated words apart."""
+    """Diagnoses and their pathways, seen through a `vocabulary`; `reader` keeps negated words apart."""
 
     def __init__(self, content: PathwayFile, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self.diagnoses: dict[str, Diagnosis] = {plain(d.name): d for d in content.diagnoses}
         self._categories = {plain(name): category for name, category in content.categories.items()}
         self.reader = token_reader(content.negators)
@@ -113,7 +113,7 @@ class PathwayDictionary:
     def _look_up_refined(self, name: str) -> str | None:
         for diagnosis, rule in self.rules.items():
             rest = rule.without_refinements(name)
-            if rest and diagnosis in (self._look_up(rest), self._look_up(self._vocabulary.finding(rest))):
+            if rest and diagnosis in (self._look_up(rest), self._look_up(self.vocabulary.finding(rest))):
                 return diagnosis
         return None
 
@@ -189,12 +189,12 @@ class PathwayDictionary:
         symptom = listed == SYMPTOM_CATEGORY
         return Edge(
             ent=child.name,
-            name=self._vocabulary.finding(child.name),
+            name=self.vocabulary.finding(child.name),
             status=child.status,
             location=child.location,
             attributes=child.attributes,
             strength=child.strength,
-            category=listed if symptom else self._vocabulary.category(child.name) or listed,
+            category=listed if symptom else self.vocabulary.category(child.name) or listed,
             is_symptom=symptom,
             inherits=child.inherits,
             unless_said=ListedWords(child.unless.said, self.reader),
@@ -203,7 +203,7 @@ class PathwayDictionary:
         )
 
     def _subject(self, wording: str) -> Subject:
-        name = self._vocabulary.finding(wording)
+        name = self.vocabulary.finding(wording)
         diagnosis = self.recognise(name, wording)
         if diagnosis is None:
             return name, frozenset()

@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from scipy.special import betaincinv
 
-from lunguage_assets.implicit.rows import PAPER, Row, attribute_values, claim_preference, rounded, tokens
+from lunguage_assets.implicit.rows import PAPER, Row, claim_preference, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import (
     Qualifier,
@@ -30,7 +31,7 @@ from lunguage_assets.implicit.statements.places import (
 QUALIFIER = "qualifier"
 """`p_source` of a denial that is restricted."""
 
-_CELLS_OF = attribute_values(("measurement", "morphology", "distribution", "severity", "onset"))
+_CELLS_OF = attrgetter("measurement", "morphology", "distribution", "severity", "onset")
 _DENIALS = frozenset({"no", "not", "without", "nor", "neither", "never", "negative", "free", "denies"})
 _ENDS = frozenset({"but", "except", "however", "although", "there", "which", "is", "are", "was", "were"})
 _DEVICE = "OTH"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, Self
 
@@ -17,13 +18,13 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.match import diagnosis_of, is_of_device
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.pathways.refinements import ListedWords
-from lunguage_assets.implicit.rows import Row, attribute_values, tokens, word_forms
+from lunguage_assets.implicit.rows import Row, tokens, word_forms
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
-_REFINING_OF = attribute_values(REFINING)
+_REFINING_OF = attrgetter(*REFINING)
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
 
 Reading = Literal["presence", "kind", "size", "whole", "denial", "against"]

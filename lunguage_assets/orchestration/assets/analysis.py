@@ -72,17 +72,16 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
     listed = load_label_list(dictionary=dictionary)
 
-    def of_batch(batch: str) -> tuple[PathwayDictionary, Vocabulary]:
+    def of_batch(batch: str) -> PathwayDictionary:
         terms = read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
-        vocabulary = Vocabulary.from_terms(terms)
-        return load_dictionary(home.home.pathways_file, vocabulary), vocabulary
+        return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
 
     counts: Counts = Counter()
     with newest_studies(home, *keys, home.standings()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
             for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
-                counts.update(edge_counts(rows, *known[str(batch)], listed))
+                counts.update(edge_counts(rows, known[str(batch)], listed))
     audit = audit_table(counts, dictionary)
     below = int((audit["against_experts"] == "below").sum())
     metadata = {"measured": int((audit["mentioned"] > 0).sum()), "below_the_experts": below}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from generated_reports import reports as reported
 from hypothesis import given
-from invented_reports import Said, dictionary, run, said, vocabulary
+from invented_reports import Said, dictionary, run, said
 from profiles import examples
 from statsmodels.stats.proportion import proportion_confint
 
@@ -19,7 +19,7 @@ from lunguage_assets.tables import PATHWAY_AUDIT
 
 
 def counts(rows: pd.DataFrame) -> Counts:
-    return edge_counts(rows, dictionary(), vocabulary(), load_label_list(dictionary=dictionary()))
+    return edge_counts(rows, dictionary(), load_label_list(dictionary=dictionary()))
 
 
 def audited(*rows: Said) -> pd.DataFrame:
