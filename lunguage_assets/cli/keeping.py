@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
 
 
-class NotConfirmed(LunguageError):
-    """Something would be removed, and nobody has said so."""
-
-
 @click.group(short_help="List the batches, or remove one with all that is of it.")
 def batches() -> None:
     """List the registered batches, or remove one with all that follows from it."""
@@ -49,7 +45,7 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
     if key in {batch.key for batch in place.registered()}:
         if not yes:
             _foretell(place, key)
-            raise NotConfirmed(f"nothing was removed. To remove it: lunguage batches remove {key} --yes")
+            raise LunguageError(f"nothing was removed. To remove it: lunguage batches remove {key} --yes")
         _remove(chosen, key)
     from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed
 

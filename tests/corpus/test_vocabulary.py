@@ -136,14 +136,6 @@ def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
     assert (other.finding(text), other.location_parts(text)) == (name, parts)
 
 
-def test_the_category_of_a_finding_is_given_only_when_it_is_the_only_one() -> None:
-    known = vocabulary(("PF", "haze", "hazy opacity"), ("NCD", "tube", "device"), ("OTH", "tube", "device"))
-    assert known.category("Hazes") == "PF"
-    assert known.category("hazy opacity") == "PF"
-    assert known.category("tube") is None
-    assert known.category("unheard of") is None
-
-
 def test_no_built_in_form_is_itself_rewritten() -> None:
     forms = built_in_forms()
     for form in (*forms.findings, *forms.whole):

@@ -21,7 +21,7 @@ from lunguage_assets.home.store import (
     write_table,
 )
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, REFERENCE_RANKING, TABLES, TERMS
+from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 
 
 def terms(*spellings: str) -> pd.DataFrame:
@@ -95,20 +95,3 @@ def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(tmp_p
     build_catalog(root, tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
         assert client.execute("SELECT report_batch FROM terms").fetchall() == [("first",)]
-
-
-@pytest.mark.usefixtures("few_views")
-def test_views_show_new_partitions_to_a_client_that_is_already_open(tmp_path: Path) -> None:
-    root = tmp_path / "tables"
-    build_catalog(root, tmp_path / "l.duckdb")
-    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
-        write_table(
-            LUNGUAGE_PLUS_PLUS,
-            LUNGUAGE_PLUS_PLUS.frame(),
-            partition_path(root, "lunguage_plus_plus", "panel", "2026.11"),
-        )
-        write_table(TERMS, terms("opacity"), partition_path(root, "terms", "first.batch"))
-        write_table(TERMS, terms("mass", "nodule"), partition_path(root, "terms", "second"))
-        build_catalog(root, tmp_path / "l.duckdb")  # replaced under the open client
-        counted = client.execute("SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1").fetchall()
-    assert counted == [("first.batch", 1), ("second", 2)]

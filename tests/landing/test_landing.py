@@ -7,13 +7,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import zipfile
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 from landing_drops import DECLARED, Landing, csv, packed, parquet
-from raw_deliveries import REPORTS, write_mimic_tree, write_table
+from raw_deliveries import REPORTS, write_table
 
 from lunguage_assets import landing as module
 from lunguage_assets.corpus.intake import take_in
@@ -167,23 +165,6 @@ def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_br
     landing.settle()
     for key, name in {"bare": "opacification", "own": "shadow"}.items():
         assert take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist() == [name]
-
-
-def test_a_tree_and_the_same_tree_in_a_package_are_one_batch(landing: Landing, tmp_path: Path) -> None:
-    write_mimic_tree(tmp_path / "t", packed=True)
-    shutil.copytree(tmp_path / "t", landing.root / "Night 1")
-    assert landing.settle().registered["Night 1"].studies == len(REPORTS)
-    assert studies(landing, "night-1") == STUDIES
-    assert landing.home.delivery("night-1").metadata is not None
-    plain = tmp_path / "plain"
-    write_mimic_tree(plain)
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w") as package:
-        for path in sorted((plain / "files").rglob("*.txt")):
-            package.write(path, path.relative_to(plain))
-    landing.drop("again/mimic-cxr-reports.zip", stream.getvalue())
-    landing.drop("again/mimic-cxr-2.0.0-metadata.csv", (plain / "mimic-cxr-2.0.0-metadata.csv").read_bytes())
-    assert landing.settle().skipped == {"again": "night-1"}
 
 
 def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_kill(
