@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -98,11 +99,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     @property
     def processes_at_once(self) -> int | None:
         """How many processes compute one batch; None: as many as there are cores."""
-        number = _number("processes", _value(self.processes))
-        if number is not None and (number < 1 or number % 1):
-            raise ConfigurationError(
-                f"processes ($LUNGUAGE_PROCESSES): found {number:g}; expected 1 or more."
-            )
+        number = _number("processes", _value(self.processes), least=1)
         return None if number is None else int(number)
 
     @property
@@ -204,10 +201,10 @@ def _budget(of_run: str, of_day: str) -> Budget | None:
     return Budget(_number("budget", of_run), _number("daily_budget", of_day))
 
 
-def _number(field: str, written: str) -> float | None:
-    try:
-        return float(written) if written else None
-    except ValueError:
-        raise ConfigurationError(
-            f"{field} (${VARIABLES[field]}): found {written!r}; expected a number. Fix or unset it."
-        ) from None
+def _number(field: str, written: str, least: float = 0) -> float | None:
+    with suppress(ValueError):
+        if not written or float(written) >= least:
+            return float(written) if written else None
+    raise ConfigurationError(
+        f"{field} (${VARIABLES[field]}): found {written!r}; expected {least} or more. Fix or unset it."
+    )

@@ -7,7 +7,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import takewhile
 from typing import Literal
 
@@ -61,12 +60,7 @@ class Runner:
     def __init__(
         self, home: HomeResource, instance: dg.DagsterInstance, definitions: dg.Definitions | None = None
     ) -> None:
-        self._home, self._instance, self._given = home, instance, definitions
-
-    @cached_property
-    def definitions(self) -> dg.Definitions:
-        """Those given, else of the home; built for the first stage: a run with nothing to do needs none."""
-        return self._given or build_defs(self._home)
+        self._home, self._instance, self._definitions = home, instance, definitions or build_defs(home)
 
     def run(
         self,
@@ -145,7 +139,7 @@ class Runner:
         run_id = str(uuid.uuid4())
         try:
             with runs_of_location(self._instance, stage.job):
-                return self.definitions.resolve_job_def(stage.job).execute_in_process(
+                return self._definitions.resolve_job_def(stage.job).execute_in_process(
                     run_config=QUIET,
                     instance=self._instance,
                     partition_key=partition_key(stage.dimensions, stage.keys),
