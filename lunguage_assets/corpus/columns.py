@@ -136,14 +136,10 @@ def section(value: str) -> str | None:
     return folded if folded in SECTIONS else None
 
 
-def polarity(value: str) -> str | None:
-    """p or n of a status; None for anything else."""
-    return {"positive": "p", "negative": "n"}.get(said_once(first_alternative(value).lower()))
-
-
-def certainty(value: str) -> str | None:
-    """d or t of a certainty; None for anything else."""
-    return {"definitive": "d", "tentative": "t"}.get(said_once(first_alternative(value).lower()))
+def status_code(value: str, words: Sequence[str]) -> str | None:
+    """The first letter of one of these words; None for anything else."""
+    word = said_once(first_alternative(value).lower())
+    return word[0] if word in words else None
 
 
 def said_once(value: str) -> str:

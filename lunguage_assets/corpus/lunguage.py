@@ -44,10 +44,12 @@ def _category(value: str) -> str | None:
     return category_code(columns.said_once(first_alternative(value))) if value else ""
 
 
+_POLARITIES, _CERTAINTIES = ("positive", "negative"), ("definitive", "tentative")
+_WRITTEN_STATUS = {word[0]: word for word in (*_POLARITIES, *_CERTAINTIES)}
 _MEANINGS: dict[str, tuple[Callable[[str], Any], str]] = {
     "section": (columns.section, "section"),
-    "dx_status": (columns.polarity, "dx-status"),
-    "dx_certainty": (columns.certainty, "dx-certainty"),
+    "dx_status": (lambda value: columns.status_code(value, _POLARITIES), "dx-status"),
+    "dx_certainty": (lambda value: columns.status_code(value, _CERTAINTIES), "dx-certainty"),
     "ent": (_finding_name, "finding-empty"),
     "cat": (_category, "category"),
     "sequence": (_optional_number, "number"),
@@ -217,9 +219,6 @@ class RowReader:
             return
         study.noted.add(reason + column)
         self._log.note(reason, self.file, line=line, study_id=study.study_id, column=column)
-
-
-_WRITTEN_STATUS = {"p": "positive", "n": "negative", "d": "definitive", "t": "tentative"}
 
 
 def lunguage_frame(report_texts: pd.DataFrame, structured_findings: pd.DataFrame) -> pd.DataFrame:
