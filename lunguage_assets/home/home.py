@@ -14,7 +14,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from upath import UPath
@@ -300,9 +300,9 @@ class Home:
     def removed(self) -> list[Removal]:
         """Batches that were removed, the oldest first."""
         file = self.root / "removals.json"
-        return (
-            [Removal(**one) for one in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
-        )
+        noted = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        names = [field.name for field in fields(Removal)]  # records of before have more
+        return [Removal(**{name: one[name] for name in names}) for one in noted]
 
     def examine(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Registration]:
         """Preview what `register` would do.
