@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from lunguage_assets.implicit.encoders.encoder import Embedder, pair_cosines
-from lunguage_assets.implicit.merging.apart import Blacklist, wording_of
+from lunguage_assets.implicit.merging.apart import Blacklist, Wording, wording_of
 from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import anatomy
@@ -32,27 +32,47 @@ def similar_groups(
     """The groups of each block that are merged: each position with the highest similarity to another member.
     Every phrase is encoded once, and only if it is compared. Raises `MethodError` for a wrong answer.
     """
-    comparable = [_comparable(block, blacklist) for block in blocks]
+    kinds = [_kinds(block, blacklist) for block in blocks]
+    comparable = [_comparable(own) for own in kinds]
     asked, phrases = _asked(comparable)
     number = {phrase: place for place, phrase in enumerate(phrases)}
     first, second = ([number[pair[side]] for pair in asked] for side in (0, 1))
     cosines = dict(zip(asked, pair_cosines(embedder, phrases, first, second).tolist(), strict=True))
-    for block, pairs in zip(blocks, comparable, strict=True):
+    for own, pairs in zip(kinds, comparable, strict=True):
         similar = {pair: cosines.get(said, 1.0) for pair, said in pairs.items()}
         similar = {pair: cosine for pair, cosine in similar.items() if cosine >= threshold}
-        yield [_closest(group, similar) for group in complete_link(len(block), similar)]
+        groups = complete_link(len(own), similar)
+        alone = set(range(len(own))).difference(*groups)
+        groups += [[kind] for kind in alone if len(own[kind][1]) > 1]
+        yield sorted((_closest(group, own, similar) for group in groups), key=min)
 
 
 def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
     """The distinct phrases that an encoder is asked for, sorted."""
-    return _asked([_comparable(block, blacklist) for block in blocks])[1]
+    return _asked([_comparable(_kinds(block, blacklist)) for block in blocks])[1]
 
 
-def _comparable(block: Sequence[Row], blacklist: Blacklist) -> dict[Pair, Phrases]:
-    """The pairs of rows that nothing but their similarity keeps apart."""
-    wordings = [wording_of(row, blacklist) for row in block]
+def _kinds(block: Sequence[Row], blacklist: Blacklist) -> list[tuple[Wording, list[int]]]:
+    """The wordings of a block with the positions of their rows: thousands of equal rows are one item. What
+    keeps a row apart from its like makes an item of each.
+    """
+    found: list[tuple[Wording, list[int]]] = []
+    of_phrase: dict[str, list[tuple[Wording, list[int]]]] = {}
+    for position, row in enumerate(block):
+        wording = wording_of(row, blacklist)
+        known = of_phrase.setdefault(wording.phrase, [])
+        positions = next((own for other, own in known if other == wording), None)
+        if positions is None or wording.separated(wording):
+            known.append((wording, positions := []))
+            found.append(known[-1])
+        positions.append(position)
+    return found
+
+
+def _comparable(kinds: Sequence[tuple[Wording, list[int]]]) -> dict[Pair, Phrases]:
+    """The pairs of wordings that nothing but their similarity keeps apart."""
     found: dict[Pair, Phrases] = {}
-    for (a, one), (b, other) in combinations(enumerate(wordings), 2):
+    for (a, (one, _)), (b, (other, _)) in combinations(enumerate(kinds), 2):
         if not one.separated(other):
             found[a, b] = min(one.phrase, other.phrase), max(one.phrase, other.phrase)
     return found
@@ -64,12 +84,15 @@ def _asked(comparable: Sequence[Mapping[Pair, Phrases]]) -> tuple[list[Phrases],
     return sorted(pairs), sorted({phrase for pair in pairs for phrase in pair})
 
 
-def _closest(group: Sequence[int], similar: Mapping[Pair, float]) -> dict[int, float]:
-    closest = dict.fromkeys(group, 0.0)
+def _closest(
+    group: Sequence[int], kinds: Sequence[tuple[Wording, list[int]]], similar: Mapping[Pair, float]
+) -> dict[int, float]:
+    """The positions of a group of wordings, each with its similarity to the nearest other row."""
+    closest = {kind: float(len(kinds[kind][1]) > 1) for kind in group}
     for a, b in combinations(group, 2):
         cosine = min(1.0, similar.get((a, b), 0.0))
         closest[a], closest[b] = max(closest[a], cosine), max(closest[b], cosine)
-    return closest
+    return dict(sorted((position, closest[kind]) for kind in group for position in kinds[kind][1]))
 
 
 def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:

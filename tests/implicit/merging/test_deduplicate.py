@@ -280,3 +280,12 @@ def test_groups_are_those_of_the_plain_rules(
     assert groups == {frozenset(group) for group in expected}
     closest = {own: cosine for group in expected for own, cosine in group.items()}
     assert found == {own: closest[own] for own in found}
+
+
+def test_thousands_of_rows_that_say_the_same_become_one() -> None:
+    rows = [
+        said("opacity", location="RUL", severity="mild", evidence=[number // 2]) for number in range(2_998)
+    ]
+    rows += [said("opacity", location="right upper lobe"), said("nodule")]
+    frame = deduplicated(rows, embedder=AlikeEmbedder())
+    assert frame["disposition"].value_counts().to_dict() == {"merged": 2_999, "kept": 1}
