@@ -35,7 +35,7 @@ def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge) -> 
     expected = [("either", "or") if phrase == "either" else (phrase,) for phrase, _ in SENTENCES]
     assert [answer.phrases for answer in found] == expected
     compared = judge.compare([ComparisonQuestion(one, "Likely <finding>.") for _, one in SENTENCES])
-    assert all(answer.valid for answer in compared)
+    assert all(answer.answer != "invalid" for answer in compared)
 
 
 @both
