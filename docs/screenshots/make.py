@@ -220,7 +220,7 @@ def visit_report(page: Page, home: Path) -> None:
     released = home / "release" / "panel"
     version = (released / "LATEST").read_text(encoding="utf-8").strip()
     page.size(840, 690)
-    page.open((released / version / "open" / "report.html").as_uri(), "What words of doubt mean")
+    page.open((released / version / "open" / "report.html").as_uri(), "The probability scale")
     scroll_to(page, "From place to probability")
     keep(page, "report")
 
