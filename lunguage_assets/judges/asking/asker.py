@@ -309,6 +309,7 @@ class _Round(Generic[T]):
             try:
                 reply = await self.asker.provider.answer(request)
             except LunguageError:  # refused or not configured: nothing was sent
+                cost_usd = 0.0
                 await self._written(forget, attempt.receipt)
                 raise
             except Exception as error:

@@ -18,7 +18,7 @@ from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure
+from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Limits, Price
 from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 
@@ -112,6 +112,17 @@ def test_the_ceiling_of_the_run_holds_beside_it(ledger: Ledger) -> None:
     recorded(ledger, 1, 0.999)
     with pytest.raises(BudgetExceeded, match="daily budget"):
         ask_all(ledger, FakeModel(), Budget(1.0, 1.0))
+
+
+def test_a_call_that_was_never_sent_costs_the_run_nothing(ledger: Ledger) -> None:
+    class NotConfigured(FakeModel):
+        async def answer(self, request: Request) -> Reply:
+            raise ConfigurationError("no key")
+
+    budget = Budget(1.0)
+    with pytest.raises(ConfigurationError, match="no key"):
+        ask_all(ledger, NotConfigured(), budget)
+    assert budget.spent_usd == 0.0
 
 
 def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(ledger: Ledger) -> None:
