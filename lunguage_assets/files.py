@@ -1,5 +1,5 @@
 """Writes files whole: a reader, or a crash, sees the old content or the new; reads small CSV files that
-a person edits.
+a person edits; words values as a person reads them.
 """
 
 from __future__ import annotations
@@ -7,12 +7,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
 import os
+import re
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -110,3 +112,37 @@ def edited_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         remedy = "Save it again as CSV."
         raise damaged(path.name, "an unreadable file", error, "a CSV in UTF-8", remedy) from None
+
+
+def is_numeric(values: pd.Series) -> bool:
+    """Whether a column holds numbers only."""
+    if values.dtype == object:
+        there = [value for value in values.tolist() if value is not None]
+        return bool(there) and all(isinstance(value, int | float) for value in there)
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+
+
+def cell_text(value: Any) -> str:
+    """A value as a reader of a table sees it: thousands apart, at most three decimals, nothing for a missing
+    value.
+    """
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def shown_phrase(phrase: str, most: int = 6) -> str:
+    """A hedging phrase, or its number of words where it is longer than any hedge: it may be a sentence of a
+    report.
+    """
+    words = len(phrase.split())
+    return phrase if words <= most else f"(a phrase of {words} words)"
+
+
+def literal(text: str) -> str:
+    """Text that Markdown shows as it is, on one line: no tag, link, picture or column begins in it."""
+    return re.sub(r"([\\`<\[\]|])", r"\\\1", " ".join(text.split()))

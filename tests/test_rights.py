@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.rights import open_to_others

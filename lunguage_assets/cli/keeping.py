@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import FILE, GIVEN_FILE, Chosen, chooses, existing_home, nothing_in
+from lunguage_assets.cli.options import FILE, GIVEN_FILE, Chosen, chooses, existing_home
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     shown = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     with only_ui(place.root, f"{shown}/ of process {os.getpid()}"):
         if place.corpus() is None:
-            click.echo(nothing_in(place), err=True)
+            click.echo(f"{place.root} holds no corpus: nothing was registered there.", err=True)
         environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
         log = place.root / "logs" / "ui.log"
         write_private(log, b"")

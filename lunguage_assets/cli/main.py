@@ -15,7 +15,7 @@ from lunguage_assets.cli.keeping import batches, ledger, ui
 from lunguage_assets.cli.looking import doctor, status
 from lunguage_assets.cli.making import analyse, estimate, land, register, run
 from lunguage_assets.cli.reading import explain, read, sample
-from lunguage_assets.errors import LunguageError, did_you_mean
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.rights import keep_private
 
 
@@ -72,19 +72,7 @@ def _told(message: str, status: int = 1) -> int:
     return status
 
 
-class _Commands(click.Group):
-    """Commands of which a mistyped one is guessed."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            guess = did_you_mean(args[0], self.commands) or " `lunguage --help` lists the commands."
-            ctx.fail(f"No such command {args[0]!r}.{guess}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lunguage-assets")
 def commands() -> None:
     """Clinical uncertainty in radiology reports: Lunguage files in, Lunguage++ out, through Dagster."""

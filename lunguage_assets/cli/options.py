@@ -114,20 +114,15 @@ def chosen_home(folder: Path) -> Home:
 
 def existing_home(folder: Path) -> Home:
     """The home in a folder, for commands that only look, or work on what is there: they make none. Raises
-    `ConfigurationError`: nothing was ever registered there; the message names a home beside it.
+    `ConfigurationError`: nothing was ever registered there.
     """
     place = chosen_home(folder)
     if place.corpus() is not None or (place.root / "tables").exists():
         return place
-    raise ConfigurationError(nothing_in(place) + " To take in files: lunguage run --data DIR")
-
-
-def nothing_in(place: Home) -> str:
-    """The message about an empty home; it names one beside it that is in use."""
-    told = f"{place.root} holds no corpus: nothing was registered there."
-    for corpus in sorted({*place.root.parent.glob("*/corpus.json"), *Path.cwd().glob("*/corpus.json")})[:1]:
-        told += f" {corpus.parent} holds one: export LUNGUAGE_HOME={os.path.relpath(corpus.parent)}."
-    return told
+    raise ConfigurationError(
+        f"{place.root} holds no corpus: nothing was registered there. Name another home with --home or "
+        "$LUNGUAGE_HOME, or take in files: lunguage run --data DIR"
+    )
 
 
 @dataclass(frozen=True)

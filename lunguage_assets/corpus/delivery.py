@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass as validated
 
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.records import read_header, require_whole
@@ -22,6 +23,7 @@ from lunguage_assets.corpus.texts import layouts
 from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
 from lunguage_assets.errors import InputError
+from lunguage_assets.settings import DataClass
 
 FINDINGS = "Lunguage.csv"
 FINDINGS_PARQUET = "Lunguage.parquet"
@@ -42,13 +44,12 @@ _MOST_TEXT = 4 << 30
 """Bytes of all raw reports of a delivery, which are held while it is registered; MIMIC-CXR's are 0.2 GiB."""
 
 
-class CorpusDeclaration(BaseModel):
-    """The name and data class of a corpus; undeclared text counts as patient data."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+@validated(frozen=True, config=ConfigDict(extra="forbid"))
+class Corpus:
+    """The name of a corpus, and whether its text is patient data, as undeclared text is."""
 
     name: str = ""
-    data_class: Literal["synthetic", "credentialed"] = "credentialed"
+    data_class: DataClass = "credentialed"
 
 
 DeliveryKind = Literal["findings", "text"]
@@ -67,7 +68,7 @@ class Delivery:
     vocabulary: Path | None
     metadata: Path | None
     reports: Path | None
-    declared: CorpusDeclaration
+    declared: Corpus
     texts: TextSource | None = None
     held: Sequence[RawReport] | None = field(default=None, repr=False)
 
@@ -274,18 +275,18 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     return [replace(delivery, held=part) for part in parts]
 
 
-def read_declaration(path: Path) -> CorpusDeclaration:
+def read_declaration(path: Path) -> Corpus:
     """The declaration of a `corpus.toml`; a missing file declares nothing. Raises `InputError`: it is not
     TOML, or says something else than name and data class.
     """
     if not path.is_file():
-        return CorpusDeclaration()
+        return Corpus()
     try:
         with path.open("rb") as stream:
             written = stream.read(_LARGEST_DECLARATION + 1)
         if len(written) > _LARGEST_DECLARATION:
             raise ValueError
-        return CorpusDeclaration.model_validate(tomllib.loads(written.decode()))
+        return Corpus(**tomllib.loads(written.decode()))
     except ValueError as error:  # of pydantic, TOML and UTF-8
         wrong = str(error.errors()[0]["loc"][0]) if isinstance(error, ValidationError) else None
     found = "an unknown key or value" if wrong else "no such text"

@@ -23,6 +23,7 @@ from lunguage_assets.corpus.delivery import (
     DECLARATION,
     METADATA,
     PACKED,
+    Corpus,
     Delivery,
     DeliveryKind,
     content_hash,
@@ -43,18 +44,9 @@ from lunguage_assets.home.store import (
     tables_place,
 )
 from lunguage_assets.rights import require_private
-from lunguage_assets.settings import DataClass
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
 _KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """The corpus of a home: its name, and whether its text is patient data."""
-
-    name: str
-    data_class: DataClass
 
 
 @dataclass(frozen=True)

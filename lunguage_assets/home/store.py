@@ -17,19 +17,19 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError, InvalidTable, NotWritten
 from lunguage_assets.files import replace_file, replace_text
-from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 
@@ -177,19 +177,6 @@ def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
     return sorted((*folders, file.removesuffix(".parquet")) for *folders, file in found)
 
 
-def write_table(
-    table: Table,
-    frame: pd.DataFrame,
-    path: UPath | Path,
-    keys: Sequence[str] = (),
-    made_of: MadeOf | None = None,
-) -> Encoded:
-    """Encode a frame, then publish it; raises as `encode` and `publish_table`."""
-    encoded = encode(table, frame, keys, made_of)
-    publish_table(encoded, path)
-    return encoded
-
-
 def publish_table(encoded: Encoded, path: UPath | Path) -> None:
     """Write under a temporary name, then rename: readers see the old table or the new one, never a part.
     Raises `NotWritten`: the disk is full or forbids it; what was stored before is kept.
@@ -243,6 +230,28 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
         )
     frame.attrs |= {VERSION: record.version, SET_ASIDE: record.set_aside}
     return frame
+
+
+def read_columns(source: Path | BinaryIO, columns: Sequence[str] | None = None) -> pa.Table:
+    """These columns of a file, all without `columns`; one that the file lacks is left out.
+
+    Not `pyarrow.parquet.read_table`: its scanner's threads may abort a process that ends (exit status -6).
+    """
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        return file.read(None if columns is None else list(columns), use_threads=False)
+
+
+def read_rows(
+    source: Path | BinaryIO, key: str, values: Collection[str], columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The rows whose `key` is one of these values; of a file without any the keys alone are read."""
+    wanted = pa.array(sorted(values), type=pa.string())
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        names = file.schema_arrow.names if columns is None else list(columns)
+        chosen = pc.is_in(file.read([key], use_threads=False).column(key), value_set=wanted)
+        if not pc.any(chosen).as_py():
+            return file.schema_arrow.empty_table().select(names)
+        return file.read(names, use_threads=False).filter(chosen)
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:

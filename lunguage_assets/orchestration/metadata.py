@@ -17,7 +17,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.documents import literal
+from lunguage_assets.files import literal
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told

@@ -16,7 +16,7 @@ from pathlib import Path
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.home import DataClass
+from lunguage_assets.settings import DataClass
 
 REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")

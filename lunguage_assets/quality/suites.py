@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import expectation, read_as
-from lunguage_assets.documents import shown_phrase
+from lunguage_assets.files import shown_phrase
 from lunguage_assets.tables.schema import Table
 
 EXAMPLES = 20

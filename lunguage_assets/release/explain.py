@@ -22,9 +22,8 @@ from upath import UPath
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path
+from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_rows
 from lunguage_assets.implicit.rows import BARE, natural
-from lunguage_assets.parquet import read_rows
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.text.words import word_file
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS

@@ -27,12 +27,6 @@ judges.shy = { provider = "openai", model = "model-3", retires_on = 2199-01-01, 
 """
 
 
-def test_a_mistyped_command_is_guessed(tmp_path: Path) -> None:
-    done = lunguage(tmp_path, "explan")
-    assert done.returncode == 2
-    assert "Did you mean 'explain'?" in done.stderr
-
-
 def test_a_wrong_preset_is_said_with_the_option_that_chose_it(tmp_path: Path, five: Path) -> None:
     run = ("run", "--data", five)
     said = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
 from small_homes import SmallHome, line
+from stored_tables import store_table
 
 from lunguage_assets.current.plan import plan
 from lunguage_assets.current.reads import OPTIONS
@@ -24,7 +25,7 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import published_anchors
-from lunguage_assets.home.store import TableRecord, partition_path, read_table, stored_record, write_table
+from lunguage_assets.home.store import TableRecord, partition_path, read_table, stored_record
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
@@ -186,7 +187,7 @@ def made_again(small: SmallHome) -> None:
     assert isinstance(record, TableRecord)
     frame = read(small, "fitted_probabilities", "panel", "first")
     changed = frame.assign(steps=frame["steps"] + 1)
-    write_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)
+    store_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,9 @@ import pytest
 from invented_reports import Said, dictionary, run, said
 from killed_process import killed_at
 from platform_support import contents
+from stored_tables import store_table
 
-from lunguage_assets.home.store import (
-    create_catalog,
-    partition_path,
-    read_table,
-    stored_partitions,
-    write_table,
-)
+from lunguage_assets.home.store import create_catalog, partition_path, read_table, stored_partitions
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
@@ -37,7 +32,7 @@ def expanded(rows: list[Said]) -> Frames:
 
 def store(root: Path, frames: Frames) -> None:
     for table, frame in zip(TABLES, frames, strict=True):
-        write_table(table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b"))
+        store_table(table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b"))
 
 
 def seen(root: Path) -> tuple[int, ...]:

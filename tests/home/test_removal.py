@@ -8,10 +8,11 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from stored_tables import store_table
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import MadeOf, partition_path, stored_partitions, write_table
+from lunguage_assets.home.store import MadeOf, partition_path, stored_partitions
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
 
@@ -44,7 +45,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def store(home: Home, name: str, *keys: str, made_of: MadeOf | None = None) -> None:
     table = TABLES[name]
-    write_table(table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of)
+    store_table(table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of)
 
 
 @pytest.fixture

@@ -11,15 +11,10 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from stored_tables import store_table
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home.store import (
-    PARTITIONED_BY,
-    partition_path,
-    read_table,
-    remove_abandoned_files,
-    write_table,
-)
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table, remove_abandoned_files
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 
@@ -45,17 +40,17 @@ def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(
     tmp_path: Path, change, named: str
 ) -> None:
     path = tmp_path / "t.parquet"
-    write_table(TERMS, terms("opacity", "nodule"), path)
+    store_table(TERMS, terms("opacity", "nodule"), path)
     before = path.read_bytes()
     with pytest.raises(InvalidTable, match=named):
-        write_table(TERMS, change(terms("opacity", "nodule")), path)
+        store_table(TERMS, change(terms("opacity", "nodule")), path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda t: t.name)
 def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) -> None:
-    write_table(table, table.frame(), tmp_path / "t.parquet")
+    store_table(table, table.frame(), tmp_path / "t.parquet")
     back = read_table(table, tmp_path / "t.parquet")
     assert len(back) == 0
     assert back.dtypes.astype(str).to_dict() == table.frame().dtypes.astype(str).to_dict()
@@ -63,14 +58,14 @@ def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) ->
 
 
 def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
-    write_table(TERMS, terms("opacity"), tmp_path / "t.parquet")
+    store_table(TERMS, terms("opacity"), tmp_path / "t.parquet")
     with pytest.raises(InvalidTable, match="Materialise it again"):
         read_table(REFERENCE_RANKING, tmp_path / "t.parquet")
 
 
 def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
     old, fresh = tmp_path / "terms" / ".a.parquet.1.tmp", tmp_path / "terms" / ".a.parquet.2.tmp"
-    write_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
+    store_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
     for path in (old, fresh):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
@@ -90,8 +85,8 @@ def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_s
 @pytest.mark.usefixtures("few_views")
 def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(tmp_path: Path) -> None:
     root = tmp_path / "home [1] *{a}'?" / "tables"
-    write_table(TERMS, terms("opacity"), partition_path(root, "terms", "first"))
-    write_table(TERMS, terms("mass"), partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"))
+    store_table(TERMS, terms("opacity"), partition_path(root, "terms", "first"))
+    store_table(TERMS, terms("mass"), partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"))
     build_catalog(root, tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
         assert client.execute("SELECT report_batch FROM terms").fetchall() == [("first",)]

@@ -9,11 +9,13 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
+from stored_tables import store_table
 from upath import UPath
 
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.home.store import TABLES_VARIABLE, is_stored, partition_path, write_table
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import TABLES_VARIABLE, is_stored, partition_path
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import TERMS
 
@@ -41,7 +43,7 @@ def home(tmp_path: Path) -> Home:
 
 def fill(home: Home, *batches: str) -> None:
     for batch in batches:
-        write_table(TERMS, terms("opacity", batch), partition_path(home.tables, "terms", batch))
+        store_table(TERMS, terms("opacity", batch), partition_path(home.tables, "terms", batch))
 
 
 def test_without_a_place_tables_lie_in_the_home_and_nothing_is_recorded(home: Home) -> None:

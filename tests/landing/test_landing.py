@@ -14,10 +14,10 @@ from landing_drops import DECLARED, Landing, csv, packed, parquet
 from raw_deliveries import REPORTS, write_table
 
 from lunguage_assets import landing as module
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.home import Corpus
 from lunguage_assets.settings import CorpusSettings
 
 VOCABULARY = "category,target_term,normed_term\npf,opacity,opacification\n"

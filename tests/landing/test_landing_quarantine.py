@@ -18,8 +18,8 @@ from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
 
 from lunguage_assets import landing as module
 from lunguage_assets.corpus import records
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.home import Corpus
 
 UNUSABLE = {
     "empty": b"",

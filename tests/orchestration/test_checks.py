@@ -15,11 +15,12 @@ import pandas as pd
 import pytest
 from finished_homes import Finished
 from small_homes import SmallHome
+from stored_tables import store_table
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_table, write_table
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.checks import CHECKS, CheckContext, drift_of_p, earlier_fits
@@ -186,6 +187,6 @@ def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(tmp
         home.register(delivery, batch)
     for batch, table in (("one", REPORTS), ("three", FITTED_PROBABILITIES), ("four", FITTED_PROBABILITIES)):
         path = partition_path(home.tables, "fitted_probabilities", "panel", batch)
-        write_table(table, table.frame(), path)
+        store_table(table, table.frame(), path)
     assert list(earlier_fits(home, "panel", "four")) == ["three"]
     assert earlier_fits(home, "panel", "one") == earlier_fits(home, "panel", "unknown") == {}

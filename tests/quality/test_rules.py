@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
+from stored_tables import store_table
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home.store import write_table
 from lunguage_assets.tables.schema import Column, Table, Where
 
 SMALL = Table(
@@ -63,10 +63,10 @@ OTHER = {**HONEST, "key": "k2", "kind": "without", **NOTHING}
 def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(
     tmp_path: Path, change: dict[str, Any], named: str
 ) -> None:
-    write_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
+    store_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
     before = (tmp_path / "t.parquet").read_bytes()
     with pytest.raises(InvalidTable, match=named) as refused:
-        write_table(SMALL, SMALL.frame([{**HONEST, **change}, OTHER]), tmp_path / "t.parquet")
+        store_table(SMALL, SMALL.frame([{**HONEST, **change}, OTHER]), tmp_path / "t.parquet")
     assert "no mask" not in str(refused.value)
     assert (tmp_path / "t.parquet").read_bytes() == before
 

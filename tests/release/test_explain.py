@@ -21,11 +21,13 @@ from hypothesis import given
 from invented_reports import STUDY, Said, frames, identity, run, said
 from profiles import examples
 from rich.console import Console
+from stored_tables import store_table
 
 from lunguage_assets.cli.reading import TextKeptBack, explain
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.home.home import Corpus, DataClass, Home
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path
 from lunguage_assets.release.explain import (
     NO_PATHWAY,
     P_SOURCES,
@@ -37,6 +39,7 @@ from lunguage_assets.release.explain import (
     print_story,
     read_study,
 )
+from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
 from lunguage_assets.tables.columns import MATCH_REASONS
 from lunguage_assets.tables.columns import P_SOURCES as P_SOURCE_CODES
@@ -78,7 +81,7 @@ def store(home: Home, batch: str, tables: dict[str, Any]) -> None:
     """Put the tables of a batch where a run of ranker `panel` puts them."""
     for name, frame in tables.items():
         keys = ("panel" if dimension == "ranker" else batch for dimension in PARTITIONED_BY[name])
-        write_table(TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys))
+        store_table(TABLES_OF_A_STUDY[name], frame, partition_path(home.tables, name, *keys))
     announce(home, batch)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pandas as pd
+from stored_tables import store_table
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import Intake, take_in
@@ -20,7 +21,6 @@ from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import write_table
 from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
@@ -69,7 +69,7 @@ def stored(folder: Path, batches: dict[str, Tables]) -> dict[str, dict[str, Path
     """Write batches, given oldest first, and say where they are."""
     for key, tables in batches.items():
         for name, path in stored_at(folder, key).items():
-            write_table(TABLES_PER_BATCH[name], tables[name], path)
+            store_table(TABLES_PER_BATCH[name], tables[name], path)
     return {key: stored_at(folder, key) for key in batches}
 
 

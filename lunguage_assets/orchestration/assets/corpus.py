@@ -9,7 +9,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.cores import ALONE, joined, over_chunks
-from lunguage_assets.corpus.delivery import CorpusDeclaration, Delivery
+from lunguage_assets.corpus.delivery import Corpus, Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
@@ -79,7 +79,7 @@ def structuring_agreement(home: HomeResource, keys: Keys, structured_findings: F
     file, gold = home.home.gold_findings, None
     if file.exists():
         vocabulary = home.home.delivery(*keys).vocabulary  # which names the rows
-        delivery = Delivery(home.home.root, file, vocabulary, None, None, CorpusDeclaration())
+        delivery = Delivery(home.home.root, file, vocabulary, None, None, Corpus())
         gold = gold_rows(take_in(delivery, home.settings.corpus).findings)
     metadata = {"structurers": ", ".join(read) or "none", "gold_rows": 0 if gold is None else len(gold)}
     return dg.MaterializeResult(value=agreement_of_structurers(read, gold), metadata=metadata)

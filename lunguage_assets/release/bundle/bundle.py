@@ -18,10 +18,9 @@ import pyarrow.parquet as pq
 from pandas.api.types import is_list_like
 
 from lunguage_assets.data_files import page_template
-from lunguage_assets.documents import shown_phrase
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.rating.trueskill import BETA
-from lunguage_assets.files import replace_text, sheet_frame, write_csv
+from lunguage_assets.files import replace_text, sheet_frame, shown_phrase, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
 from lunguage_assets.implicit.statements.label_file import load_label_list

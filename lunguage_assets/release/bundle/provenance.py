@@ -18,10 +18,11 @@ from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
-from lunguage_assets.home.home import Batch, Corpus, Home
+from lunguage_assets.home.home import Batch, Home
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.model_judge import load_prompts

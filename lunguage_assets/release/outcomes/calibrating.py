@@ -18,11 +18,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit, ndtri
 
-from lunguage_assets.documents import shown_phrase
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.fit.anchors import AnchorSet, ratings_of, reader_means
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
-from lunguage_assets.files import replace_file, write_csv
+from lunguage_assets.files import replace_file, shown_phrase, write_csv
 from lunguage_assets.pictures.plots import reliability_diagram
 from lunguage_assets.release.outcomes.files import ANSWERS
 from lunguage_assets.tables.released import CALIBRATION, LABEL_SOURCES

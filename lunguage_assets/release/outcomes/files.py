@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.files import edited_rows
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path
+from lunguage_assets.home.store import partition_path, read_columns, read_rows
 from lunguage_assets.implicit.statements.label_file import LabelList
-from lunguage_assets.parquet import read_columns, read_rows
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.released import CHEXPERT, LABELS

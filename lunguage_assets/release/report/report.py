@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.data_files import page_template
-from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
+from lunguage_assets.files import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.pictures.plots import (

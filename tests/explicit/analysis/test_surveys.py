@@ -11,9 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from stored_tables import store_table
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.cli.main import commands
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.analysis.experts import (
     PairQuestion,
@@ -27,8 +29,8 @@ from lunguage_assets.explicit.analysis.experts import (
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.home.home import Corpus, Home
-from lunguage_assets.home.store import partition_path, write_table
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import DataClass, ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY, REFERENCE_RANKING
@@ -160,8 +162,8 @@ def home(folder: Path, data_class: DataClass, vocabulary: pd.DataFrame, ranking:
     place.claim(Corpus("invented", data_class))
     tables = place.tables
     extracted = partition_path(tables, "hedge_vocabulary", load_judges().extractor)
-    write_table(HEDGE_VOCABULARY, vocabulary, extracted)
-    write_table(REFERENCE_RANKING, ranking, partition_path(tables, "reference_ranking", "panel"))
+    store_table(HEDGE_VOCABULARY, vocabulary, extracted)
+    store_table(REFERENCE_RANKING, ranking, partition_path(tables, "reference_ranking", "panel"))
     return place
 
 

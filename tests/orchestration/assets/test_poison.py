@@ -19,15 +19,10 @@ import pytest
 from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, contradicting_itself, said_of, store_unchecked
+from stored_tables import store_table
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.store import (
-    partition_path,
-    read_table,
-    stored_partitions,
-    stored_record,
-    write_table,
-)
+from lunguage_assets.home.store import partition_path, read_table, stored_partitions, stored_record
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import implicit, table_asset
 from lunguage_assets.orchestration.build import TABLE_ASSETS
@@ -133,7 +128,7 @@ def poison(small: SmallHome) -> pd.DataFrame:
     record = stored_record(LUNGUAGE_PLUS_PLUS, path)
     assert record is not None
     rows = contradicting_itself(read_table(LUNGUAGE_PLUS_PLUS, path))
-    write_table(LUNGUAGE_PLUS_PLUS, rows, path, record.keys, record.made_of)
+    store_table(LUNGUAGE_PLUS_PLUS, rows, path, record.keys, record.made_of)
     return rows
 
 
@@ -208,7 +203,7 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
     def exchanging(root: Path, name: str, place: Sequence[str]) -> pd.DataFrame:
         frame = stored_table(root, name, place)
         if name == table.name:
-            write_table(table, frame.iloc[:-1], path, keys, before.made_of)
+            store_table(table, frame.iloc[:-1], path, keys, before.made_of)
         return frame
 
     monkeypatch.setattr(table_asset, "stored_table", exchanging)

@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.data_files import dagster_yaml
-from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs import instance as module
 from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,

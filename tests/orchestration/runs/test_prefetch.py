@@ -11,10 +11,11 @@ import pytest
 from finished_homes import Finished
 from loopback import LoopbackServer
 from small_homes import SmallHome
+from stored_tables import store_table
 
 from lunguage_assets.current.plan import Stage
 from lunguage_assets.explicit.rating.ranking import comparison_matches
-from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
+from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
@@ -56,7 +57,7 @@ def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
     assert record is not None
     few = set(frame.loc[frame["retained"], "phrase"][:6]) | {a.phrase for a in home.anchor_set().anchors}
     frame["retained"] &= frame["phrase"].isin(few)
-    write_table(table, frame, path, record.keys, record.made_of)
+    store_table(table, frame, path, record.keys, record.made_of)
     return folder
 
 
