@@ -26,8 +26,8 @@ from pathlib import Path
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
+from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))

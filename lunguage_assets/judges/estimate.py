@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from lunguage_assets.judges.asking.asker import Parse
-from lunguage_assets.judges.asking.budget import estimated_input_tokens, expected_input_tokens, output_limit
+from lunguage_assets.judges.asking.limits import estimated_input_tokens, expected_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Experience, Ledger
 from lunguage_assets.judges.requests import Prompt, Request, Task

@@ -24,7 +24,6 @@ from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.protocol import (
     Choice,
-    ComparisonAnswer,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
@@ -142,12 +141,12 @@ class ModelJudge:
         self._asker.require_readable(found)
         return [ExtractionAnswer(tuple(phrases or ()), phrases is not None) for phrases in found]
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """A label per question, in the questions' order; errors as in `extract`."""
         requests = [self._prompts.comparison(one, self._mode) for one in questions]
         found = self._asker.ask(requests, choice_of)
         self._asker.require_readable(found)
-        return [ComparisonAnswer(cast(Choice, choice or "invalid")) for choice in found]
+        return [cast(Choice, choice or "invalid") for choice in found]
 
 
 def choice_of(text: str) -> Choice | None:

@@ -15,14 +15,16 @@ from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.budget import Budget, output_limit
+from lunguage_assets.judges.asking.limits import Budget, output_limit
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.policy import Problem, preflight, require
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.providers.base import resolve_endpoint
+from lunguage_assets.judges.providers.local import local_provider
+from lunguage_assets.judges.providers.sdks import SDKS
 from lunguage_assets.judges.requests import Provider, Reply, Request
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
@@ -99,6 +101,17 @@ class _DeferredProvider:
             require(preflight(key, slot, environ, around.data_class, around.today()))
             self._made = provider_of(key, slot, environ)
         return await self._made.answer(request)
+
+
+def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provider:
+    """The provider of a slot, ready to answer; nothing is sent yet. Keys and endpoints are read in `environ`.
+
+    Raises:
+        ConfigurationError: a variable is not set, or the SDK is not installed.
+    """
+    if slot.provider == "transformers":
+        return local_provider(key, slot)
+    return SDKS[slot.provider](key, slot, resolve_endpoint(key, slot, environ))
 
 
 def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:

@@ -15,6 +15,8 @@ from typing import Literal, Protocol
 from lunguage_assets.errors import MethodError
 
 Choice = Literal["sentence_1", "sentence_2", "invalid"]
+"""The sentence chosen, or `invalid` after the last try."""
+
 MASK = "<finding>"
 
 
@@ -52,13 +54,6 @@ class ComparisonQuestion:
     replicate: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonAnswer:
-    """The label chosen, or `invalid` after the last try."""
-
-    answer: Choice
-
-
 class Judge(Protocol):
     """A named slot that answers.
 
@@ -75,12 +70,12 @@ class Judge(Protocol):
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]: ...
 
 
 def ask_panel(
     panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]
-) -> list[list[ComparisonAnswer]]:
+) -> list[list[Choice]]:
     """Every judge's answers to its own questions, in panel order; all judges are asked at the same time.
 
     When one judge fails, the others still finish, as what they answer is paid; then the first failure in
@@ -90,7 +85,7 @@ def ask_panel(
         MethodError: a judge gave one answer too few or too many, which would shift every later one.
     """
 
-    def asked(judge: Judge, those: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def asked(judge: Judge, those: Sequence[ComparisonQuestion]) -> list[Choice]:
         answers = judge.compare(those) if those else []
         if len(answers) != len(those):
             raise MethodError(

@@ -20,7 +20,7 @@ from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, NoScale, require_anchors, unmapped
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.home.home import Home
-from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.ledger.ledger import Ledger

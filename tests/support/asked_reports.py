@@ -15,7 +15,7 @@ from typing import Any, cast
 from loopback import Call
 from sdk_run import KEYS
 
-from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings

@@ -145,7 +145,7 @@ def judge_like(call: Call) -> str:
     """What a rule-based judge answers to the last question in the prompt; deterministic."""
     compared = _COMPARE.findall(call.user)
     if compared:
-        return str(_CUES.compare([ComparisonQuestion(*compared[-1])])[0].answer)
+        return str(_CUES.compare([ComparisonQuestion(*compared[-1])])[0])
     asked = _EXTRACT.findall(call.user)
     if asked:
         finding, sentence = asked[-1]

@@ -12,11 +12,11 @@ from forked import Forked, forked
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
+from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import Limits, ModelSlot, Price
 
 KEYS = {
@@ -59,7 +59,7 @@ def _ask(
     patient = LIMITS.model_copy(update={"timeout_s": 60.0, **limits})
     judge = judge_of("openai", url, Ledger.open(place), patient, budget)
     try:
-        return {"answers": [answer.answer for answer in judge.compare(pairs(start + count)[start:])]}
+        return {"answers": judge.compare(pairs(start + count)[start:])}
     except LunguageError as error:
         return {"error": str(error)}
 

@@ -21,7 +21,7 @@ from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.judges.protocol import (
-    ComparisonAnswer,
+    Choice,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
@@ -30,7 +30,6 @@ from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 
 Floats = NDArray[np.float64]
-_FIRST, _SECOND = ComparisonAnswer("sentence_1"), ComparisonAnswer("sentence_2")
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class SimulatedJudge:
         """No phrases: simulated sentences have no words to extract."""
         return [ExtractionAnswer(()) for _ in questions]
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """One answer per question.
 
         Raises KeyError for an unknown sentence.
@@ -107,7 +106,7 @@ class SimulatedJudge:
         )
         lapsed = _uniform(mix(draws, 2)) < self.noise.lapse
         chosen = np.where(lapsed, _uniform(mix(draws, 3)) < 0.5, ahead > 0.0)
-        return [_FIRST if one else _SECOND for one in chosen.tolist()]
+        return ["sentence_1" if one else "sentence_2" for one in chosen.tolist()]
 
     def _read(self, sentence: str) -> tuple[int, float]:
         """Hash of a sentence and its certainty as this judge reads it."""

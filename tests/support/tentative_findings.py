@@ -10,12 +10,11 @@ import pandas as pd
 
 from lunguage_assets.judges.protocol import (
     Choice,
-    ComparisonAnswer,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.rules.published import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import ruler_sentences
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, HEDGE_VOCABULARY
 
 NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
@@ -85,7 +84,7 @@ class ScriptedJudge:
         self.extracted += questions
         return [self.phrases(question) for question in questions]
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         self.calls += 1
         self.compared += questions
-        return [ComparisonAnswer(self.choose(question)) for question in questions]
+        return [self.choose(question) for question in questions]

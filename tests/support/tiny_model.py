@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 

@@ -23,7 +23,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
-from lunguage_assets.judges.rules.published import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 
 VOID_STEPS = 10
@@ -250,7 +250,7 @@ class FitPanel:
             )
         won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
         for judge, answers in enumerate(ask_panel(self.panel, questions)):
-            first = np.array([_FIRST_WON[answer.answer] for answer in answers], dtype=np.int8)
+            first = np.array([_FIRST_WON[answer] for answer in answers], dtype=np.int8)
             won[asked[:, judge], judge] = np.where((first >= 0) & swaps[judge], 1 - first, first)
         return won
 

@@ -20,7 +20,7 @@ from lunguage_assets.explicit.fit.fitting import tentative_rows
 from lunguage_assets.explicit.fit.probability import NoScale, require_anchors
 from lunguage_assets.files import edited_rows
 from lunguage_assets.judges.protocol import ExtractionAnswer, ExtractionQuestion, Judge
-from lunguage_assets.judges.rules.published import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
 

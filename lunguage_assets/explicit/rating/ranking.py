@@ -21,7 +21,7 @@ from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
 from lunguage_assets.explicit.rating.readings import ASSUMED_DEVIATION, reading_deviation
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
-from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.judges.rules.lexicon import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, REFERENCE_RANKING
 
@@ -231,7 +231,7 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     """
     plan = schedule(vocabulary, settings)
     pairs = list(zip(plan["phrase_a"], plan["phrase_b"], plan["swapped"], strict=True))
-    said = [answer.answer for answer in judge.compare(match_questions(plan))]
+    said = judge.compare(match_questions(plan))
     winner = [
         None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)
         for answer, (a, b, swapped) in zip(said, pairs, strict=True)

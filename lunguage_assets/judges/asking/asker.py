@@ -1,9 +1,9 @@
 """Asking a language model: answers come from the ledger where they are, from the model where they are not,
 and each attempt is recorded before it is used.
 
-When a call may go is decided by `limiter.py`, what it may cost by `budget.py`, which model may answer by
-`policy.py`; the provider does one attempt. Of all who share a ledger one at a time asks a model; the others
-find its answers in the ledger. Prompts and answers appear in no message here.
+When a call may go and what it may cost is decided by `limits.py`, which model may answer by `policy.py`; the
+provider does one attempt. Of all who share a ledger one at a time asks a model; the others find its answers
+in the ledger. Prompts and answers appear in no message here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,13 @@ from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens, output_limit
-from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.limits import (
+    Budget,
+    BudgetExceeded,
+    Limiter,
+    estimated_input_tokens,
+    output_limit,
+)
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, request_key, storable
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record

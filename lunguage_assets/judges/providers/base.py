@@ -197,7 +197,7 @@ class SdkProvider(ABC):
         self._module = sdk(key, self.module)
         self.binding, self._endpoint = slot.binding, endpoint
         self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight
-        self._clients = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, Any]]()
+        self._clients = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]()
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.
@@ -211,9 +211,9 @@ class SdkProvider(ABC):
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             http = http_client(self._endpoint.base_url, self._timeout_s, self._in_flight)
-            self._clients[loop] = self._client(http), http
+            self._clients[loop] = self._client(http)
             _silence()  # the first client loads the modules of the connections
-        response = await _attempt(self._send(self._clients[loop][0], request), self._timeout_s)
+        response = await _attempt(self._send(self._clients[loop], request), self._timeout_s)
         try:
             reply = self._reply(response, request)
             if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
@@ -221,12 +221,6 @@ class SdkProvider(ABC):
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             pass
         raise ProviderFailure("malformed")
-
-    async def close(self) -> None:
-        """Close the running loop's connections; those of other loops ended with them."""
-        _, http = self._clients.pop(asyncio.get_running_loop(), (None, None))
-        if http is not None:
-            await http.aclose()
 
     @abstractmethod
     def _client(self, http: Any) -> Any:

@@ -97,10 +97,6 @@ class LocalProvider:
             self._serving = loop.create_task(self._serve())
         return await reply
 
-    async def close(self) -> None:
-        """Let the model go."""
-        self._model = None
-
     async def _serve(self) -> None:
         """Answer batch after batch while somebody waits, in a thread: the interpreter ends after it."""
         while self._waiting:

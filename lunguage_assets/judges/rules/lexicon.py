@@ -1,5 +1,6 @@
 """The `lexicon` judge: finds the hedge that governs the finding and knows that hedge's place on the published
-scale. The phrases are in resources/hedges.yaml.
+scale. The phrases are in resources/hedges.yaml; the 42 published ones, with invented sentences that show
+them, are the ruler of explicit.md section 1.
 
 It is the offline stand-in for a language model and a baseline. Because it uses the published places, a
 ranking made with it alone agrees with the published one by construction. Only the 42 places are published:
@@ -9,17 +10,17 @@ author's own estimates. A sentence in which it finds no hedge that it knows is a
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from typing import Literal, Self, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
 from pydantic import BaseModel
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.judges.protocol import MASK, ExtractionQuestion
-from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.judges.rules.reading import (
     SAME_CLAUSE,
     Reading,
@@ -43,6 +44,39 @@ _PREFERRED, _DISMISSED = 34.0, 8.0
 scale.
 """
 _SHIFT_REACH = 8
+
+
+class PublishedPhrase(NamedTuple):
+    """A phrase of the published ranking; rank 0 is the most certain."""
+
+    rank: int
+    phrase: str
+    mu: float
+    sigma: float
+
+
+@lru_cache(maxsize=1)
+def published_ranking() -> tuple[PublishedPhrase, ...]:
+    """The published ranking, most certain first."""
+    return tuple(
+        PublishedPhrase(int(row["rank"]), row["phrase"], float(row["mu"]), float(row["sigma"]))
+        for row in _rows("published_ranking.csv")
+    )
+
+
+@lru_cache(maxsize=1)
+def ruler_sentences() -> dict[str, tuple[str, ...]]:
+    """Masked, invented example sentences of every published phrase."""
+    rows = _rows("ruler_sentences.csv")
+    return {
+        entry.phrase: tuple(row["sentence"] for row in rows if row["phrase"] == entry.phrase)
+        for entry in published_ranking()
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with resource(name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from lunguage_assets.judges.protocol import (
     MASK,
-    ComparisonAnswer,
+    Choice,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
@@ -206,7 +206,7 @@ class RuleJudge(ABC):
         """Phrases per question, in the questions' order."""
         return [ExtractionAnswer(self.phrases(question)) for question in questions]
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
         """The higher score wins.
 
         A sentence without a score has no hedge that the judge knows. Whatever it is compared with, the answer
@@ -219,17 +219,17 @@ class RuleJudge(ABC):
         """
         return [self._compared(one.sentence_1, one.sentence_2, one.replicate) for one in questions]
 
-    def _compared(self, one: str, two: str, replicate: int) -> ComparisonAnswer:
+    def _compared(self, one: str, two: str, replicate: int) -> Choice:
         score_one, score_two = self._known_score(one), self._known_score(two)
         if score_one is None or score_two is None:
-            return ComparisonAnswer("invalid")
+            return "invalid"
         if score_one != score_two:
             first = score_one > score_two
         elif one == two:
             first = _coin(self._method, one, str(replicate))
         else:
             first = _coin(self._method, *sorted((one, two))) == (one < two)
-        return ComparisonAnswer("sentence_1" if first else "sentence_2")
+        return "sentence_1" if first else "sentence_2"
 
 
 def _coin(*parts: str) -> bool:

@@ -16,7 +16,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.files import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
-from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.judges.rules.lexicon import published_ranking
 from lunguage_assets.pictures.plots import (
     agreement_heat_map,
     calibration_plot,

@@ -79,7 +79,7 @@ def fit_one(
             theirs = reference.sentences[opponent][drawn]
             second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
             shown = (theirs, sentence) if second else (sentence, theirs)
-            said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0].answer
+            said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0]
             won = (said == "sentence_2") == second
             said_by.append(f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}")
             invalid += said == "invalid"
@@ -192,7 +192,7 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
 def test_identical_masked_sentences_are_fitted_and_logged_once(stick: Stick) -> None:
     ents = ["edema", "pneumonia", "edema", "mass"]
     findings = findings_frame([finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(ents)])
-    judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0].answer)
+    judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0])
     hedges = hedge_phrases(findings, PANEL[0])
     tables = fit_pairs(findings, hedges, *stick, [judge], published_anchors(), PUBLISHED)
     assert tables.probabilities["sentence_key"].nunique() == tables.probabilities["mu"].nunique() == 1

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, probability, unmapped
-from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.judges.rules.lexicon import published_ranking
 
 PUBLISHED = pd.DataFrame(
     {

@@ -25,8 +25,7 @@ from lunguage_assets.explicit.hedges.hedging import (
 )
 from lunguage_assets.judges.model_judge import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
-from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.rules.published import ruler_sentences
+from lunguage_assets.judges.rules.lexicon import LexiconJudge, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
 

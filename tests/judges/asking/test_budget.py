@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens, output_limit
+from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request

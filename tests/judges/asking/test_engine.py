@@ -24,7 +24,7 @@ from sdk_run import ask_fake
 from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.asking import asker as asking
 from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete
-from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
+from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.asking.progress import Meter
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger

@@ -40,7 +40,7 @@ UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("
 
 def clean(count: int) -> list[Choice]:
     """What the loopback's own judge answers: rules, so that nothing can go wrong."""
-    return [answer.answer for answer in CuesJudge.bundled("loopback").compare(pairs(count))]
+    return CuesJudge.bundled("loopback").compare(pairs(count))
 
 
 def totals(ledger: Ledger) -> dict[str, int]:
@@ -55,7 +55,7 @@ def test_every_fault_once_and_the_answers_are_those_of_a_clean_run_each_paid_onc
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     judge = judge_of(wire, server.url, ledger)
     answers = judge.compare(pairs(30))
-    assert [answer.answer for answer in answers] == clean(30)
+    assert answers == clean(30)
     found = totals(ledger)
     assert (found["valid"], found["failures"], found["invalid"]) == (30, len(NO_REPLY), len(UNUSED))
     assert found["attempts"] == len(server.calls) == 30 + len(NO_REPLY) + len(UNUSED)
@@ -98,7 +98,7 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
         except WrongModel:  # a name of another kind of value, such as text; the judge is opened again
             continue
     assert spoilt == []
-    assert [given.answer for given in answers] == clean(20)
+    assert answers == clean(20)
     found = totals(ledger)
     assert found["attempts"] == len(server.calls)
     assert found["valid"] == 20

@@ -12,7 +12,7 @@ from fake_model import Time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.limits import Limiter
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure
 from lunguage_assets.judges.slots import Limits
 

@@ -22,7 +22,7 @@ import tiny_model
 from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, shown, slot, tokenizer
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -152,8 +152,7 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     for provider in judges:
         answers(provider, question(1))
     assert loads == ["float32", "bfloat16"]
-    for provider in judges:
-        asyncio.run(provider.close())
+    del provider, judges
     gc.collect()
     assert (str(llama), "main", "float32", "cpu") not in local._LOADED
 
@@ -162,7 +161,7 @@ def test_nothing_is_imported_before_the_first_question_and_nothing_printed_after
     program = f"""
 import asyncio, sys
 import tiny_model
-from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 params = {{"max_new_tokens": 5}}
@@ -353,6 +352,6 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
     assert judged(tmp_path / "b.sqlite") == first, "another ledger, the same answers"
     stats = Ledger.open(tmp_path / "a.sqlite").statistics()
     assert (stats["cost_usd"].sum(), stats["unpriced"].sum()) == (0, 0)
-    assert {answer.answer for answer in first} <= {*LABELS, *(["invalid"] if key == "text" else [])}
+    assert set(first) <= {*LABELS, *(["invalid"] if key == "text" else [])}
     assert judged(tmp_path / "a.sqlite") == first
     assert Ledger.open(tmp_path / "a.sqlite").statistics().equals(stats)

@@ -20,8 +20,8 @@ from loopback import Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.model_judge import LABELS, load_prompts, parse_label
+from lunguage_assets.judges.opening import provider_of
 from lunguage_assets.judges.protocol import ComparisonQuestion
-from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.providers.base import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
@@ -93,10 +93,7 @@ def comparison(mode: str = "text", marker: str = "the base") -> Request:
 
 def ask(provider: Provider, *requests: Request) -> list[Reply]:
     async def all_of_them() -> list[Reply]:
-        try:
-            return [await provider.answer(request) for request in requests]
-        finally:
-            await provider.close()
+        return [await provider.answer(request) for request in requests]
 
     return asyncio.run(all_of_them())
 

@@ -13,8 +13,7 @@ from profiles import examples
 from lunguage_assets.draws import text_hash
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion, Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
+from lunguage_assets.judges.rules.lexicon import LexiconJudge, published_ranking, ruler_sentences
 
 LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
@@ -35,7 +34,7 @@ def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge) -> 
     expected = [("either", "or") if phrase == "either" else (phrase,) for phrase, _ in SENTENCES]
     assert [answer.phrases for answer in found] == expected
     compared = judge.compare([ComparisonQuestion(one, "Likely <finding>.") for _, one in SENTENCES])
-    assert all(answer.answer != "invalid" for answer in compared)
+    assert "invalid" not in compared
 
 
 @both
@@ -91,7 +90,7 @@ def test_which_sentence_is_shown_first_does_not_matter(
         return
     here = judge.compare([ComparisonQuestion(one[1], two[1], replicate)])[0]
     there = judge.compare([ComparisonQuestion(two[1], one[1], replicate)])[0]
-    assert {here.answer, there.answer} == {"sentence_1", "sentence_2"}
+    assert {here, there} == {"sentence_1", "sentence_2"}
 
 
 @both
@@ -100,7 +99,7 @@ def test_ties_are_a_fair_coin(judge: Judge) -> None:
         ComparisonQuestion(f"Possible <finding> {a}.", f"Possible <finding> {b}.")
         for a, b in combinations("bcdefghijklmnopqrstuvwxyz", 2)
     ]
-    first = sum(answer.answer == "sentence_1" for answer in judge.compare(tied))
+    first = sum(answer == "sentence_1" for answer in judge.compare(tied))
     assert 0.4 < first / len(tied) < 0.6
 
 
@@ -110,8 +109,8 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
         ComparisonQuestion("Possible <finding>.", "Possible <finding>.", replicate)
         for replicate in range(200)
     ]
-    answers = [answer.answer for answer in judge.compare(questions)]
-    assert answers == [answer.answer for answer in judge.compare(questions)]
+    answers = judge.compare(questions)
+    assert answers == judge.compare(questions)
     assert 60 < answers.count("sentence_1") < 140
 
 
@@ -119,7 +118,7 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
 @given(st.text(max_size=80), st.text(max_size=80))
 @examples(100)
 def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
-    assert judge.compare([ComparisonQuestion(one, two)])[0].answer in {"sentence_1", "sentence_2", "invalid"}
+    assert judge.compare([ComparisonQuestion(one, two)])[0] in {"sentence_1", "sentence_2", "invalid"}
     assert judge.extract([ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)])[0].valid
 
 
@@ -166,7 +165,7 @@ def test_what_reports_say_comes_out_on_the_right_side(
 ) -> None:
     questions = [ComparisonQuestion(one, other) for one in stronger for other in weaker]
     answers = judge.compare(questions)
-    wrong = [q for q, answer in zip(questions, answers, strict=True) if answer.answer != "sentence_1"]
+    wrong = [q for q, answer in zip(questions, answers, strict=True) if answer != "sentence_1"]
     assert wrong == []
 
 
@@ -178,7 +177,7 @@ def test_what_reports_say_comes_out_on_the_right_side(
 def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge, unknown: str) -> None:
     known = "Possible <finding>."
     pairs = [ComparisonQuestion(unknown, known), ComparisonQuestion(known, unknown)]
-    assert [answer.answer for answer in judge.compare(pairs)] == ["invalid", "invalid"]
+    assert judge.compare(pairs) == ["invalid", "invalid"]
 
 
 def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page_says() -> None:
@@ -195,10 +194,7 @@ def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None
         for a, b in combinations(by_phrase, 2)
         for r in range(4)
     ]
-    same = [
-        one.answer == two.answer
-        for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)
-    ]
+    same = [one == two for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)]
     assert 0.75 < sum(same) / len(same) < 0.92
 
 
