@@ -14,7 +14,7 @@ from lunguage_assets.judges.asking.asker import Parse
 from lunguage_assets.judges.asking.limits import estimated_input_tokens, expected_input_tokens, output_limit
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Experience, Ledger
-from lunguage_assets.judges.requests import Prompt, Request, Task
+from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 
 T = TypeVar("T")
@@ -61,10 +61,6 @@ class RecordedAsker:
     def hits(self) -> int:
         """Questions so far that need no call."""
         return sum(self.keys.values())
-
-    def experience(self, task: Task) -> Experience | None:
-        """How the judge has answered such questions so far."""
-        return self._ledger.experience(self.key, task, self.slot.model) if self._ledger is not None else None
 
     def interrupt(self) -> None:
         """Nothing is being asked."""

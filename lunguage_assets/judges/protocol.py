@@ -1,8 +1,7 @@
 """What a judge is asked and what it answers; nothing here knows how an answer comes about.
 
-A judge answers many questions in one call, in their order, so that an implementation may send them
-concurrently or answer from a ledger. A question that could not be answered validly is answered as invalid: it
-is never left out and never guessed (explicit.md sections 1 and 2).
+A judge answers many questions in one call, in their order. A question that could not be answered validly is
+answered as invalid: it is never left out and never guessed (explicit.md sections 1 and 2).
 """
 
 from __future__ import annotations

@@ -40,7 +40,6 @@ from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
-from lunguage_assets.judges.requests import Task
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
@@ -53,7 +52,7 @@ from lunguage_assets.structuring.rows import read_reports, sectioned_reports, st
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
-_ASKS: Mapping[str, Task] = {"structured_findings": "structure", "hedge_phrases": "extract"}
+_ASKS = {"structured_findings": "structure", "hedge_phrases": "extract"}
 """What a stage asks, in the ledger's words; the others ask to compare."""
 
 _PUBLISHED_PATIENCE = 10
@@ -302,7 +301,8 @@ class _Preview:
     def note(self, stage: str, asker: RecordedAsker | None, answer_tokens: float, *counts: Any) -> None:
         """Note what a stage asks a judge, if it is a language model; `counts` as in `estimate.line`."""
         if asker is not None and (asker.keys or counts):
-            record = asker.experience(_ASKS.get(stage, "compare"))
+            task, model = _ASKS.get(stage, "compare"), asker.binding.model
+            record = self.ledger.experience(asker.key, task, model) if self.ledger is not None else None
             self.lines.append(estimate.line(stage, asker, answer_tokens, record, *counts))
 
     def estimate(self) -> dict[str, Any]:

@@ -1,8 +1,5 @@
 """How far the asking of language models has come, for people: counts, rate, time left; never a word of a
-question or an answer.
-
-Whoever wants to see the asking of this process listens here, because the questions are asked somewhere inside
-Dagster's run.
+question or an answer. The questions are asked inside Dagster's run: whoever wants to see them listens here.
 """
 
 from __future__ import annotations

@@ -122,10 +122,8 @@ class Attempt:
 
 def settle(replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES) -> tuple[str | None, ...]:
     """The answer by which recorded replies (answer, failure), in the order of recording, settle a question
-    for good: the first valid one, None after the last try; nothing while it is open.
-
-    Nothing recorded later changes an answer that was used. Failures without a reply are no tries: a run with
-    failures settles a question exactly as one without.
+    for good: the first valid one, None after the last try; nothing while it is open. Failures without a reply
+    are no tries.
     """
     counted = 0
     for answer, failure in replies:

@@ -1,9 +1,8 @@
 """The ledger: every attempt to get an answer from a model, stored before the answer is used, and every call
 before it is sent, with the money that it may cost.
 
-So a kill loses no call without trace, and a daily budget holds for everybody who shares a ledger. Who may
-send at all is decided by the lock of its model. SQLite or PostgreSQL, durable and safe for several processes.
-Answers may quote reports, so no error carries one.
+Who may send at all is decided by the lock of its model. SQLite or PostgreSQL, durable and safe for several
+processes. Answers may quote reports, so no error carries one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 loop, and silent; and what went wrong, without what was asked: SDK errors hold the whole prompt, so only kind,
 status and waiting time leave this module.
 
-The judges file names places, the environment holds the secrets. Every address is written out, because the
-SDKs read variables of their own (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL) that could send
+Every address is written out: the SDKs read variables of their own (such as OPENAI_BASE_URL) that could send
 report text to a server that nobody declared in the judges file.
 """
 
@@ -200,10 +199,7 @@ class SdkProvider(ABC):
         self._clients = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]()
 
     async def answer(self, request: Request) -> Reply:
-        """One attempt, no retry.
-
-        The SDKs build their objects from any JSON without checking it: a text may turn out a number, a
-        message a list. The cause, which may quote the response, is not kept.
+        """One attempt, no retry. The SDKs build their objects from any JSON without checking it.
 
         Raises:
             ProviderFailure: no reply, or one that is malformed.
@@ -270,10 +266,8 @@ _STUMBLED = {"ValueError", "StreamError", "AttributeError", "TypeError", "Lookup
 
 
 async def _attempt(call: Awaitable[Any], timeout_s: float) -> Any:
-    """The response of one call, within `timeout_s` seconds overall; None when its error is a refusal of the
-    prompt.
-
-    The SDKs' own timeouts are per read: a server that sends a byte now and then would hold a call for ever.
+    """The response of one call, within `timeout_s` seconds overall (the SDKs' own timeouts are per read);
+    None when its error is a refusal of the prompt.
 
     Raises:
         ProviderFailure: raised outside the handler, so that neither its cause nor its context is the SDK's

@@ -1,10 +1,9 @@
 """A causal language model of `transformers` in this process: its chat template, its two ways of answering,
 and the batches in which questions asked at the same time are answered.
 
-Text stays on this machine, and a call costs nothing; torch and transformers are imported at the first
-question. Mode `text` generates, as in the paper; mode `enum` scores the two labels in one forward pass. An
-answer does not depend on its batch, up to floating point: prompts are padded on the left and masked, and the
-random numbers of a sample are a function of the question alone.
+Mode `text` generates, as in the paper; mode `enum` scores the two labels in one forward pass. An answer does
+not depend on its batch, up to floating point: prompts are padded on the left and masked, and the random
+numbers of a sample are a function of the question and of how often it was asked before.
 """
 
 from __future__ import annotations
@@ -254,10 +253,8 @@ class LocalModel:
         return tokens
 
     def _labels(self, labels: tuple[str, ...], template: Mapping[str, Any]) -> tuple[Tokens, Tokens]:
-        """What two labels have in common, and the token that then decides for each.
-
-        Labels are tokenized as the beginning of an answer: some tokenizers cut a word otherwise when it
-        stands alone.
+        """What two labels have in common, and the token that then decides for each, as the beginning of an
+        answer: some tokenizers cut a word otherwise when it stands alone.
         """
         before = self._rendered(Prompt("", "text"), template)
         start, *whole = self._tokens([before, *(before + label for label in labels)])
@@ -291,11 +288,7 @@ class LocalModel:
     def _generated(
         self, parameters: Generation, seeds: Sequence[str], prompts: Sequence[Tokens]
     ) -> list[tuple[str, int]]:
-        """Text and its number of tokens, the ending one included, for each prompt.
-
-        A sample is a function of the question and of how often it was asked before: a question that is asked
-        again because its answer was unusable is a new draw.
-        """
+        """Text and its number of tokens, the ending one included, for each prompt."""
         start = max(map(len, prompts))
         chosen = [Chooser(parameters, seeds, start)] if parameters.do_sample else []
         sequences = self._generate(prompts, parameters.max_new_tokens, logits_processor=chosen)
@@ -327,11 +320,8 @@ class LocalModel:
 
 class Chooser:
     """Draws the next token of every row of a batch, as a logits processor: the drawn token alone keeps a
-    score, and greedy search takes it.
-
-    `generate` itself draws for all rows from one stream of random numbers, so that an answer would depend on
-    its neighbours in the batch. Here each row has its own number per step, hashed from its seed, and the
-    token is where that number falls in the distribution's cumulative sum.
+    score, and greedy search takes it. Each row has its own number per step, hashed from its seed, because
+    `generate` draws for all rows from one stream: an answer would depend on its neighbours.
     """
 
     def __init__(self, parameters: Generation, seeds: Sequence[str], start: int) -> None:

@@ -2,10 +2,8 @@
 scale. The phrases are in resources/hedges.yaml; the 42 published ones, with invented sentences that show
 them, are the ruler of explicit.md section 1.
 
-It is the offline stand-in for a language model and a baseline. Because it uses the published places, a
-ranking made with it alone agrees with the published one by construction. Only the 42 places are published:
-those of other phrases, the shifts by context, and the weights of distance and of alternatives are the
-author's own estimates. A sentence in which it finds no hedge that it knows is answered as invalid.
+A ranking made with it alone agrees with the published one by construction. Only the 42 places are published:
+those of other phrases, the shifts by context, and all weights are the author's own estimates.
 """
 
 from __future__ import annotations

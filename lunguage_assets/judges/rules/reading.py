@@ -1,7 +1,5 @@
-"""What the rule-based judges share: comparing by scores, and reading a masked sentence: its tokens, where the
-finding is, how far apart two places are, and contrasts, which set one finding against another ("X rather than
-Y", "more likely X than Y", "X favored over Y"). On which side of a contrast a finding stands decides what the
-hedges say about it. Which words mean what is in `lexicon.py` and `cues.py`.
+"""What the rule-based judges share: comparing by scores, and reading a masked sentence: its tokens, distances
+between places, and contrasts, which set one finding against another ("X rather than Y").
 """
 
 from __future__ import annotations
@@ -207,15 +205,11 @@ class RuleJudge(ABC):
         return [ExtractionAnswer(self.phrases(question)) for question in questions]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """The higher score wins.
-
-        A sentence without a score has no hedge that the judge knows. Whatever it is compared with, the answer
-        is invalid: comparisons are about tentative findings, and an unknown hedge is no certainty
-        (explicit.md section 6).
+        """The higher score wins; without a score of both, the answer is invalid (explicit.md section 6).
 
         Equal scores are decided by a coin hashed from the two sentences and the method, the same coin
-        whichever sentence is shown first. Two identical sentences cannot be told apart by content: there the
-        coin falls on the position, and anew for every replicate.
+        whichever is shown first; between identical sentences it falls on the position, anew for every
+        replicate.
         """
         return [self._compared(one.sentence_1, one.sentence_2, one.replicate) for one in questions]
 
