@@ -1,8 +1,4 @@
-"""The judges file: which judges there are and how they are pooled.
-
-What a judge's table may say is in `slots.py`; a judge is made in `opening.py`. The environment is not read
-here.
-"""
+"""The judges file: which judges there are and how they are pooled. The environment is not read here."""
 
 from __future__ import annotations
 

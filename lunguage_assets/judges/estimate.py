@@ -1,7 +1,5 @@
 """The arithmetic of an estimate: questions that the ledger lacks times the tokens of one, as a range.
-
-Every number that is assumed and not counted is a constant here with its source. A judge's own record
-(`Ledger.experience`) goes before an assumption. Nothing is sent; no key and no SDK is needed.
+A judge's own record (`Ledger.experience`) goes before an assumption.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Opening a configured judge: a rule-based one as it is, a language model behind the ledger, its limits, the
-budget and the data policy; and what a person should know of the judges before a run.
+"""Opening a configured judge; and what a person should know of the judges before a run.
 
-Nothing is sent, no key is read and no SDK imported until a question is asked that the ledger cannot answer: a
-complete ledger replays a study without keys, also with models that are retired.
+Nothing is sent, no key is read and no SDK imported until a question is asked that the ledger cannot answer.
 """
 
 from __future__ import annotations
@@ -86,9 +84,7 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
 
 
 class _DeferredProvider:
-    """A provider that is made at its first question: a run that finds every answer in the ledger needs
-    neither key nor SDK. What forbids to ask is raised then.
-    """
+    """A provider that is made at its first question; what forbids to ask is raised then."""
 
     def __init__(self, key: str, slot: ModelSlot, surroundings: Surroundings) -> None:
         self.binding, self._key, self._slot, self._surroundings = slot.binding, key, slot, surroundings

@@ -1,8 +1,5 @@
-"""What is sent to a language model and what comes back, whoever the provider is: the seam between engine,
-ledger and providers.
-
-No SDK is imported here. Prompts are patient text: nothing in this module prints or logs one, and `repr` shows
-only lengths.
+"""What is sent to a language model and what comes back, whoever the provider is. Prompts are patient text:
+nothing in this module prints or logs one, nor does `repr` show one.
 """
 
 from __future__ import annotations

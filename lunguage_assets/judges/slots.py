@@ -133,12 +133,8 @@ _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
 class ModelSlot(Part):
-    """A language model; the judges file explains each field.
-
-    `credentialed` text needs somebody's attestation that the endpoint keeps nothing, or a server on this
-    machine. Where `allowed_data` is not written, a server or model on this machine may be sent everything.
-    The calls of a model in this process cost nothing unless a price is given, and without other limits two of
-    its batches are in flight.
+    """A language model; the judges file explains each field, `policy.preflight` what it may be sent. A model
+    in this process costs nothing unless a price is given; unless limited, two of its batches are in flight.
     """
 
     provider: ModelProvider

@@ -69,10 +69,7 @@ class Asker:
 
     Args:
         key: the slot's name, for the record and for messages.
-        provider: does one attempt; not touched when the ledger has everything.
-        ledger: where attempts are found and recorded.
-        limits: what may be sent when.
-        budget: ceilings of the run and of the day, or None.
+        provider: not touched when the ledger has everything.
         price: for costs; without it they are null, and a budget refuses.
         progress: told in the event loop of the asking what every recorded attempt adds.
     """

@@ -64,10 +64,8 @@ def output_limit(binding: ModelBinding) -> int | None:
 
 class Budget:
     """A ceiling in US dollars shared by all judges of a run, whose calls go from one event loop, and one for
-    everybody who shares the ledger (kept by `Ledger.begin`). Answers from the ledger cost nothing.
-
-    A call is reserved at its worst case before it is sent and settled at its cost afterwards; one that may
-    have been billed though no reply came is settled at its worst case.
+    everybody who shares the ledger (kept by `ledger.begin`). A call is reserved at its worst case before
+    it is sent and settled at its cost afterwards; of unknown cost, at its worst case.
 
     Args:
         ceiling_usd: of this run, in this process; None: any.

@@ -1,7 +1,5 @@
 """Where a ledger is, connections to it, and the lock of a model: an SQLite file of its owner's alone, or
-PostgreSQL; both durable at every commit.
-
-Answers may quote reports, so no error and no log shows a statement's values.
+PostgreSQL; both durable at every commit. No error and no log shows a statement's values.
 """
 
 from __future__ import annotations
