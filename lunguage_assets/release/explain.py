@@ -25,7 +25,7 @@ from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_rows
 from lunguage_assets.implicit.rows import BARE, natural
 from lunguage_assets.structuring.rules.lexicon import alternatives
-from lunguage_assets.structuring.text.words import word_file
+from lunguage_assets.structuring.text.sections import word_file
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
 from lunguage_assets.tables.columns import MEANINGS
 

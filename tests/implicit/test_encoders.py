@@ -20,10 +20,17 @@ import tiny_encoder
 from invented_reports import AlikeEmbedder, blacklist, frames, said, vocabulary
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.implicit.encoders import sentence, vectors
-from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.encoders import encoder as encoders
+from lunguage_assets.implicit.encoders import sentence
+from lunguage_assets.implicit.encoders.encoder import (
+    CachedEmbedder,
+    LexicalEmbedder,
+    PrecomputedEmbedder,
+    make_embedder,
+    pair_cosines,
+    write_vectors,
+)
 from lunguage_assets.implicit.encoders.sentence import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
-from lunguage_assets.implicit.encoders.vectors import CachedEmbedder, PrecomputedEmbedder, write_vectors
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.settings import ImplicitSettings
 
@@ -261,7 +268,7 @@ def test_only_what_is_new_is_encoded_and_each_vector_is_its_own(tmp_path: Path) 
 def test_a_run_that_was_killed_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "KEPT_EVERY", 2)
+    monkeypatch.setattr(encoders, "KEPT_EVERY", 2)
     with pytest.raises(KeyboardInterrupt):
         CachedEmbedder(Encoder(fails_at=4), tmp_path).encode(PHRASES)
     inner = Encoder()

@@ -16,7 +16,7 @@ from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, 
 from lunguage_assets.implicit.expansion import expand
 from lunguage_assets.implicit.merging import apart, deduplicate, groups
 from lunguage_assets.implicit.merging.apart import Marks
-from lunguage_assets.implicit.pathways import match, refinements
+from lunguage_assets.implicit.pathways import match, pathway_file
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.implicit.statements.against import Statements
@@ -107,7 +107,7 @@ RULES: list[Any] = [
         id="elsewhere",
     ),
     pytest.param(
-        refinements, "_read_part", lambda part, _: tokens(part),
+        pathway_file, "_read_part", lambda part, _: tokens(part),
         [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
         id="negated words",
     ),
@@ -167,6 +167,6 @@ def test_a_rule_that_is_switched_off_is_missed(
     assert seen(run(rows, embedder=embedder)) == on_result
     monkeypatch.setattr(place, name, off)
     pathways = (
-        load_dictionary(None, vocabulary()) if place is refinements else None
+        load_dictionary(None, vocabulary()) if place is pathway_file else None
     )  # what has been read is remembered
     assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result

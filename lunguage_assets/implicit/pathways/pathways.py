@@ -19,11 +19,13 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     PROJECTIONS,
     SYMPTOM_CATEGORY,
     Diagnosis,
+    ListedWords,
     PathwayFile,
+    RefinementRule,
     SubFinding,
     When,
+    token_reader,
 )
-from lunguage_assets.implicit.pathways.refinements import ListedWords, RefinementRule, token_reader
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 Subject = tuple[str, frozenset[str]]

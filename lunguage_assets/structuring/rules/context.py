@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.structuring.rules.drafts import DEVICE, JOINS
 from lunguage_assets.structuring.rules.lexicon import WORDS, ReportLexicon, Sense
-from lunguage_assets.structuring.rules.tagging import LIMIT, Unit, beyond, first_kind
+from lunguage_assets.structuring.rules.tagging import DEVICE, JOINS, LIMIT, Unit, beyond, first_kind
 
 _UNCERTAIN, _DOUBTED, _UNKNOWN = Sense("open", "list"), Sense("deny", "list", "t"), Sense("other")
 

@@ -17,7 +17,7 @@ from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms, categor
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.rules.lexicon import bundled_lexicon
-from lunguage_assets.structuring.text.words import require, word_file, word_path
+from lunguage_assets.structuring.text.sections import require, word_file, word_path
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.columns import CATEGORIES
 

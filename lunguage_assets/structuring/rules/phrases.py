@@ -7,19 +7,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lunguage_assets.structuring.rules.drafts import (
+from lunguage_assets.structuring.rules.lexicon import WORDS, Kind
+from lunguage_assets.structuring.rules.tagging import (
     COURSES,
     DEVICE,
     JOINS,
+    LIMIT,
     Draft,
     Step,
+    Unit,
     says_state,
     steps_of,
     with_noun,
     with_side,
 )
-from lunguage_assets.structuring.rules.lexicon import WORDS, Kind
-from lunguage_assets.structuring.rules.tagging import LIMIT, Unit
 
 _COURSE_OF = {"increased": "worsened"} | dict.fromkeys(("decreased", "reduced", "diminished"), "improved")
 """Of a finding, "has increased" is its course; of a part of the body, its size."""

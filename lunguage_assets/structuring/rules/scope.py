@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.structuring.rules.drafts import JOINS
 from lunguage_assets.structuring.rules.lexicon import UNDECIDED, WORDS, Kind, Sense
-from lunguage_assets.structuring.rules.tagging import Unit, beyond, first_kind
+from lunguage_assets.structuring.rules.tagging import JOINS, Unit, beyond, first_kind
 
 _BETWEEN_STATEMENTS = frozenset({"break", "comma", "deny", "deny after", "ended", "and", "with"})
 _ADJECTIVES = ("ed", "ous", "otic")

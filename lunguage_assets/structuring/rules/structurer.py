@@ -23,11 +23,10 @@ from lunguage_assets.structuring.contract import (
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules import back
 from lunguage_assets.structuring.rules.context import mark_asides, settle
-from lunguage_assets.structuring.rules.drafts import Draft
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, WORDS, Sense, build_lexicon
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
-from lunguage_assets.structuring.rules.tagging import LIMIT, Unit, first_kind, tagged
+from lunguage_assets.structuring.rules.tagging import LIMIT, Draft, Unit, first_kind, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
 _NORMAL_CHEST = Sense("anatomy", "chest", "normal")

@@ -10,7 +10,7 @@ from profiles import examples
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text import words
+from lunguage_assets.structuring.text import sections as text_sections
 from lunguage_assets.tables import ATTRIBUTES, STATUSES, TERMS
 from lunguage_assets.tables.columns import CATEGORIES
 
@@ -163,12 +163,12 @@ def test_a_sentence_without_rows_says_why(sentence, account, reason):
     ],
 )
 def test_a_wrong_word_file_is_named_with_its_field(tmp_path, monkeypatch, name, old, new, place):
-    for file in words.resource("structuring").iterdir():
+    for file in text_sections.resource("structuring").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     wrong = tmp_path / f"{name}.yaml"
     assert old in wrong.read_text(encoding="utf-8")
     wrong.write_text(wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(words, "resource", lambda *parts: tmp_path / parts[-1])
+    monkeypatch.setattr(text_sections, "resource", lambda *parts: tmp_path / parts[-1])
     with pytest.raises(ConfigurationError) as error:
         RuleStructurer(TERMS.frame({"category": ["PF"], "subcategory": [""], "target_term": ["a"],
                                     "normed_term": ["a"]}))  # fmt: skip
