@@ -1,17 +1,15 @@
 """What a run would ask and spend, counted beforehand: nothing is written or sent.
 
-Questions that are known beforehand (reports, pairs, comparisons of the vocabulary) are looked up in the
-ledger one by one. Of fits their number is a formula, sentences x steps, less the rounds that the ledger has.
-The plan is that of a run; what follows from the counts is in `judges/estimate.py`.
+Questions that are known (reports, pairs, comparisons of the vocabulary) are looked up in the ledger one by
+one, and fits that it has are played again; the other fits are a formula, sentences x steps. What the ledger
+lacks is multiplied by the tokens of a question, as a range; a judge's own record goes before an assumption.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import cycle
 from typing import Any
 
@@ -33,12 +31,22 @@ from lunguage_assets.explicit.hedges.hedging import (
 from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.home.home import Batch, Home, Registration
 from lunguage_assets.home.store import partition_path, read_table, stored_partitions
-from lunguage_assets.judges import estimate
-from lunguage_assets.judges.estimate import NotRecorded, RecordedAsker
+from lunguage_assets.judges.estimate import (
+    FINDINGS_TOKENS_PER_SENTENCE,
+    LABEL_TOKENS,
+    PHRASES_TOKENS,
+    PUBLISHED_PATIENCE,
+    PUBLISHED_STEPS,
+    NotRecorded,
+    RecordedAsker,
+    answers_per_judge,
+    line,
+    mean,
+    totals,
+)
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.opening import make_judge
-from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.orchestration.resources import HomeResource
@@ -52,10 +60,6 @@ from lunguage_assets.structuring.rows import read_reports, sectioned_reports, st
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
-_ASKS = {"structured_findings": "structure", "hedge_phrases": "extract"}
-"""What a stage asks, in the ledger's words; the others ask to compare."""
-
-_PUBLISHED_PATIENCE = 10
 _FREE = "No language model is asked: the judges are rule-based and run in this process. It costs nothing."
 
 
@@ -64,8 +68,8 @@ def estimate_run(
 ) -> dict[str, Any]:
     """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent, as JSON has them.
 
-    `lines` are as `judges.estimate.line` has them, `total` and `minutes` as `totals`. `steps` is the mean of
-    a fit that is expected, None without fits. `remarks` say what is unknown, and what would stop a run.
+    `lines` are as `line` has them, `total` and `minutes` as `totals`. `steps` is the mean of a fit that is
+    expected, None without fits by a language model. `remarks` say what would stop a run for want of a scale.
 
     Args:
         home: need not exist.
@@ -81,23 +85,6 @@ def estimate_run(
         preview = _Preview(home, registrations, ranker, ledger)
         preview.count(rebuild)
         return preview.estimate()
-
-
-def totals(lines: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Minutes of each stage, where the slowest judge counts, and sums over judges and stages.
-
-    Dollars are those of the judges with a price; at most: None when one judge's worst case is unknown.
-    """
-    minutes: dict[str, float] = {}
-    for one in lines:
-        minutes[one["stage"]] = max(one["minutes"], minutes.get(one["stage"], 0.0))
-    names = ["questions", "hits", "calls", "input_tokens", "output_tokens"]
-    names += ["usd", "usd_at_least", "usd_at_most"]
-    total: dict[str, Any] = {name: sum(one[name] or 0 for one in lines) for name in names}
-    unpriced = list(dict.fromkeys(one["judge"] for one in lines if one["usd_at_most"] is None))
-    if unpriced:
-        total["usd_at_most"] = None
-    return minutes, {**total, "minutes": sum(minutes.values()), "judges_without_price": unpriced}
 
 
 @dataclass(frozen=True)
@@ -124,7 +111,6 @@ class _Preview:
     ) -> None:
         self.resource, self.ranker, self.ledger = resource, ranker, ledger
         self.home = _PreviewHome(resource.home.root, registrations={one.batch.key: one for one in new})
-        self.data_class = new[0].corpus.data_class
         self.judges, self.options = resource.judges, resource.settings.explicit
         self.members: tuple[str, ...] = self.judges.members(ranker)
         self.prompts = load_prompts(resource.prompts)
@@ -203,7 +189,7 @@ class _Preview:
             with suppress(NotRecorded):
                 asker.ask([structuring_request(prompts.question(one), slot.mode) for one in sent], str)
             sentences = sum(map(len, sent)) / len(sent)
-            self.note("structured_findings", asker, estimate.FINDINGS_TOKENS_PER_SENTENCE * sentences)
+            self.note("structured_findings", asker, FINDINGS_TOKENS_PER_SENTENCE * sentences)
 
     def extracted(self) -> pd.DataFrame:
         """Count the pairs; the vocabulary that a run would compare."""
@@ -218,7 +204,7 @@ class _Preview:
             except NotRecorded:
                 guessed = True
                 self.pairs[batch] = hedge_phrases(frame, LexiconJudge.bundled(extractor), corrections)
-        self.note("hedge_phrases", asker, estimate.PHRASES_TOKENS)
+        self.note("hedge_phrases", asker, PHRASES_TOKENS)
         if extractor not in self.planned("build_vocabulary"):
             return self.stored("hedge_vocabulary", extractor)
         frames = self.stored_of("hedge_phrases", extractor) | self.pairs
@@ -236,7 +222,7 @@ class _Preview:
                     matches[judge.key] = self.stored("comparison_matches", judge.key)
                 else:
                     matches[judge.key] = comparison_matches(vocabulary, judge, self.options)
-            self.note("comparison_matches", asker, estimate.LABEL_TOKENS)
+            self.note("comparison_matches", asker, LABEL_TOKENS)
         try:
             if self.planned("compare"):
                 self.resource.require_anchors(set(vocabulary["phrase"][vocabulary["retained"]]))
@@ -257,33 +243,34 @@ class _Preview:
         """
         opened, options = [self.judge(key) for key in self.members], self.options
         panel, models = [judge for judge, _ in opened], [asker for _, asker in opened if asker is not None]
-        batches, whole, done = self.planned("refit"), set[str](), dict.fromkeys(self.members, 0)
-        for batch in batches if ranking is not None and self.ledger is not None else ():
+        batches, whole, partly = self.planned("refit"), set[str](), dict.fromkeys(self.members, 0)
+        if not models or not self.sentences(batches):
+            return
+        for batch in batches if ranking is not None else ():
             before = {asker.key: asker.hits for asker in models}
             tables = self.findings[batch], self.pairs[batch], vocabulary, ranking
-            with suppress(NotRecorded):
+            try:
                 fit_pairs(*tables, panel, self.resource.anchors(ranking), options)
                 whole |= self.sentences([batch])
-                done = {one.key: done[one.key] + one.hits - before[one.key] for one in models}
-        if not self.sentences(batches):
-            return
+            except NotRecorded:
+                partly |= {one.key: partly[one.key] + one.hits - before[one.key] for one in models}
         lacking = sorted(self.sentences(batches) - whole)
         most = options.opponent_limit * int(vocabulary["retained"].sum())
         most = max(1, min(options.step_limit, most))  # explicit.md section 5, 4
         fewest = min(options.patience, most)
         self.steps = min(max(self.mean_steps(), fewest), most)
         answers = [
-            len(lacking) * estimate.answers_per_judge(steps, options.panel_steps, len(panel))
+            len(lacking) * answers_per_judge(steps, options.panel_steps, len(panel))
             for steps in (fewest, self.steps, most)
         ]
         examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
         pairs = zip(lacking[:500], cycle(examples), strict=False)  # enough to know how long prompts are
         shown = [self.prompts.comparison(ComparisonQuestion(one, other)).prompt for one, other in pairs]
         for asker in models:
-            partly, asker.prompts = asker.hits - done[asker.key], shown
-            counts = tuple(max(0.0, count - partly) for count in answers)
+            asker.prompts = shown
+            counts = [max(0.0, count - partly[asker.key]) for count in answers]
             rounds = self.steps * len(batches)
-            self.note("fitted_probabilities", asker, estimate.LABEL_TOKENS, counts, rounds)
+            self.lines.append(line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds))
 
     def sentences(self, batches: Iterable[str]) -> set[str]:
         """Different masked sentences of these batches."""
@@ -295,25 +282,16 @@ class _Preview:
         for fits in self.stored_of("fitted_probabilities", self.ranker).values():
             steps |= zip(fits["sentence_key"], fits["steps"], strict=True)
         taken = [number for number in steps.values() if number > 0]
-        published = estimate.PUBLISHED_STEPS * self.options.patience / _PUBLISHED_PATIENCE
-        return sum(taken) / len(taken) if taken else published
+        return mean(taken) or PUBLISHED_STEPS * self.options.patience / PUBLISHED_PATIENCE
 
-    def note(self, stage: str, asker: RecordedAsker | None, answer_tokens: float, *counts: Any) -> None:
-        """Note what a stage asks a judge, if it is a language model; `counts` as in `estimate.line`."""
-        if asker is not None and (asker.keys or counts):
-            task, model = _ASKS.get(stage, "compare"), asker.binding.model
-            record = self.ledger.experience(asker.key, task, model) if self.ledger is not None else None
-            self.lines.append(estimate.line(stage, asker, answer_tokens, record, *counts))
+    def note(self, stage: str, asker: RecordedAsker | None, answer_tokens: float) -> None:
+        """Note what a stage asks a judge, if it is a language model and asked anything."""
+        if asker is not None and asker.keys:
+            self.lines.append(line(stage, asker, answer_tokens))
 
     def estimate(self) -> dict[str, Any]:
-        """What was counted, with prices, and what would stop the run, or soon might."""
-        today = datetime.now(UTC).date()
-        for key in dict.fromkeys(one["judge"] for one in self.lines if one["calls"]):
-            slot = self.judges.models[key]
-            for severity, message in preflight(key, slot, os.environ, self.data_class, today):
-                what = "A run would be refused" if severity == "refusal" else "Warning"
-                self.remarks.append(f"{what}: {message}")
-        slots = [self.judges.models[key] for key in dict.fromkeys(one["judge"] for one in self.lines)]
+        """What was counted, with sums."""
+        prices = [self.judges.models[one["judge"]].price for one in self.lines]
         minutes, total = totals(self.lines)
         return {
             "preset": self.judges.preset,
@@ -324,7 +302,7 @@ class _Preview:
             "sentences": len(self.sentences(self.pairs)),
             "steps": self.steps,
             "lines": self.lines,
-            "prices_as_of": sorted({slot.price.as_of.isoformat() for slot in slots if slot.price}),
+            "prices_as_of": sorted({price.as_of.isoformat() for price in prices if price}),
             "remarks": self.remarks,
             "minutes": minutes,
             "total": total,

@@ -27,13 +27,14 @@ from lunguage_assets.judges.estimate import (
     answers_per_judge,
     expected_reasoning,
     line,
+    totals,
 )
-from lunguage_assets.judges.ledger.ledger import Experience, Ledger
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Prompt
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration import estimate as orchestration_estimate
 from lunguage_assets.orchestration import withheld
-from lunguage_assets.orchestration.estimate import totals
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -171,8 +172,6 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path)
     found = json.loads((tmp_path / "e.json").read_text())
     assert found["total"]["usd"] > 0
     assert found["prices_as_of"] == ["2025-11-01"]
-    retired = [one for one in found["remarks"] if "would be refused" in one and "claude-sonnet-4" in one]
-    assert retired
     assert "as of 2025-11-01" in done.stdout
 
 
@@ -212,11 +211,11 @@ SLOT = {
 }
 
 
-def estimated(record: Experience | None = None, rounds: float = 1.0, **slot: Any) -> dict[str, Any]:
+def estimated(ledger: Ledger | None = None, rounds: float = 1.0, **slot: Any) -> dict[str, Any]:
     """A hundred questions that the ledger lacks."""
-    judge = RecordedAsker("j", ModelSlot.model_validate({**SLOT, **slot}), None)
+    judge = RecordedAsker("j", ModelSlot.model_validate({**SLOT, **slot}), ledger)
     judge.prompts.append(Prompt("", "four" * 400))
-    return line("comparison_matches", judge, LABEL_TOKENS, record, (100.0, 100.0, 100.0), rounds)
+    return line("comparison_matches", judge, LABEL_TOKENS, (100.0, 100.0, 100.0), rounds)
 
 
 def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -> None:
@@ -227,14 +226,26 @@ def test_minutes_follow_calls_in_flight_rounds_or_rates_whichever_is_slowest() -
     assert estimated(limits=slow)["minutes"] == pytest.approx(10.0)
 
 
-def test_what_the_ledger_knows_goes_before_what_is_assumed() -> None:
-    known = Experience(calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0)
-    guess, found = estimated(), estimated(known)
+def test_what_the_ledger_knows_of_judge_task_and_model_goes_before_what_is_assumed(tmp_path: Path) -> None:
+    ledger, guess = Ledger.open(tmp_path / "ledger.sqlite"), estimated()
+
+    def answered(key: str, failure: str | None = None, judge: str = "j", **counts: Any) -> None:
+        text = None if failure == "timeout" else "sentence_1"
+        ledger.record(Attempt(key * 32, judge, "compare", "m", text, failure, **counts))  # type: ignore[arg-type]
+
+    answered("aa", judge="another", input_tokens=9, latency_s=9.0)
+    answered("aa")
+    assert estimated(ledger) == guess, "of unknown length, not free"
+    answered("bb", "timeout")
+    answered("bb", "unreadable", input_tokens=700, output_tokens=30, latency_s=4.0)
+    answered("bb", input_tokens=300, output_tokens=10, latency_s=2.0)
+    found = estimated(ledger, limits={"in_flight": 1})
     assert (guess["basis"], guess["calls"], guess["output_tokens"]) == ("assumed", 100, 500)
     assert (found["basis"], found["calls"], found["input_tokens"], found["output_tokens"]) == (
-        "ledger", 150, 60_000, 2_400,
+        "ledger", 200, 75_000, 3_000,
     )  # fmt: skip
-    assert found["usd"] == pytest.approx(1.2 * 100 * (500 * 1 + 20 * 10) / 1e6)
+    assert found["minutes"] == pytest.approx(200 * 3.0 / 60)
+    assert found["usd"] == pytest.approx(1.5 * 100 * (500 * 1 + 20 * 10) / 1e6)
     assert guess["usd_at_most"] > 5 * guess["usd_at_least"] > 0
 
 

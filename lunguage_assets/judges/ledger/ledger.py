@@ -14,7 +14,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -96,21 +96,6 @@ those that have ended at a cost that nobody knows, which counts at its worst.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Experience:
-    """How one judge has answered one task so far.
-
-    `calls` (attempts of any kind) and `paid_calls` (those that brought a reply) are per question; tokens
-    (output with reasoning) and seconds are means per reply.
-    """
-
-    calls: float
-    paid_calls: float
-    input_tokens: float
-    output_tokens: float
-    latency_s: float
-
-
 class Ledger:
     """Recorded attempts at a place, without their prompts; see `Ledger.open` and `Ledger.at`. Threads may
     share one, and so may processes that fork. Every method may raise `LedgerError`: nothing was stored then.
@@ -161,46 +146,28 @@ class Ledger:
         with self._reading() as connection:
             return _settled(connection, list(dict.fromkeys(keys)))
 
-    def experience(self, judge: str, task: str, model: str) -> Experience | None:
-        """How a slot, bound to a model (as requested), has answered a task (`requests.Task`); None when no
-        reply with known tokens is recorded.
-        """
-        c = ATTEMPTS.c
-        replied = c.valid | c.failure.in_(REPLIED)
-        known = replied & (c.input_tokens > 0)
-        measures = (
-            sa.func.count().filter(known),
-            sa.func.count(c.key.distinct()),
-            sa.func.count(),
-            sa.func.count().filter(replied),
-            sa.func.avg(c.input_tokens).filter(known),
-            sa.func.avg(c.output_tokens).filter(known),
-            sa.func.avg(c.latency_s).filter(known),
-        )
-        query = sa.select(*measures).where(c.judge == judge, c.stage == task, c.model == model)
-        with self._reading() as connection:
-            metered, questions, attempts, paid, *means = connection.execute(query).one()
-        if not metered:
-            return None
-        return Experience(attempts / questions, paid / questions, *map(float, means))
-
     def statistics(self, since: str = "") -> pd.DataFrame:
         """Per judge, stage and requested model, sorted by them, of the attempts at this time (see
-        `attempts.moment`) or later: attempts, of these `valid`, `invalid` (replies that are not used) and
-        `failures` (no reply; `lost`: of a killed process), tokens, known US dollars, attempts of unknown cost
-        (`unpriced`), and the times of the first and the last.
+        `attempts.moment`) or later: distinct questions, attempts, of these `valid`, `invalid` (replies that
+        are not used) and `failures` (no reply; `lost`: of a killed process), `metered` replies (of known
+        tokens) with tokens and seconds, known US dollars, attempts of unknown cost (`unpriced`), and the
+        times of the first and the last.
         """
         c, count, total = ATTEMPTS.c, sa.func.count, sa.func.sum
         groups, replied = (c.judge, c.stage, c.model), c.valid | c.failure.in_(REPLIED)
+        metered = replied & (c.input_tokens > 0)
         measures = {
+            "questions": count(c.key.distinct()),
             "attempts": count(),
             "valid": count().filter(c.valid),
             "invalid": count().filter(replied & ~c.valid),
             "failures": count().filter(~replied),
             "lost": count().filter(c.failure == "lost"),
+            "metered": count().filter(metered),
             "input_tokens": sa.cast(total(c.input_tokens), sa.BigInteger),
             "output_tokens": sa.cast(total(c.output_tokens), sa.BigInteger),
             "reasoning_tokens": sa.cast(total(c.reasoning_tokens), sa.BigInteger),
+            "seconds": sa.func.coalesce(total(c.latency_s).filter(metered), 0.0),
             "cost_usd": sa.func.coalesce(total(c.cost_usd), 0.0),
             "unpriced": count().filter(c.cost_usd.is_(None)),
             "first": sa.func.min(c.time),
@@ -265,31 +232,31 @@ class Ledger:
         other.close()
         return len(rows)
 
-    def import_(self, path: Path, parsers: Parsers) -> tuple[int, int, list[InputError]]:
+    def import_(self, path: Path, parsers: Parsers) -> tuple[int, int]:
         """Add the attempts of another ledger's file that are not here yet, after those that are: how many
-        were added, how many were here already, and an error for each row (in the order of key and attempt)
-        that is left out, because it does not fit or its answer is not what its stage's parser would say.
-
-        A question that is settled here stays as it is: results that were computed do not change.
+        were added, and how many were here already. A question that is settled here stays as it is: results
+        that were computed do not change.
 
         Raises:
             LedgerError: not a ledger; nothing was added.
+            InputError: a row (in the order of key and attempt) does not fit, or its answer is not what its
+                stage's parser would say; nothing was added.
         """
         other = Ledger.at(path)
         if other is None:
             raise LedgerError(f"{path}: no ledger; expected a file that `lunguage ledger export` wrote.")
-        fit, errors = list[dict[str, Any]](), list[InputError]()
+        rows = list[dict[str, Any]]()
         for number, row in enumerate(other._all(), start=1):
             try:
-                fit.append(_row(_checked(row, parsers)))
+                rows.append(_row(_checked(row, parsers)))
             except ValueError as error:
-                rule = str(error)
+                rule, remedy = str(error), "Nothing was imported. Take the row out, or export again."
                 if isinstance(error, ValidationError):  # its own text quotes the value
                     rule = ", ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
-                remedy = "It is left out; the others are imported."
-                errors.append(InputError(str(path), "a value that does not fit", rule, remedy, row=number))
-        added = self.transaction(lambda connection: _add(connection, fit))
-        return added, len(fit) - added, errors
+                found = "a value that does not fit"
+                raise InputError(str(path), found, rule, remedy, row=number) from None
+        added = self.transaction(lambda connection: _add(connection, rows))
+        return added, len(rows) - added
 
     def transaction(self, work: Callable[[sa.Connection], T]) -> T:
         """What `work` returns, done in one transaction, alone among all writers. Tried again when the

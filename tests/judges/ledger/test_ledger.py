@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, inspect
 
+from lunguage_assets.errors import InputError
 from lunguage_assets.judges.ledger.attempts import Attempt, settle
-from lunguage_assets.judges.ledger.ledger import Experience, Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
 
@@ -223,8 +224,8 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_p
     assert mine.export(file) == mine.export(file) == 4
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    assert yours.import_(file, PARSERS) == (4, 0, [])
-    assert yours.import_(file, PARSERS) == (0, 4, [])
+    assert yours.import_(file, PARSERS) == (4, 0)
+    assert yours.import_(file, PARSERS) == (0, 4)
     assert yours.answers([KEY, OTHER]) == mine.answers([KEY, OTHER])
     assert yours.statistics().equals(mine.statistics())
 
@@ -234,7 +235,7 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
     recorded(yours, attempt(answer="sentence_2"), attempt(OTHER))
     mine = Ledger.open(place)
     mine.record(attempt(answer="sentence_1"))
-    assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
+    assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0)
     assert mine.answers([KEY]) == {KEY: "sentence_1"}
     assert OTHER in mine.answers([OTHER])
 
@@ -245,7 +246,7 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
     ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
     ("input_tokens", SECRET),
 ])  # fmt: skip
-def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others_are_taken(
+def test_a_row_that_would_poison_the_ledger_is_named_and_nothing_is_imported(
     tmp_path: Path, column: str, value: object
 ) -> None:
     place = tmp_path / "bad.sqlite"
@@ -255,11 +256,11 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
     with sqlite3.connect(place) as connection:
         connection.execute(f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER))
     other = Ledger.open(tmp_path / "other.sqlite")
-    added, known, (error,) = other.import_(place, PARSERS)
-    assert (added, known, error.row) == (2, 0, 3 if column == "key" else 2)
-    assert SECRET not in str(error)
-    assert list(other.answers([KEY, OTHER])) == [KEY]
-    assert other.statistics()["cost_usd"].tolist() == [1.0]
+    with pytest.raises(InputError) as error:
+        other.import_(place, PARSERS)
+    assert error.value.row == (3 if column == "key" else 2)
+    assert SECRET not in str(error.value)
+    assert other.statistics().empty
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:
@@ -267,6 +268,7 @@ def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: 
     recorded(
         ledger,
         attempt(time="2026-01-01T00:00:00.000000Z"),
+        attempt("ef" * 32, input_tokens=0, latency_s=9.0, cost_usd=0.0),  # of unknown length, not free
         unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
         failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
         failed(OTHER, failure="timeout", cost_usd=None, time="2026-02-01T00:00:00.000000Z"),
@@ -274,11 +276,12 @@ def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: 
     )
     frame = ledger.statistics().set_index("judge")
     assert list(frame.index) == ["another", "one"]
-    counts = ["attempts", "valid", "invalid", "failures", "unpriced", "input_tokens", "reasoning_tokens"]
-    assert frame.loc["one", counts].tolist() == [4, 1, 1, 2, 1, 20, 1]
+    counts = ["questions", "attempts", "valid", "invalid", "failures", "unpriced", "metered", "input_tokens"]
+    assert frame.loc["one", counts].tolist() == [3, 5, 2, 1, 2, 1, 2, 20]
+    assert frame.loc["one", ["reasoning_tokens", "seconds"]].tolist() == [1, pytest.approx(0.2)]
     assert frame.loc["one", "cost_usd"] == 1.0
     assert frame.loc["one", "first"] == "2026-01-01T00:00:00.000000Z"
-    assert ledger.statistics("2026-02-01T00:00:00.000000Z")["attempts"].sum() == 4
+    assert ledger.statistics("2026-02-01T00:00:00.000000Z")["attempts"].sum() == 5
 
 
 # --- reading without a trace
@@ -304,19 +307,6 @@ def test_a_file_that_nobody_writes_to_stays_as_it_is_to_the_byte(tmp_path: Path)
     before = contents(tmp_path)
     assert KEY in Ledger.at(place).answers([KEY])  # type: ignore[union-attr]
     assert contents(tmp_path) == before
-
-
-def test_experience_is_of_one_judge_task_and_model_and_counts_what_was_repeated(place: str) -> None:
-    ledger, third = Ledger.open(place), "ef" * 32
-    ledger.record(attempt(input_tokens=0, output_tokens=0))
-    assert ledger.experience("one", "compare", "fake-1") is None, "of unknown length, not free"
-    recorded(
-        ledger, unreadable(OTHER, output_tokens=10, latency_s=4.0), attempt(OTHER, latency_s=2.0),
-        failed(third), attempt(third, stage="extract", input_tokens=700), attempt(third, model="another"),
-    )  # fmt: skip
-    found = ledger.experience("one", "compare", "fake-1")
-    assert found == Experience(calls=4 / 3, paid_calls=1.0, input_tokens=10, output_tokens=6, latency_s=3.0)
-    assert ledger.experience("two", "compare", "fake-1") is None
 
 
 CODE = """
