@@ -117,9 +117,6 @@ PATHWAY_AUDIT = table(
     probability("strength", "Strength of the edge in the pathway file; null: none is given", nullable=True),
     code("against_experts", "Whether the whole interval lies above or below what the experts said",
         ("above", "below", "open", "not measured")),
-    integer("tentative_studies", "Studies that state the diagnosis with doubt only: in no share"),
-    integer("tentative_mentioned", "Of these, studies that state or deny the sub-finding, and not both"),
-    integer("tentative_as_implied", "Of the mentioned, studies that say what the pathway implies"),
     key=("pathway_id", "edge"),
     ordered=(("share_low", "share", "share_high"), ("as_implied", "mentioned", "studies")),
 )  # fmt: skip

@@ -14,10 +14,9 @@ from generated_reports import ENTS, PLACES
 from invented_reports import Outcome, Said, dictionary, in_mode, run, said
 from resolution_oracle import oracle_violations
 
-from lunguage_assets.implicit.resolution import study_resolver
+from lunguage_assets.implicit.resolution import resolve as resolving
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.implicit.resolution.study_resolver import RULES, StudyResolver
+from lunguage_assets.implicit.resolution.resolve import RULES, StudyResolver, resolve
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
@@ -138,14 +137,14 @@ def test_the_sample_holds_what_it_must() -> None:
 @pytest.mark.parametrize("left_out", range(len(RULES)), ids=[name for name, _ in RULES])
 def test_no_rule_can_be_left_out_unnoticed(left_out: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = [rule for number, rule in enumerate(RULES) if number != left_out]
-    monkeypatch.setattr(study_resolver, "RULES", rules)
+    monkeypatch.setattr(resolving, "RULES", rules)
     crippled = resolved()
     assert violations(crippled.rows) or oracle_violations(crippled)
 
 
 def test_the_order_of_the_rules_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 2 before rule 1 lets a generated row wipe out a stated one."""
-    monkeypatch.setattr(study_resolver, "PAPER_RULES", [RULES[1], RULES[0], RULES[2]])
+    monkeypatch.setattr(resolving, "PAPER_RULES", [RULES[1], RULES[0], RULES[2]])
     assert oracle_violations(resolved(as_the_paper()))
 
 

@@ -7,8 +7,10 @@ from hashlib import blake2b
 
 import numpy as np
 
+from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
 
-class AnyCosines:
+
+class AnyCosines(LexicalEmbedder):
     """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst
     encoder may say.
     """
@@ -16,9 +18,6 @@ class AnyCosines:
     def __init__(self, salt: int) -> None:
         self.identity, self._salt = f"any-{salt}", salt
         self.asked: list[str] = []
-
-    def encode(self, phrases: Sequence[str]) -> np.ndarray:
-        raise AssertionError("pairs are asked for")
 
     def cosine(self, one: str, other: str) -> float:
         said_ = f"{self._salt} {min(one, other)} | {max(one, other)}"

@@ -135,7 +135,7 @@ class AlikeEmbedder:
         return np.ones((len(phrases), 1), dtype=np.float32)
 
 
-class TableEmbedder:
+class TableEmbedder(LexicalEmbedder):
     """Cosines as listed by pairs of phrases, 0 otherwise."""
 
     identity = "table"

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import BinaryIO, Protocol, runtime_checkable
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -158,26 +158,6 @@ _DECIMALS = 6
 _AT_ONCE = 8192
 
 
-@runtime_checkable
-class PairEmbedder(Protocol):
-    """An encoder that gives cosines of listed pairs without vectors."""
-
-    @property
-    def identity(self) -> str:
-        """Name and revision, recorded with every result."""
-
-    def cosines(
-        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
-    ) -> NDArray[np.float64]:
-        """Cosine of phrases[first[k]] and phrases[second[k]] for every k."""
-
-
-Embedder = VectorEmbedder | PairEmbedder
-"""What measures the similarity of two phrases. An encoder of one's own is any object with the members of
-either; of one that has both, the cosines are asked for.
-"""
-
-
 def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path) -> Embedder:
     """The configured encoder, opened; a model keeps its vectors in `encodings` of the home.
 
@@ -210,18 +190,12 @@ def pair_cosines(
     embedder: Embedder, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
 ) -> NDArray[np.float64]:
     """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once. Raises
-    `MethodError` when the answer is not one finite unit vector per phrase, or one finite cosine per pair.
+    `MethodError` when the answer is not one finite unit vector per phrase.
     """
     if not phrases:
         return np.zeros(0)
-    if isinstance(embedder, PairEmbedder):
-        found = np.asarray(embedder.cosines(phrases, first, second), dtype=np.float64)
-        if found.shape != (len(first),) or not np.isfinite(found).all():
-            raise MethodError(
-                f"encoder {embedder.identity}: found an array of shape {found.shape}, expected {len(first)} "
-                "finite cosines."
-            )
-        return np.round(found, _DECIMALS)
+    if isinstance(embedder, LexicalEmbedder):
+        return np.round(embedder.cosines(phrases, first, second), _DECIMALS)
     vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
     found = np.empty(len(first))
     a, b = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
@@ -287,3 +261,9 @@ class LexicalEmbedder:
         """The vocabulary's one-word form of a word, as a finding or else as a place; else the word itself."""
         forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
         return next((form[0] for form in forms if len(form) == 1), word)
+
+
+Embedder = VectorEmbedder | LexicalEmbedder
+"""What measures the similarity of two phrases. An encoder of one's own is any object with the members of the
+first.
+"""

@@ -14,8 +14,15 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.merging.beliefs import derive_belief
-from lunguage_assets.implicit.pathways.match import Match, match, only_shares_the_name
-from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary, Subject, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    Edge,
+    Match,
+    PathwayDictionary,
+    Subject,
+    load_dictionary,
+    match,
+    only_shares_the_name,
+)
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     CLINICAL_ATTRIBUTES,

@@ -1,9 +1,8 @@
 """What the reports say of every edge of the pathways, beside the 0.8 of the experts (implicit.md section 4).
 
-A study counts for an edge when it states the diagnosis now and matches the pathway. The sub-finding is
-mentioned when a stated row says it, or means it, at a compatible place, or denies it there: the rules of the
-expansion, but that attributes need not be stated, because a denial names none either. Of a diagnosis with
-doubt nothing is known to follow, so such studies are counted apart.
+A study counts for an edge when it states the diagnosis now, without doubt, and matches the pathway. The
+sub-finding is mentioned when a stated row says it, or means it, at a compatible place, or denies it there:
+the rules of the expansion, but that attributes need not be stated, because a denial names none either.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import pandas as pd
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.expand import compatible_places
 from lunguage_assets.implicit.merging.beliefs import KEPT_ABOVE
-from lunguage_assets.implicit.pathways.match import only_shares_the_name
-from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary
+from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary, only_shares_the_name
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, read_rows
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.label_file import LabelList
@@ -29,8 +27,8 @@ EdgeKey = tuple[str, int]
 """Pathway and 0-based number of the sub-finding in it."""
 
 Mention = Literal["present", "absent", "both", "unmentioned"]
-Counts = Counter[tuple[EdgeKey, bool, Mention]]
-"""Studies by edge, by whether the diagnosis is stated without doubt, and by what is said of the child."""
+Counts = Counter[tuple[EdgeKey, Mention]]
+"""Studies by edge, and by what is said of the child."""
 
 
 def edge_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: LabelList) -> Counts:
@@ -40,19 +38,17 @@ def edge_counts(rows: pd.DataFrame, dictionary: PathwayDictionary, listed: Label
     found: Counts = Counter()
     stated = rows[rows["source"] == "original"].drop(columns="mode")  # by the rules of the default mode
     for study in by_study(read_rows(stated)):
-        parents = [row for row in study if row.pathway_id in edges]
-        definite = {row.pathway_id for row in parents if row.status == "dp"}
+        parents = [row for row in study if row.pathway_id in edges and row.status == "dp"]
         statements = Statements(listed, study if parents else ())
         said: dict[EdgeKey, set[Mention]] = {}
         for parent in parents:
-            if parent.status == "dp" or parent.pathway_id not in definite:
-                for number, edge in enumerate(edges[parent.pathway_id]):
-                    child = _child(parent, edge, dictionary.vocabulary)
-                    about = said.setdefault((parent.pathway_id, number), set())
-                    about |= _mentions(statements, parent, child, dictionary)
+            for number, edge in enumerate(edges[parent.pathway_id]):
+                child = _child(parent, edge, dictionary.vocabulary)
+                about = said.setdefault((parent.pathway_id, number), set())
+                about |= _mentions(statements, parent, child, dictionary)
         for key, mentions in said.items():
             one: Mention = "both" if len(mentions) == 2 else next(iter(mentions), "unmentioned")
-            found[key, key[0] in definite, one] += 1
+            found[key, one] += 1
     return found
 
 
@@ -107,12 +103,8 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
     from scipy.stats import binomtest  # slow to import, and definitions load this module
 
     expected: Mention = "present" if edge.status == "dp" else "absent"
-    opposite: Mention = "absent" if expected == "present" else "present"
-
-    def studies(definite: bool, *said: Mention) -> int:
-        return sum(counts[key, definite, one] for one in said)
-
-    agreeing, mentioned = studies(True, expected), studies(True, "present", "absent")
+    said = {one: counts[key, one] for one in get_args(Mention)}
+    agreeing, mentioned = said[expected], said["present"] + said["absent"]
     share = low = high = None
     verdict = "not measured"
     if mentioned:
@@ -126,18 +118,15 @@ def _audited(counts: Counts, key: EdgeKey, edge: Edge) -> dict[str, object]:
         "sub_finding": edge.ent,
         "place": edge.location,
         "expected": expected,
-        "studies": studies(True, *get_args(Mention)),
+        "studies": sum(said.values()),
         "mentioned": mentioned,
         "as_implied": agreeing,
-        "otherwise": studies(True, opposite),
-        "both": studies(True, "both"),
+        "otherwise": mentioned - agreeing,
+        "both": said["both"],
         "share": share,
         "share_low": low,
         "share_high": high,
         "experts": KEPT_ABOVE,
         "strength": edge.strength,
         "against_experts": verdict,
-        "tentative_studies": studies(False, *get_args(Mention)),
-        "tentative_mentioned": studies(False, "present", "absent"),
-        "tentative_as_implied": studies(False, expected),
     }

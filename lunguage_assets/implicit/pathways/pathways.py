@@ -1,13 +1,14 @@
 """The dictionary of expert pathways (implicit.md section 3): it recognises diagnoses, chooses a pathway, and
-writes the paper's notation, trees and statistics.
+writes the paper's notation, trees and statistics; and the pathway of a finding, or the reason for none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     When,
     token_reader,
 )
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row
+from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
 Subject = tuple[str, frozenset[str]]
@@ -213,11 +216,7 @@ class PathwayDictionary:
 
     # the graph of diagnoses
 
-    def child_diagnoses(self, name: str) -> list[str]:
-        """The diagnoses among the sub-findings of a diagnosis."""
-        return list(dict.fromkeys(child for _, child in self._children(name) if child is not None))
-
-    def _children(self, name: str) -> list[tuple[str, str | None]]:
+    def children(self, name: str) -> list[tuple[str, str | None]]:
         """The sub-findings of a diagnosis, each with the diagnosis that it is."""
         edges = (edge for pathway in self._pathways[name] for edge in pathway.edges)
         return [(edge.ent, self.recognise(edge.name, edge.ent)) for edge in edges]
@@ -225,7 +224,7 @@ class PathwayDictionary:
     def _below(self, name: str) -> tuple[int, set[str]]:
         """The longest chain of diagnoses from here, and the names of the leaves."""
         deepest, leaves = 0, set[str]()
-        for ent, child in self._children(name):
+        for ent, child in self.children(name):
             depth, below = (0, {ent}) if child is None else self._below(child)
             deepest, leaves = max(deepest, depth), leaves | below
         return 1 + deepest, leaves
@@ -260,7 +259,8 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
     content = read_as(file, PathwayFile, "See the header of the packaged file.")
     dictionary = PathwayDictionary(content, vocabulary)
     try:
-        TopologicalSorter({name: dictionary.child_diagnoses(name) for name in dictionary.diagnoses}).prepare()
+        children = {name: dict(dictionary.children(name)).values() for name in dictionary.diagnoses}
+        TopologicalSorter({name: filter(None, below) for name, below in children.items()}).prepare()
     except CycleError as error:
         cycle = " -> ".join(reversed(error.args[1]))  # there every diagnosis comes before what implies it
         raise ConfigurationError(f"{file}: the pathways form a cycle: {cycle}. Break it.") from None
@@ -309,3 +309,95 @@ def _situation(when: When) -> str:
         views = f"a view among {', '.join(when.needs)}" if when.needs else "any view"
     wording = " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
     return views if when.refinements == [PLAIN] else f"{wording}, {views}"
+
+
+# the pathway of a finding
+
+_ABOUT_THE_EXAMINATION = {"comparison", "other_source", "assessment_limitations"}
+"""Attributes about films and sources: "compared with the old film" does not make a fracture old."""
+
+_REFINING = attrgetter(*[name for name in ATTRIBUTE_NAMES if name not in _ABOUT_THE_EXAMINATION])
+
+
+class Match(NamedTuple):
+    """The answer for one row: its diagnosis with refinements, and a pathway or the reason for none."""
+
+    row: Row
+    reason: str
+    diagnosis: str = ""
+    refinements: Sequence[str] = ()
+    matched: MatchedPathway | None = None
+
+    def record(self) -> dict[str, object]:
+        """The answer as a row of PATHWAY_MATCHES."""
+        return {
+            "finding_id": self.row.finding_id,
+            "study_id": self.row.study_id,
+            "name": self.row.name,
+            "diagnosis": self.diagnosis,
+            "refinements": self.refinements,
+            "pathway_id": self.matched.id if self.matched else "",
+            "pathway": self.matched.notation if self.matched else "",
+            "reason": self.reason,
+            "generated": self.row.source == "expansion",
+        }
+
+
+def match(row: Row, dictionary: PathwayDictionary) -> Match:
+    """The pathway of one row, with the reason; a row without a pathway never expands. The first reason that
+    applies: it takes no part (history section, merged); it is no diagnosis; about a device; past; negative;
+    resolved; nothing is known of its certainty; and only then what the pathways say.
+    """
+    diagnosis = diagnosis_of(row, dictionary)
+    if diagnosis is None:
+        return Match(row, _not_taking_part(row) or "not a diagnosis")
+    location = row.location, *row.location_parts
+    refinements = dictionary.refinements(diagnosis, row.name, row.ent, location, _REFINING(row))
+    device = "device" if is_of_device(row, diagnosis, dictionary) else ""
+    if reason := _not_taking_part(row) or device or _not_expanding(row):
+        return Match(row, reason, diagnosis, refinements)
+    pathway, reason = dictionary.choose(diagnosis, refinements, study_views(row.view_information))
+    return Match(row, reason, diagnosis, refinements, pathway)
+
+
+def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
+    """The diagnosis of a row; None without one, or when its place makes it another condition."""
+    diagnosis = dictionary.recognise(row.name, row.ent)
+    return None if diagnosis is None or is_elsewhere(row, diagnosis, dictionary) else diagnosis
+
+
+def is_elsewhere(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+    """Whether the row only shares its name with the diagnosis ("effusion", pericardial)."""
+    return dictionary.rules[diagnosis].elsewhere.in_any((row.location, *row.location_parts))
+
+
+def is_of_device(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+    """Whether a device has the diagnosis ("fracture" of a lead), and not the patient."""
+    cells = row.name, plain(row.ent), row.location, *row.location_parts
+    return dictionary.rules[diagnosis].devices.in_any(cells)
+
+
+def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:
+    """Whether the row is another condition: a pericardial "effusion" states no pleural one."""
+    diagnosis = dictionary.recognise(row.name)
+    return diagnosis is not None and is_elsewhere(row, diagnosis, dictionary)
+
+
+def _not_taking_part(row: Row) -> str:
+    return {"excluded": "history section", "merged": "merged"}.get(row.disposition, "")
+
+
+def _not_expanding(row: Row) -> str:
+    if row.currency != "current dx":
+        return "past diagnosis"
+    if not row.positive:
+        return "negative"
+    if row.mode != PAPER and says_resolved(row.improved):
+        return "resolved"
+    return "no information on certainty" if row.p_source == "none" else ""
+
+
+@lru_cache(maxsize=1024)
+def study_views(view_information: str) -> frozenset[str]:
+    """The set of known views; anything else in the cell is unknown."""
+    return frozenset(VIEWS) & frozenset(view.strip().lower() for view in view_information.split(","))

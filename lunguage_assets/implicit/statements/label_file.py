@@ -15,9 +15,13 @@ from pydantic import BaseModel, model_validator
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways.match import diagnosis_of, is_of_device
 from lunguage_assets.implicit.pathways.pathway_file import ListedWords
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.pathways.pathways import (
+    PathwayDictionary,
+    diagnosis_of,
+    is_of_device,
+    load_dictionary,
+)
 from lunguage_assets.implicit.rows import Row, tokens, word_forms
 from lunguage_assets.tables import TERMS
 

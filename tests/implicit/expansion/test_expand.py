@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from invented_reports import Outcome, TableEmbedder, identity, in_mode, run, said
 
-from lunguage_assets.implicit.resolution.study_resolver import AGAINST, GENERATED, STATED
+from lunguage_assets.implicit.resolution.resolve import AGAINST, GENERATED, STATED
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES
 from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
 
