@@ -22,64 +22,45 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal, get_args
 
-import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from lunguage_assets.corpus.delivery import DECLARATION, METADATA, VOCABULARY, Delivery, table_holds
+from lunguage_assets.corpus.delivery import DECLARATION, METADATA, VOCABULARY, table_holds
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged
-from lunguage_assets.files import replace_text, sheet_frame
+from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home, Registration, usable_key
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
 
 QUARANTINE = "quarantine"
-_LISTED = ".rejected.csv"
 _SHARED = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
 _BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
 _TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip)$", re.IGNORECASE)
 _TAKEN = re.compile(r"\.(?:csv|parquet|zip|txt|xml|csv\.gz|txt\.gz|xml\.gz)$|^corpus\.toml$", re.IGNORECASE)
 _PASSED_OVER = re.compile(
-    rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|{re.escape(_LISTED)})$"
+    rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|\.rejected\.csv)$"
     r"|\.(?:te?mp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
     r"(?:\.csv|\.csv\.gz|\.parquet)?$",
     re.IGNORECASE,
 )
-_REPORTED = ["file", "row", "study_id", "column", "reason", "expected", "remedy"]
-"""Columns of the list of rejected rows: no cell of the delivery but the study's id."""
 
 
 class _Later(Exception):
     """A delivery cannot be taken in this pass; the message says why."""
 
 
-class LandedBatch(BaseModel):
-    """A registered delivery in numbers only; `number` orders the batches of a home."""
-
-    key: str
-    sha256: str
-    number: int
-    studies: int
-    rows: int
-    rejected: int
-
-    @property
-    def counts(self) -> str:
-        """Its numbers in words."""
-        return f"{self.studies} studies, {self.rows} rows ({self.rejected} rejected)"
-
-
 class LandingRecord(BaseModel):
-    """Signature, and batches with its content, of each delivery that was dealt with; batches by key. Its loss
-    does no harm.
+    """Signature of each delivery that was dealt with, and the keys of the batches with its content; order and
+    sha256 of the registered batches by key. Its loss does no harm.
     """
 
     seen: dict[str, tuple[str, list[str]]] = {}
-    batches: dict[str, LandedBatch] = {}
+    batches: dict[str, tuple[int, str]] = {}
 
 
 def record_folder(home: Home) -> Path:
@@ -95,33 +76,26 @@ def load_record(home: Home) -> LandingRecord:
         return LandingRecord()
 
 
+State = Literal["registered", "skipped", "quarantined", "waiting", "passed over", "landed before"]
+
+
 @dataclass
 class PassReport:
-    """What a pass did, by name in the landing folder; such a name may name a patient: not for logs.
-
-    `skipped` has the key of the first batch with the same content, `quarantined` and `waiting` say why,
-    `others` are no deliveries, and `known` counts what earlier passes dealt with.
+    """What a pass did: state, name in the landing folder, and why or as what. A name, and what is said of a
+    quarantined delivery, may name a patient: not for logs.
     """
 
-    registered: dict[str, LandedBatch] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-    quarantined: dict[str, InputError] = field(default_factory=dict)
-    waiting: dict[str, str] = field(default_factory=dict)
-    known: int = 0
-    others: list[str] = field(default_factory=list)
+    outcomes: list[tuple[State, str, str]] = field(default_factory=list)
+
+    def of(self, state: State) -> dict[str, str]:
+        """What is said of the deliveries in a state, by name."""
+        return {name: told for found, name, told in self.outcomes if found == state}
 
     @property
     def summary(self) -> str:
         """Numbers only."""
-        counts = {
-            "registered": len(self.registered),
-            "skipped (content known)": len(self.skipped),
-            "quarantined": len(self.quarantined),
-            "waiting": len(self.waiting),
-            "landed before": self.known,
-            "of other kinds": len(self.others),
-        }
-        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        counts = {state: len(self.of(state)) for state in get_args(State)}
+        told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
         return f"Landing folder: {told or 'nothing there'}."
 
 
@@ -199,7 +173,7 @@ def _readable(name: str) -> str:
 def _look(path: Path) -> _Entry:
     """Look at a delivery; raises FileNotFoundError when it is not there any more."""
     is_folder = stat.S_ISDIR(path.lstat().st_mode)
-    inside, linked = [path], set[Path]()
+    inside, linked = [] if is_folder else [path], set[Path]()
     for place, folders, names in os.walk(path) if is_folder else ():
         folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
         linked.update(Path(place, name) for name in folders if Path(place, name).is_symlink())
@@ -209,17 +183,20 @@ def _look(path: Path) -> _Entry:
     for one in (*sorted({*inside, *linked}), markers[0]):
         with contextlib.suppress(FileNotFoundError):
             statuses[one] = one.lstat()
-    if is_folder:
-        del statuses[path]
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
     signed = ""
     for one, status in statuses.items():
         signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
+
+    def is_taken(one: Path) -> bool:
+        named = _TAKEN.search(one.name) is not None and _PASSED_OVER.search(one.name) is None
+        return named or one == path or one in linked
+
     return _Entry(
         path,
         is_folder,
-        [one for one in statuses if one in linked or one == path or _is_taken(one.name)],
+        list(filter(is_taken, statuses)),
         hashlib.sha256(os.fsencode(signed)).hexdigest()[:32],
         written,
         max([written, *(status.st_ctime for status in statuses.values())]),
@@ -227,8 +204,11 @@ def _look(path: Path) -> _Entry:
     )
 
 
-def _is_taken(name: str) -> bool:
-    return _TAKEN.search(name) is not None and _PASSED_OVER.search(name) is None
+def _require_unchanged(entry: _Entry) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if _look(entry.path).signature == entry.signature:
+            return
+    raise _Later("it changed while it was read")
 
 
 def _fetch(entry: _Entry, folder: Path) -> None:
@@ -238,8 +218,6 @@ def _fetch(entry: _Entry, folder: Path) -> None:
     folder.mkdir(parents=True)
     unpacked = 0
     for path in entry.files:
-        if _readable(str(path)) != str(path):
-            _refuse(path, "a name that is not UTF-8")
         own = path.relative_to(entry.path).as_posix()
         if not entry.is_folder:
             own = "Lunguage" + path.name[len(_TABLE.sub("", path.name)) :].lower()
@@ -248,28 +226,24 @@ def _fetch(entry: _Entry, folder: Path) -> None:
         if target.exists():
             found, remedy = f"{target.name} in two forms", "Remove all but the one to use."
             raise InputError(path.name, found, "each file once", remedy)
-        target.parent.mkdir(parents=True, exist_ok=True)
         _copy(path, target)
-        if is_packed:
-            unpacked += target.stat().st_size
-            require_size(path.name, unpacked)
+        unpacked += target.stat().st_size if is_packed else 0
+        require_size(path.name, unpacked)
         if not entry.is_folder and table_holds(target) in ("reports", "open-i"):
             target.rename(target.with_stem("reports"))
-
-
-def _refuse(path: Path, found: str) -> None:
-    raise InputError(_readable(path.name), found, "a file of its own", "Lay a copy of the file there.")
 
 
 def _copy(path: Path, target: Path) -> None:
     """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            _refuse(path, "a link, a FIFO or the like")
+        wrong = "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
+        wrong = wrong if _readable(str(path)) == str(path) else "a name that is not UTF-8"
+        if wrong:
+            remedy = "Lay a copy of the file there."
+            raise InputError(_readable(path.name), wrong, "a file of its own", remedy)
+        target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError("it was exchanged")
             is_packed = path.name.lower().endswith(".gz")
             stream = gzip.GzipFile(fileobj=source) if is_packed else source
             while block := stream.read(1 << 20):
@@ -290,43 +264,34 @@ class _Pass:
         self.staged = record_folder(home) / "staging" / "delivery"
         self.most = load_settings(home.settings_file).corpus.batch_reports
         self.record, self.shared = load_record(home), dict[Path, float]()
-        registered = self.registered()
-        self.record.batches = {
-            key: one for key, one in self.record.batches.items() if registered.get(key) == one.sha256
-        }
-
-    def registered(self) -> dict[str, str]:
-        return {batch.key: batch.sha256 for batch in self.home.registered()}
 
     def make(self, now: float, stable_s: float | None, seconds: float) -> PassReport:
-        begun, registered = time.monotonic(), self.registered()
+        begun, registered = time.monotonic(), {one.key: one.sha256 for one in self.home.registered()}
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
             abandoned.unlink()
-        entries = {entry.name: entry for entry in self._entries()}
-        self.record.seen = {name: one for name, one in self.record.seen.items() if name in entries}
+        entries, record = {entry.name: entry for entry in self._entries()}, self.record
+        record.batches = {k: one for k, one in record.batches.items() if registered.get(k) == one[1]}
+        record.seen = {name: one for name, one in record.seen.items() if name in entries}
         for entry in sorted(entries.values(), key=lambda entry: (entry.written, entry.name)):
-            signature, keys = self.record.seen.get(entry.name, ("", []))
+            signature, keys = record.seen.get(entry.name, ("", []))
             if signature == entry.signature and registered.keys() >= set(keys):
-                self.report.known += 1
-                continue
-            if entry.is_begun_only:
-                why = "there is no Lunguage.csv and no raw report in it"
+                outcome: tuple[State, str] = "landed before", ""
+            elif entry.is_begun_only:
+                outcome = "waiting", "there is no Lunguage.csv and no raw report in it"
             elif stable_s is not None and not entry.is_marked and now - entry.changed < stable_s:
-                why = "it may still be written to"
+                outcome = "waiting", "it may still be written to"
             elif stable_s is not None and now - max(self.shared.values(), default=0.0) < stable_s:
-                why = "a file for all deliveries may still be written to"
+                outcome = "waiting", "a file for all deliveries may still be written to"
             elif time.monotonic() - begun >= seconds:
-                why = "it is for the next pass"
+                outcome = "waiting", "it is for the next pass"
             else:
-                why = self._taken(entry)
-            if why:
-                self.report.waiting[entry.name] = why
+                outcome = self._taken(entry)
+            self.report.outcomes.append((outcome[0], entry.name, outcome[1]))
         self._save()
         return self.report
 
-    def _entries(self) -> list[_Entry]:
+    def _entries(self) -> Iterator[_Entry]:
         """The deliveries; names of what is none go to the report."""
-        entries = list[_Entry]()
         try:
             for path in sorted(self.folder.iterdir()):
                 if _PASSED_OVER.search(_readable(path.name)):
@@ -336,19 +301,19 @@ class _Pass:
                     if path.name in _SHARED:
                         self.shared[path] = entry.changed
                     elif entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
-                        entries.append(entry)
+                        yield entry
                     else:
-                        self.report.others.append(entry.name)
+                        told = "expected findings or reports, or a folder"
+                        self.report.outcomes.append(("passed over", entry.name, told))
         except OSError as error:
             found = f"it is not there or cannot be read ({type(error).__name__})"
             remedy = "Make or mount it, look at its rights, or correct url in [landing]."
             raise LunguageError(f"landing folder {self.folder}: {found}. {remedy}") from None
-        return entries
 
     def _save(self) -> None:
         replace_text(record_folder(self.home) / "record.json", self.record.model_dump_json())
 
-    def _taken(self, entry: _Entry) -> str:
+    def _taken(self, entry: _Entry) -> tuple[State, str]:
         """Register a delivery, recognise it, or put it aside; else say why it waits."""
         lent = list[str]()
         shutil.rmtree(self.staged.parent, ignore_errors=True)
@@ -360,7 +325,7 @@ class _Pass:
                         lent.append(path.name)
                         _copy(path, self.staged / path.name)
                 _require_unchanged(entry)
-                self._register(entry)
+                return self._registered(entry)
             except InputError as error:
                 _require_unchanged(entry)
                 named = Path(error.file).name
@@ -368,14 +333,13 @@ class _Pass:
                     told = error.of_file(f"{named} in the landing folder")
                     raise LunguageError(f"{told} No delivery is taken until then.") from None
                 is_own = entry.is_folder and named != self.staged.name
-                self._put_aside(entry, error.of_file(named if is_own else entry.name))
+                return self._put_aside(entry, error.of_file(named if is_own else entry.name))
         except _Later as why:
-            return str(why)
+            return "waiting", str(why)
         finally:
             shutil.rmtree(self.staged.parent, ignore_errors=True)
-        return ""
 
-    def _register(self, entry: _Entry) -> None:
+    def _registered(self, entry: _Entry) -> tuple[State, str]:
         """Register the batches of a delivery, unless they are known by their content."""
         key = usable_key(entry.name if entry.is_folder else _TABLE.sub("", entry.name))
         try:
@@ -383,98 +347,72 @@ class _Pass:
         except KeyTaken:
             key = f"{key}-{entry.signature[:8]}"
             found = self.home.examine(self.staged, key, batch_reports=self.most)
-        new = {one.batch.key for one in found if one.is_new}
-        contents = {one.batch.sha256 for one in found if one.is_new}
+        new = {one.batch.sha256: one.batch.key for one in found if one.is_new}
         for gone in self.home.removed():
-            if gone.sha256 in contents:
+            if gone.sha256 in new:
                 when = f"its content was removed as batch {gone.key} on {gone.when[:10]}"
                 raise _Later(f"{when}; `lunguage register` takes it in again")
+        outcome: tuple[State, str] = "skipped", f"same content as batch {found[0].batch.key}"
         if new:
-            batches = self._counted(entry, found)
-            self.record.batches |= {batch.key: batch for batch in batches if batch.key in new}
+            outcome = "registered", f"batch {', '.join(new.values())}, {_counts(found)}"
+            last = max([time.time_ns(), *(number for number, _ in self.record.batches.values())])
+            for number, (sha256, own) in enumerate(new.items(), last + 1):
+                self.record.batches[own] = (number, sha256)
             self._save()  # first, so that after a kill the sensor asks for them
             self.home.register(self.staged, key, batch_reports=self.most)
-            for part, batch in enumerate(batches, 1):
-                name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
-                self.report.registered[name] = batch
-        else:
-            self.report.skipped[entry.name] = found[0].batch.key
         self.record.seen[entry.name] = (entry.signature, [one.batch.key for one in found])
+        return outcome
 
-    def _counted(self, entry: _Entry, found: Sequence[Registration]) -> list[LandedBatch]:
-        """The batches to come; the rows that were rejected are listed beside the delivery. Raises
-        `InputError`: no row can be used.
-        """
-        number = max([time.time_ns(), *(batch.number for batch in self.record.batches.values())])
-        batches, lists = list[LandedBatch](), list[pd.DataFrame]()
-        for part, one in enumerate(found, 1):
-            studies, rows, rejected = _read(one.delivery)
-            counts = {"studies": studies, "rows": rows, "rejected": len(rejected), "number": number + part}
-            batches.append(LandedBatch(key=one.batch.key, sha256=one.batch.sha256, **counts))
-            lists.append(rejected.rename(columns={"line": "row"})[_REPORTED])
-        listed = pd.concat(lists, ignore_index=True)
-        if not entry.is_folder:
-            listed["file"] = entry.name
-        beside = self.folder / f"{entry.name}{_LISTED}"
-        with contextlib.suppress(OSError):  # where nothing may be written; the table `rejected` has them
-            beside.unlink(missing_ok=True)
-            if len(listed):
-                _put(beside, sheet_frame(listed).to_csv(index=False, lineterminator="\n"))
-        if all(batch.rejected == batch.rows for batch in batches):
-            remedy = f"The list NAME{_LISTED} says of each what is wrong. Correct them."
-            unused = f"{len(listed)} records of which none can be used"
-            raise InputError(found[0].delivery.main_file, unused, "at least one usable record", remedy)
-        return batches
-
-    def _put_aside(self, entry: _Entry, error: InputError) -> None:
-        """Move a delivery with its marker and its list to quarantine, the reason first and itself last."""
+    def _put_aside(self, entry: _Entry, error: InputError) -> tuple[State, str]:
+        """Move a delivery with its marker to quarantine, the reason first and itself last."""
         aside = self.folder / QUARANTINE / f"{entry.name}-{entry.signature[:8]}"
         told = "This delivery was not used.\n\n"
         for part in ("file", "row", "column", "found", "expected", "remedy"):
             if (value := getattr(error, part)) is not None:
                 told += f"{part + ':':<10} {value}\n"
         told += "\nFix the delivery and put it into the landing folder again, under any name.\n"
+        marker = f"{entry.name}.done"
         try:
             aside.mkdir(parents=True, exist_ok=True)
-            _put(aside / "REASON.txt", told)
-            for beside in (f"{entry.name}{_LISTED}", f"{entry.name}.done"):
-                with contextlib.suppress(FileNotFoundError):
-                    (self.folder / beside).rename(aside / beside)
+            (aside / "REASON.txt").unlink(missing_ok=True)  # nothing is written through a link of that name
+            with (aside / "REASON.txt").open("x", encoding="utf-8") as reason:
+                reason.write(told)
+            with contextlib.suppress(FileNotFoundError):
+                (self.folder / marker).rename(aside / marker)
             entry.path.rename(aside / entry.path.name)
         except OSError as problem:
             remedy = f"{error.remedy} It stays where it lies ({type(problem).__name__} in {aside})."
             error = InputError(error.file, error.found, error.expected, remedy)
-        self.report.quarantined[entry.name] = error
+        return "quarantined", str(error)
 
 
-def _require_unchanged(entry: _Entry) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if _look(entry.path).signature == entry.signature:
-            return
-    raise _Later("it changed while it was read")
-
-
-def _put(path: Path, text: str) -> None:
-    """Write a small file, never through a link or into a FIFO that has its name."""
-    path.unlink(missing_ok=True)
-    with path.open("x", encoding="utf-8", newline="") as stream:
-        stream.write(text)
-
-
-def _read(delivery: Delivery) -> tuple[int, int, pd.DataFrame]:
-    """Studies, rows and the rejected rows of a delivery, all files of which are read as the intake will."""
-    try:
-        if delivery.kind == "text":
-            received = receive(delivery, CorpusSettings())
-            read = len(received.report_texts)
-            return read, read + len(received.rejected), received.rejected
-        log = IntakeLog()
-        studies, _ = read_files(delivery, log)
-        rejected = log.rejected_frame()
-        rows = sum(study.rows_delivered for study in studies.values()) + int((rejected.study_id == "").sum())
-        return len(studies), rows, rejected
-    except (LunguageError, OSError, MemoryError):
-        raise
-    except Exception as error:  # of one delivery; the others must go on
-        found = "something that the readers do not expect"
-        raise damaged(delivery.main_file, found, error, "findings or raw reports", "Report this.") from None
+def _counts(found: Sequence[Registration]) -> str:
+    """Studies and rows in words; all files are read as the intake will. Raises `InputError`: no row can be
+    used; says of one what is wrong.
+    """
+    studies = used = 0
+    refused = list[Any]()
+    for delivery in (one.delivery for one in found):
+        try:
+            if delivery.kind == "text":
+                received = receive(delivery, CorpusSettings())
+                rejected, read = received.rejected, len(received.report_texts)
+                used += read
+            else:
+                log = IntakeLog()
+                rows = read_files(delivery, log)[0].values()
+                rejected, read = log.rejected_frame(), len(rows)
+                used += sum(len(study.rows) for study in rows)
+        except (LunguageError, OSError, MemoryError):
+            raise
+        except Exception as error:  # of one delivery; the others must go on
+            wrong, expected = "something that the readers do not expect", "findings or raw reports"
+            raise damaged(delivery.main_file, wrong, error, expected, "Report this.") from None
+        studies += read
+        refused += rejected.itertuples()
+    if not used:
+        one = refused[0]
+        unused = f"no record that can be used; this one for {one.reason!r}"
+        place = {"row": one.line, "column": one.column or None}
+        raise InputError(one.file, unused, one.expected, one.remedy, **place)
+    return f"{studies} studies, {used + len(refused)} rows ({len(refused)} rejected)"

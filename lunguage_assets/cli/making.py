@@ -233,20 +233,13 @@ def land(chosen: Chosen, now: bool) -> None:
             "no landing folder is named. Set LUNGUAGE_LANDING, or write url in [landing] of settings.toml."
         )
     found = make_pass(chosen.home, folder, stable_s=None if now else settings.stable_s)
-    if batches := {*(batch.key for batch in found.registered.values()), *found.skipped.values()}:
-        _add_partitions(chosen, sorted(batches))
-    for name, batch in found.registered.items():
-        click.echo(f"registered   {batch.key} from {name}: {batch.counts}")
-    for name, key in sorted(found.skipped.items()):
-        click.echo(f"skipped      {name}: same content as batch {key}")
-    for name, error in found.quarantined.items():
-        click.echo(f"quarantined  {name}: {error}")
-    for name, why in sorted(found.waiting.items()):
-        click.echo(f"waiting      {name}: {why}")
-    for name in found.others:
-        click.echo(f"passed over  {name}: expected findings or reports, or a folder")
+    if found.of("registered") or found.of("skipped"):
+        _add_partitions(chosen, [batch.key for batch in chosen.home.registered()])
+    for state, name, told in found.outcomes:
+        if told:
+            click.echo(f"{state:<13}{name}: {told}")
     click.echo(found.summary)
-    if found.quarantined:
+    if refused := found.of("quarantined"):
         raise LunguageError(
-            f"{len(found.quarantined)} deliveries cannot be used: see REASON.txt in {folder / QUARANTINE}"
+            f"{len(refused)} deliveries cannot be used: see REASON.txt in {folder / QUARANTINE}"
         )

@@ -212,40 +212,31 @@ def landing_sensor(
 
 
 def _requests(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
-    """Runs for all batches that were not asked for, whatever came of this pass; without any, why. The tags of
-    a run are counts.
-    """
+    """Runs for all batches that were not asked for, whatever came of this pass; without any, why."""
     asked = int(cursor) if cursor and cursor.isdecimal() else 0
     kinds = {batch.key: batch.kind for batch in home.registered()}  # an intended batch is not yet there
-    new = [one for one in load_record(home).batches.values() if one.key in kinds and one.number > asked]
-    new = sorted(new, key=lambda batch: batch.number)[:REQUESTS_PER_TICK]
+    landed = ((number, key, sha256) for key, (number, sha256) in load_record(home).batches.items())
+    new = sorted(one for one in landed if one[0] > asked and one[1] in kinds)[:REQUESTS_PER_TICK]
     if not new:
         return dg.SensorResult(skip_reason=otherwise, cursor=cursor)
-    asked_for = []
-    for batch in new:
-        counts = {"studies": batch.studies, "rows": batch.rows, "rejected_rows": batch.rejected}
-        asked_for.append(
-            dg.RunRequest(
-                job_name=JOB_OF_KIND[kinds[batch.key]],
-                run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
-                partition_key=batch.key,
-                tags={f"lunguage/{name}": str(count) for name, count in counts.items()},
-            )
-        )
     return dg.SensorResult(
-        run_requests=asked_for,
-        dynamic_partitions_requests=[REPORT_BATCH.build_add_request([batch.key for batch in new])],
-        cursor=str(new[-1].number),
+        run_requests=[
+            dg.RunRequest(
+                f"{key}-{sha256[:16]}-{number}", job_name=JOB_OF_KIND[kinds[key]], partition_key=key
+            )
+            for number, key, sha256 in new
+        ],
+        dynamic_partitions_requests=[REPORT_BATCH.build_add_request([key for _, key, _ in new])],
+        cursor=str(new[-1][0]),
     )
 
 
 def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, folder: Path) -> None:
-    for batch in outcome.registered.values():
-        context.log.info(f"batch {batch.key}: {batch.counts}")
-    for key in sorted(outcome.skipped.values()):
-        context.log.info(f"skipped: same content as batch {key}")
-    for error in outcome.quarantined.values():
-        context.log.warning(f"quarantined in {folder / QUARANTINE}: {error.of_file('a delivery')}")
+    for state in ("registered", "skipped"):
+        for told in outcome.of(state).values():
+            context.log.info(f"{state}: {told}")
+    if refused := outcome.of("quarantined"):
+        context.log.warning(f"{len(refused)} quarantined: see REASON.txt in {folder / QUARANTINE}")
     context.log.info(outcome.summary)
 
 

@@ -44,8 +44,8 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
     on_disk.drop("f/Lunguage_vocab.csv", "")
     told = lunguage_land(on_disk, "--now")
     *lines, summary = (line.split("  ")[0] for line in told.output.splitlines())
-    assert lines == ["registered", "skipped", "quarantined", "waiting", "passed over"]
-    assert summary.startswith("Landing folder: 1 registered, 1 skipped (content known), 1 quarantined")
+    assert sorted(lines) == ["passed over", "quarantined", "registered", "skipped", "waiting"]
+    assert summary.startswith("Landing folder: 1 registered, 1 skipped, 1 quarantined")
     assert isinstance(told.exception, LunguageError)
     assert "REASON.txt" in str(told.exception)
     with dg.DagsterInstance.get() as instance:
@@ -58,5 +58,5 @@ def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:
     on_disk.drop("a.csv", csv(1))
     assert "waiting      a.csv: it may still be written to" in lunguage_land(on_disk).output
     on_disk.drop("a.csv.done", "")
-    assert "registered   a from a.csv: 1 studies" in lunguage_land(on_disk).output
+    assert "registered   a.csv: batch a, 1 studies" in lunguage_land(on_disk).output
     assert lunguage_land(on_disk).output == "Landing folder: 1 landed before.\n"

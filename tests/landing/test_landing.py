@@ -25,7 +25,9 @@ STUDIES = {f"s{report.study}" for report in REPORTS}
 
 
 def registered(landing: Landing, after_s: float = 0.0) -> list[str]:
-    return [batch.key for batch in landing.land(after_s=after_s).registered.values()]
+    before = {batch.key for batch in landing.home.registered()}
+    landing.land(after_s=after_s)
+    return [batch.key for batch in landing.home.registered() if batch.key not in before]
 
 
 def studies(landing: Landing, key: str) -> set[str]:
@@ -36,10 +38,10 @@ def studies(landing: Landing, key: str) -> set[str]:
 def test_a_delivery_that_grows_waits_anew_until_it_is_old_enough(landing: Landing) -> None:
     landing.drop("copy.csv", csv(5))
     os.utime(landing.root / "copy.csv", (1000, 1000))  # as a copy that keeps an old time
-    assert landing.land().waiting == {"copy.csv": "it may still be written to"}
+    assert landing.land().of("waiting") == {"copy.csv": "it may still be written to"}
     for written in range(1, 3):
         landing.drop("a.csv", csv(*range(written)))
-        assert landing.land(after_s=29.0).waiting["a.csv"] == "it may still be written to"
+        assert landing.land(after_s=29.0).of("waiting")["a.csv"] == "it may still be written to"
     assert registered(landing, after_s=2.0) == ["a"]
     assert landing.batches["a"] == {"s00000000", "s00000001"}
 
@@ -58,7 +60,7 @@ def test_a_marker_spares_the_wait_if_it_is_not_of_an_earlier_delivery(landing: L
 def test_a_folder_waits_for_its_findings_and_for_what_is_copied_into_it(landing: Landing) -> None:
     landing.drop("f/Lunguage_vocab.csv", "category,target_term,normed_term\n")
     landing.drop("f/Lunguage.csv.part", csv(1))
-    assert landing.settle().waiting == {"f": "there is no Lunguage.csv and no raw report in it"}
+    assert landing.settle().of("waiting") == {"f": "there is no Lunguage.csv and no raw report in it"}
     landing.drop("f/Lunguage.csv", csv(1))
     for growing in (".mimic-cxr-2.0.0-metadata.csv.x7Zq", "files/p10/part"):
         landing.drop(f"f/{growing}", "x")
@@ -80,7 +82,7 @@ def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "_fetch", slow)
-        assert landing.settle().waiting == {"a.csv.gz": "it changed while it was read"}
+        assert landing.settle().of("waiting") == {"a.csv.gz": "it changed while it was read"}
     landing.settle()
     assert landing.batches == {"a": {"s00000001", "s00000002"}}
 
@@ -100,7 +102,7 @@ def test_what_cannot_be_read_at_present_waits(
     landing.drop(wrong, 'data_class = "credentialed"')
     monkeypatch.setattr(module.os, "open", refused)
     waiting = "bad.csv" if wrong == "bad.csv" else "good.csv"
-    assert landing.settle().waiting == {waiting: "it cannot be read at present (PermissionError)"}
+    assert landing.settle().of("waiting") == {waiting: "it cannot be read at present (PermissionError)"}
     assert ("good" in landing.batches) == (wrong == "bad.csv")
 
 
@@ -120,10 +122,13 @@ def test_deliveries_are_taken_in_the_order_of_writing_until_the_time_is_over_and
         landing.drop(name, csv(number))
         os.utime(landing.root / name, (1000 + number, 1000 + number))
     outcome = landing.land(after_s=60.0, seconds=0.0)
-    assert (set(outcome.waiting.values()), outcome.registered) == ({"it is for the next pass"}, {})
+    assert (set(outcome.of("waiting").values()), outcome.of("registered")) == (
+        {"it is for the next pass"},
+        {},
+    )
     assert registered(landing) == ["c", "a", "b"]
     monkeypatch.setattr(module, "_fetch", lambda *_: pytest.fail("read again"))
-    assert landing.land(after_s=60.0).known == 3
+    assert len(landing.land(after_s=60.0).of("landed before")) == 3
 
 
 def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(landing: Landing) -> None:
@@ -145,8 +150,8 @@ def test_hidden_temporary_and_foreign_names_are_no_deliveries_and_lie_on(landing
         landing.drop(name, csv(1))
     before = landing.files
     outcome = landing.settle()
-    assert set(outcome.others) == {"sheet.xlsx", "mimic-cxr-2.0.0-metadata.csv"}
-    assert (outcome.registered, outcome.quarantined, outcome.waiting) == ({}, {}, {})
+    assert {name for _, name, _ in outcome.outcomes} == {"sheet.xlsx", "mimic-cxr-2.0.0-metadata.csv"}
+    assert outcome.summary == "Landing folder: 2 passed over."
     assert landing.files == before
 
 
@@ -161,7 +166,7 @@ def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_br
     landing.drop("own/Lunguage.csv", csv(2))
     landing.drop("own/Lunguage_vocab.csv", VOCABULARY.replace("opacification", "shadow"))
     landing.now += 1.0
-    assert landing.land().waiting["bare.csv"] == "a file for all deliveries may still be written to"
+    assert landing.land().of("waiting")["bare.csv"] == "a file for all deliveries may still be written to"
     landing.settle()
     for key, name in {"bare": "opacification", "own": "shadow"}.items():
         assert take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist() == [name]
@@ -174,7 +179,7 @@ def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_
     landing.home.settings_file.write_text("[corpus]\nbatch_reports = 5\n")
     content = write_table(tmp_path)[0].read_bytes()
     landing.drop("year.csv", content)
-    assert list(landing.settle().registered) == [f"year.csv ({part} of 3)" for part in (1, 2, 3)]
+    assert landing.settle().of("registered")["year.csv"].startswith("batch year-001, year-002, year-003, ")
     assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-002", "year-003"]
     each = [studies(landing, batch.key) for batch in landing.home.registered()]
     assert set().union(*each) == STUDIES
@@ -183,4 +188,4 @@ def test_more_reports_than_a_batch_may_have_become_several_batches_also_after_a_
     landing.settle()
     assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-003", "year-002"]
     landing.drop("copy.csv", content)
-    assert landing.settle().skipped == {"copy.csv": "year-001"}
+    assert landing.settle().of("skipped") == {"copy.csv": "same content as batch year-001"}

@@ -32,10 +32,9 @@ def test_other_content_under_the_same_name_is_another_batch(landing: Landing) ->
     landing.drop("night.csv", csv(1, 2, 3))
     landing.settle()
     landing.drop("night.csv", csv(2, 3, 4, ent="edema"))
-    (batch,) = landing.settle().registered.values()
-    assert re.fullmatch("night-[0-9a-f]{8}", batch.key)
-    assert batch.studies == 3
-    assert [known.key for known in landing.home.registered()] == ["night", batch.key]
+    (told,) = landing.settle().of("registered").values()
+    assert re.fullmatch(r"batch night-[0-9a-f]{8}, 3 studies, 3 rows \(0 rejected\)", told)
+    assert [batch.key for batch in landing.home.registered()] == ["night", told.split()[1].strip(",")]
 
 
 def test_names_that_make_the_same_key_do_not_collide(landing: Landing) -> None:
@@ -53,7 +52,7 @@ def test_what_somebody_has_removed_does_not_come_back_by_itself(landing: Landing
     landing.home.remove("a", "ada", "2026-11-22T10:00:00+00:00")
     outcome = landing.settle()
     assert landing.batches == {}
-    assert "removed as batch a on 2026-11-22" in outcome.waiting["a.csv"]
+    assert "removed as batch a on 2026-11-22" in outcome.of("waiting")["a.csv"]
 
 
 def test_without_its_record_everything_is_recognised_and_nothing_is_registered_again(
@@ -65,24 +64,21 @@ def test_without_its_record_everything_is_recognised_and_nothing_is_registered_a
     before = landing.home.registered()
     record = landing.home.root / "landing-record" / "record.json"
     record.write_text("no record")
-    assert landing.settle().skipped == {"a.csv": "a", "f": "f"}
+    assert landing.settle().of("skipped").keys() == {"a.csv", "f"}
     assert landing.home.registered() == before
 
 
 def end_state(landing: Landing) -> tuple[object, ...]:
-    """Batches with their bytes, what has been counted of them, and the landing folder."""
-    record = load_record(landing.home)
-    counted = [
-        (batch.key, batch.studies, batch.rows, batch.rejected)
-        for batch in sorted(record.batches.values(), key=lambda batch: batch.number)
-    ]
+    """Batches with their bytes, in their order, and the landing folder."""
+    batches = load_record(landing.home).batches
+    ordered = sorted(batches, key=lambda key: batches[key][0])
     stored = {
         batch.key: (landing.home.delivery(batch.key).findings.read_bytes(), batch.number)
         for batch in landing.home.registered()
     }
     in_home = {path.name for path in record_folder(landing.home).iterdir()}
     files = {name: (landing.root / name).read_bytes() for name in landing.files}
-    return stored, counted, in_home, files, landing.home.corpus()
+    return stored, ordered, in_home, files, landing.home.corpus()
 
 
 def prepared(folder: Path) -> Landing:
@@ -186,9 +182,9 @@ class Histories(RuleBasedStateMachine):
     def tick(self, after_s: float) -> None:
         """What a tick of the sensor does: a pass, then requests, which are kept together with the cursor."""
         self.landing.land(after_s=after_s)
-        batches = load_record(self.landing.home).batches.values()
-        self.asked += [batch.key for batch in batches if batch.number > self.cursor]
-        self.cursor = max([self.cursor, *(batch.number for batch in batches)])
+        numbers = {key: number for key, (number, _) in load_record(self.landing.home).batches.items()}
+        self.asked += [key for key, number in numbers.items() if number > self.cursor]
+        self.cursor = max([self.cursor, *numbers.values()])
 
     @rule(steps=st.integers(0, 90))
     def killed_tick(self, steps: int) -> None:

@@ -57,7 +57,7 @@ def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
     landing.drop("bad.csv", UNUSABLE[kind])
     landing.drop("bad.csv.done", "")
     landing.drop("good.csv", csv(1))
-    told = landing.land().quarantined["bad.csv"]
+    told = landing.land().of("quarantined")["bad.csv"]
     landing.land(after_s=60.0)
     assert list(landing.batches) == ["good"]
     assert not {"bad.csv", "bad.csv.done"} & landing.files
@@ -69,20 +69,14 @@ def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
     assert SPOKEN not in (landing.root / "quarantine" / folder / "REASON.txt").read_text() + str(told)
 
 
-def test_rejected_rows_of_a_good_delivery_are_listed_beside_it_without_its_text_or_a_formula(
-    landing: Landing,
-) -> None:
-    bad = pd.concat([rows(1, 2), rows(3, dx_status=f"a {SPOKEN} perhaps")])
-    landing.drop("=mixed.csv", bad.to_csv(index=False).encode())
-    (batch,) = landing.settle().registered.values()
-    assert (batch.studies, batch.rows, batch.rejected) == (3, 3, 1)
-    listed = landing.root / "=mixed.csv.rejected.csv"
-    (line,) = pd.read_csv(listed).to_dict("records")
-    assert [line[name] for name in ("file", "row", "column")] == ["'=mixed.csv", 3, "dx_status"]
-    assert SPOKEN not in listed.read_text()
-    landing.drop("=mixed.csv", csv(1, 2, 3))
+def test_a_delivery_without_a_usable_row_says_of_one_what_is_wrong(landing: Landing) -> None:
+    landing.drop("bad.csv", UNUSABLE["no usable row"])
     landing.settle()
-    assert not listed.exists()
+    (reason,) = reasons(landing).values()
+    assert (reason["row"], reason["column"]) == ("1", "dx_status")
+    landing.drop("good.csv", pd.concat([rows(1, 2), rows(3, dx_status="?")]).to_csv(index=False))
+    told = landing.settle().of("registered")["good.csv"]
+    assert told == "batch good, 3 studies, 3 rows (1 rejected)"
 
 
 @pytest.mark.parametrize(
@@ -162,9 +156,9 @@ def test_where_nothing_may_be_written_the_delivery_stays_and_the_reason_is_told(
         raise PermissionError("read only")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_put", refuse)
+        patch.setattr(Path, "rename", refuse)
         outcome = landing.settle()
-    assert "It stays where it lies (PermissionError" in str(outcome.quarantined["bad.csv"])
+    assert "It stays where it lies (PermissionError" in str(outcome.of("quarantined")["bad.csv"])
     assert "bad.csv" in landing.files
     landing.land()
     assert "bad.csv" not in landing.files
@@ -208,8 +202,8 @@ def test_what_is_no_file_inside_the_folder_is_put_aside_unopened_and_the_rest_is
     landing.drop("texts/p1/2.txt", "No effusion.")
     ODD[kind](landing.root / name)
     outcome = landing.settle()
-    assert "a link, a FIFO or the like" in str(outcome.quarantined[name.split("/")[0]])
-    assert "good.csv" in outcome.registered
+    assert "a link, a FIFO or the like" in str(outcome.of("quarantined")[name.split("/")[0]])
+    assert "good.csv" in outcome.of("registered")
     assert "s00000099" not in str(landing.home.registered())
     assert not os.path.lexists(landing.root / name)
     (reason,) = (landing.root / "quarantine").glob("*/REASON.txt")
@@ -224,11 +218,11 @@ def test_a_name_that_is_not_utf_8_is_put_aside_and_the_rest_is_taken(landing: La
     odd.parent.mkdir(parents=True, exist_ok=True)
     odd.write_text("No effusion.")
     outcome = landing.settle()
-    assert "good.csv" in outcome.registered
-    (moved,) = outcome.quarantined.values()
+    assert "good.csv" in outcome.of("registered")
+    (moved,) = outcome.of("quarantined").values()
     assert "a name that is not UTF-8" in str(moved)
     assert not odd.exists()
-    assert landing.land(after_s=60.0).quarantined == {}
+    assert landing.land(after_s=60.0).of("quarantined") == {}
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, way_out])
@@ -244,17 +238,8 @@ def test_a_file_that_turns_into_a_fifo_or_a_link_after_the_look_is_left_for_late
         copy(path, target)
 
     monkeypatch.setattr(module, "_copy", exchanged)
-    assert "a.csv" in landing.settle().waiting
+    assert "a.csv" in landing.settle().of("waiting")
     assert landing.home.registered() == []
-
-
-def test_lists_of_rejected_rows_are_written_through_no_link(landing: Landing) -> None:
-    listed = landing.root / "bad.csv.rejected.csv"
-    way_out(listed)
-    landing.drop("bad.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
-    landing.settle()
-    assert listed.is_file()
-    assert not listed.is_symlink()
 
 
 @pytest.mark.parametrize(
@@ -286,5 +271,5 @@ def test_the_limit_of_unpacked_bytes_is_of_all_packed_files_of_a_delivery(
     for number in range(4):
         landing.drop(f"texts/{number}.txt.gz", packed(b"x" * (1 << 20)))
     landing.drop("one.csv.gz", packed(csv(1) + b"x" * (4 << 20)))
-    quarantined = landing.settle().quarantined
+    quarantined = landing.settle().of("quarantined")
     assert all("more than 3 MiB" in str(quarantined[name]) for name in ("texts", "one.csv.gz"))

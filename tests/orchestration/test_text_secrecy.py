@@ -149,10 +149,6 @@ def test_the_tables_have_the_words_and_dagster_the_ledger_and_the_open_release_d
 
 
 def test_what_is_put_aside_in_the_landing_folder_says_why_without_the_words(runs: Path) -> None:
-    told = [
-        path
-        for path in (runs / "landing").rglob("*")
-        if path.name in ("REASON.txt", "reason.json") or path.name.endswith(".rejected.csv")
-    ]
-    assert len(told) >= 4
+    told = list((runs / "landing").rglob("REASON.txt"))
+    assert len(told) == 2
     assert planted.traces(runs / "nothing", *(path.read_bytes() for path in told)) == []
