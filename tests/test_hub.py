@@ -15,7 +15,7 @@ import tiny_model
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.hub import named_path
-from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.encoders import SentenceEmbedder
 from lunguage_assets.judges.providers import local
 
 reason = tiny_model.missing() or tiny_encoder.missing()

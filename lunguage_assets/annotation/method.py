@@ -20,7 +20,7 @@ from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
+from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
@@ -32,7 +32,7 @@ from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
-from lunguage_assets.release.labels.labels import study_labels
+from lunguage_assets.release.labels import study_labels
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer

@@ -55,7 +55,7 @@ class Reads:
         return self._kept(name, keys[_OF[name]] if name in _OF else "")
 
     def _read(self, name: str, key: str) -> str:
-        from lunguage_assets.implicit.encoders.encoder import encoder_identity
+        from lunguage_assets.implicit.encoders import encoder_identity
         from lunguage_assets.judges.opening import judge_identity
         from lunguage_assets.structuring.model.structurer import structurer_identity
 

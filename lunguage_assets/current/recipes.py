@@ -155,7 +155,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("pathway_audit",),
         _inputs("terms", "reports", "pathway_matches", "lunguage_plus_plus", "resolution_log"),
         ("pathways", "labels", "statements"),
-        code="3",
+        code="4",
         by_query=True,
     ),
     RELEASE: Recipe(

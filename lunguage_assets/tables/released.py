@@ -60,7 +60,7 @@ STUDIES = table(
 )
 
 LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
-_CLAIMED = ("p", "p_low", "p_high", "p_source", "status", "finding_id")
+CLAIMED = ("p", "p_low", "p_high", "p_source", "status", "finding_id")
 
 LABELS = table(
     "labels",
@@ -86,7 +86,7 @@ LABELS = table(
     text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),
     key=("study_id", "label"),
     ordered=(("p_low", "p", "p_high"),),
-    present=tuple(Where(name, "source", ("stated", "implied", "denied")) for name in _CLAIMED),
+    present=tuple(Where(name, "source", ("stated", "implied", "denied")) for name in CLAIMED),
 )  # fmt: skip
 
 CHEXPERT = (

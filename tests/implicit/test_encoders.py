@@ -20,17 +20,18 @@ import tiny_encoder
 from invented_reports import AlikeEmbedder, blacklist, frames, said, vocabulary
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.implicit.encoders import encoder as encoders
-from lunguage_assets.implicit.encoders import sentence
-from lunguage_assets.implicit.encoders.encoder import (
+from lunguage_assets.implicit import encoders
+from lunguage_assets.implicit.encoders import (
+    BIOLORD,
+    BIOLORD_REVISION,
     CachedEmbedder,
     LexicalEmbedder,
     PrecomputedEmbedder,
+    SentenceEmbedder,
     make_embedder,
     pair_cosines,
     write_vectors,
 )
-from lunguage_assets.implicit.encoders.sentence import BIOLORD, BIOLORD_REVISION, SentenceEmbedder
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.settings import ImplicitSettings
 
@@ -138,7 +139,7 @@ def test_a_model_of_the_hub_is_recorded_by_its_commit_and_never_replaced(
 
 
 def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentence, "find_spec", lambda name: None)
+    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
     with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[models\]'"):
         make_embedder(ImplicitSettings(encoder="sentence"), vocabulary(), Path())
 

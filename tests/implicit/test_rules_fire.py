@@ -14,9 +14,9 @@ import pytest
 from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
 
 from lunguage_assets.implicit.expansion import expand
-from lunguage_assets.implicit.merging import apart, deduplicate, groups
+from lunguage_assets.implicit.merging import apart, deduplicate
 from lunguage_assets.implicit.merging.apart import Marks
-from lunguage_assets.implicit.pathways import match, pathway_file
+from lunguage_assets.implicit.pathways import pathway_file, pathways
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.implicit.statements.against import Statements
@@ -84,25 +84,25 @@ RULES: list[Any] = [
         [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(
-        groups, "complete_link", single_link,
+        deduplicate, "complete_link", single_link,
         [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
         id="complete link",
     ),
     pytest.param(
-        match, "_not_expanding", without(""),
+        pathways, "_not_expanding", without(""),
         [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
     ),
     pytest.param(
-        match, "_not_taking_part", without(""),
+        pathways, "_not_taking_part", without(""),
         [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
         id="history takes no part",
     ),
     pytest.param(
-        match, "is_of_device", without(False),
+        pathways, "is_of_device", without(False),
         [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
     ),
     pytest.param(
-        match, "is_elsewhere", without(False),
+        pathways, "is_elsewhere", without(False),
         [said("effusion", location="pericardial")], reason_of(0), "not a diagnosis", "matched",
         id="elsewhere",
     ),
@@ -143,7 +143,7 @@ RULES: list[Any] = [
         outcome_of_child("/0"), "generated", "already stated", id="defining attributes",
     ),
     pytest.param(
-        match, "says_resolved", without(False),
+        pathways, "says_resolved", without(False),
         [said("pneumonia", improved="resolved")], reason_of(0), "resolved", "matched",
         id="what has resolved does not expand",
     ),

@@ -19,7 +19,7 @@ import tiny_model
 from platform_support import contents, environment
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.encoders import SentenceEmbedder
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.providers.local import local_provider

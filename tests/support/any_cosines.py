@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
+from lunguage_assets.implicit.encoders import LexicalEmbedder
 
 
 class AnyCosines(LexicalEmbedder):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
+from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import Expansion, expand
 from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate

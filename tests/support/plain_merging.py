@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from lunguage_assets.implicit.encoders.encoder import Embedder, pair_cosines
+from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.apart import (
     Blacklist,
     course,

@@ -21,7 +21,7 @@ from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases, hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
 from lunguage_assets.home.home import Home
-from lunguage_assets.implicit.encoders.encoder import LexicalEmbedder
+from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate

@@ -1,4 +1,6 @@
-"""Findings of one study with the same meaning are merged into one survivor (implicit.md section 2).
+"""Findings of one study with the same meaning are merged into one survivor (implicit.md section 2), all of a
+group with each other: by similarity, where nothing keeps two apart; by what they state, in findings and
+impression, at a place and a narrower one, or by another name of one diagnosis, where no encoder decides.
 
 Nothing that the report says is rewritten. A positive and a negative never meet here: contradictions are left
 to `resolve.py`.
@@ -6,17 +8,23 @@ to `resolve.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.encoders.encoder import Embedder, make_embedder
-from lunguage_assets.implicit.merging.apart import Blacklist, load_blacklist, unite_attributes
+from lunguage_assets.implicit.encoders import Embedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.merging.apart import (
+    Blacklist,
+    Wording,
+    load_blacklist,
+    unite_attributes,
+    wording_of,
+)
 from lunguage_assets.implicit.merging.beliefs import assign_beliefs
-from lunguage_assets.implicit.merging.groups import asked_phrases, place_of, restated, similar_groups
 from lunguage_assets.implicit.rows import (
     BARE,
     PAPER,
@@ -29,9 +37,19 @@ from lunguage_assets.implicit.rows import (
 )
 from lunguage_assets.implicit.statements.against import qualifier_of
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.implicit.statements.places import says_resolved
+from lunguage_assets.implicit.statements.places import anatomy, says_resolved
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS
+
+_TOLD_TWICE = {"find", "impr"}
+_SAME_PLACE, _SAME_STATUS = 0.5, 0.25
+
+Blocks = Sequence[Sequence[Row]]
+Pair = tuple[int, int]
+"""Positions of two items, the lower first."""
+
+Phrases = tuple[str, str]
+"""Of two rows, in alphabetical order."""
 
 
 def merging_tools(
@@ -164,3 +182,187 @@ def _move_references(study: Sequence[Row]) -> None:
     for row in study:
         row.evidence = moved(row.evidence, row.finding_id)
         row.associate = moved(row.associate, row.finding_id)
+
+
+# groups
+
+
+def similar_groups(
+    blocks: Blocks, blacklist: Blacklist, embedder: Embedder, threshold: float
+) -> Iterator[list[dict[int, float]]]:
+    """The groups of each block that are merged: each position with the highest similarity to another member.
+    Every phrase is encoded once, and only if it is compared. Raises `MethodError` for a wrong answer.
+    """
+    kinds = [_kinds(block, blacklist) for block in blocks]
+    comparable = [_comparable(own) for own in kinds]
+    asked, phrases = _asked(comparable)
+    number = {phrase: place for place, phrase in enumerate(phrases)}
+    first, second = ([number[pair[side]] for pair in asked] for side in (0, 1))
+    cosines = dict(zip(asked, pair_cosines(embedder, phrases, first, second).tolist(), strict=True))
+    for own, pairs in zip(kinds, comparable, strict=True):
+        similar = {pair: cosines.get(said, 1.0) for pair, said in pairs.items()}
+        similar = {pair: cosine for pair, cosine in similar.items() if cosine >= threshold}
+        groups = complete_link(len(own), similar)
+        alone = set(range(len(own))).difference(*groups)
+        groups += [[kind] for kind in alone if len(own[kind][1]) > 1]
+        yield sorted((_closest(group, own, similar) for group in groups), key=min)
+
+
+def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
+    """The distinct phrases that an encoder is asked for, sorted."""
+    return _asked([_comparable(_kinds(block, blacklist)) for block in blocks])[1]
+
+
+def _kinds(block: Sequence[Row], blacklist: Blacklist) -> list[tuple[Wording, list[int]]]:
+    """The wordings of a block with the positions of their rows: thousands of equal rows are one item. What
+    keeps a row apart from its like makes an item of each.
+    """
+    found: list[tuple[Wording, list[int]]] = []
+    of_phrase: dict[str, list[tuple[Wording, list[int]]]] = {}
+    for position, row in enumerate(block):
+        wording = wording_of(row, blacklist)
+        known = of_phrase.setdefault(wording.phrase, [])
+        positions = next((own for other, own in known if other == wording), None)
+        if positions is None or wording.separated(wording):
+            known.append((wording, positions := []))
+            found.append(known[-1])
+        positions.append(position)
+    return found
+
+
+def _comparable(kinds: Sequence[tuple[Wording, list[int]]]) -> dict[Pair, Phrases]:
+    """The pairs of wordings that nothing but their similarity keeps apart."""
+    found: dict[Pair, Phrases] = {}
+    for (a, (one, _)), (b, (other, _)) in combinations(enumerate(kinds), 2):
+        if not one.separated(other):
+            found[a, b] = min(one.phrase, other.phrase), max(one.phrase, other.phrase)
+    return found
+
+
+def _asked(comparable: Sequence[Mapping[Pair, Phrases]]) -> tuple[list[Phrases], list[str]]:
+    """The distinct pairs of different phrases, and the phrases."""
+    pairs = {phrases for pairs in comparable for phrases in pairs.values() if phrases[0] != phrases[1]}
+    return sorted(pairs), sorted({phrase for pair in pairs for phrase in pair})
+
+
+def _closest(
+    group: Sequence[int], kinds: Sequence[tuple[Wording, list[int]]], similar: Mapping[Pair, float]
+) -> dict[int, float]:
+    """The positions of a group of wordings, each with its similarity to the nearest other row."""
+    closest = {kind: float(len(kinds[kind][1]) > 1) for kind in group}
+    for a, b in combinations(group, 2):
+        cosine = min(1.0, similar.get((a, b), 0.0))
+        closest[a], closest[b] = max(closest[a], cosine), max(closest[b], cosine)
+    return dict(sorted((position, closest[kind]) for kind in group for position in kinds[kind][1]))
+
+
+def complete_link(size: int, similar: Mapping[Pair, float]) -> list[list[int]]:
+    """Groups of two or more of `size` items, all compatible with each other, sorted: pairs are taken by
+    similarity descending, then by position; two groups unite only when every cross pair is listed.
+    """
+    groups = [[number] for number in range(size)]
+    """Of each item: its group, which all of its members share."""
+    for a, b in sorted(similar, key=lambda pair: (-similar[pair], pair)):
+        one, other = groups[a], groups[b]
+        if one is other or any((min(x, y), max(x, y)) not in similar for x in one for y in other):
+            continue
+        one += other
+        for member in other:
+            groups[member] = one
+    return sorted(
+        sorted(group) for number, group in enumerate(groups) if len(group) > 1 and number == min(group)
+    )
+
+
+def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> Iterator[list[Row]]:
+    """Groups of rows of a block that state the same thing, in report order. A row at a wide place that
+    repeats one of several others joins one of its own status, or none.
+    """
+    statements = [_Statement(row, listed) for row in block]
+    wordings = [wording_of(row, blacklist) for row in block]
+    again = {
+        (a, b)
+        for a, b in combinations(range(len(block)), 2)
+        if statements[a].states_the_same(statements[b]) and not wordings[a].separated(wordings[b])
+    }
+    partners: dict[int, set[int]] = {}
+    for a, b in again:
+        partners.setdefault(a, set()).add(b)
+        partners.setdefault(b, set()).add(a)
+    one_thing = {
+        number: all(pair in again for pair in combinations(sorted(others), 2))
+        for number, others in partners.items()
+    }
+    near = {
+        (a, b): statements[a].nearness(statements[b])
+        for a, b in again
+        if block[a].status == block[b].status or (one_thing[a] and one_thing[b])
+    }
+    for numbers in complete_link(len(block), near):
+        yield [block[number] for number in numbers]
+
+
+def place_of(survivor: Row, others: Sequence[Row]) -> Row:
+    """The row whose place a survivor takes: the narrowest of a presence, the widest of a denial."""
+    at = survivor
+    for row in others:
+        inner, outer = (row, at) if survivor.positive else (at, row)
+        places = inner.location_parts, outer.location_parts
+        if lies_in(*places) and not _alike(*places):
+            at = row
+    return at
+
+
+def lies_in(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    """Whether a place lies in another one, and on no other sides: what is bilateral is not what is left."""
+    sides, wide = anatomy().place(inner).sides, anatomy().place(outer).sides
+    return bool(anatomy().covers(outer, inner)) and (not wide or wide == sides)
+
+
+class _Statement:
+    """A row with what it says: its name, and the diagnoses that it means by another one."""
+
+    def __init__(self, row: Row, listed: LabelList) -> None:
+        self.row = row
+        self._diagnosis = listed.diagnosis(row)
+        self._meant: dict[int, tuple[bool, frozenset[str], tuple[str, ...]]] = {}
+        """By label: present, refinements, place."""
+        for meaning, present in listed.read(row):
+            if listed.is_diagnosis(meaning.label) and meaning.reads != "kind":
+                parts = () if meaning.placeless else row.location_parts
+                self._meant[meaning.label] = (present, listed.refinements_of(row), parts)
+        meanings = listed.meanings(row.name, row.ent, self._diagnosis)
+        self._concludes = any(meaning.reads == "denial" for meaning in meanings)
+
+    def states_the_same(self, other: _Statement) -> bool:
+        twice = {self.row.section, other.row.section} == _TOLD_TWICE
+        if not self.row.positive and not (twice and self.row.status == other.row.status):
+            return False
+        if self.row.name == other.row.name:
+            places = self.row.location_parts, other.row.location_parts
+            alike = _alike(*places)
+            if self._concludes:  # "no acute abnormality" of the pleura is not the one of the bones
+                return twice and self.row.ent == other.row.ent and places[0] == places[1]
+            return twice and (alike or self._nested(*places))
+        if self._diagnosis and other._diagnosis:
+            return False
+        for label in self._meant.keys() & other._meant.keys():
+            (present, refined, place), (there, also, where) = self._meant[label], other._meant[label]
+            if (present, refined) == (there, also) and (
+                _alike(place, where) or (twice and self._nested(place, where))
+            ):
+                return True
+        return False
+
+    def _nested(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        within = lies_in if self.row.positive else anatomy().covers
+        return bool(within(one, other) or within(other, one))
+
+    def nearness(self, other: _Statement) -> float:
+        """The same place before a wider one, the same status before another."""
+        same_place = _alike(self.row.location_parts, other.row.location_parts)
+        return _SAME_PLACE * same_place + _SAME_STATUS * (self.row.status == other.row.status)
+
+
+def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return lies_in(one, other) and lies_in(other, one)

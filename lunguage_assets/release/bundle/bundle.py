@@ -29,7 +29,7 @@ from lunguage_assets.release.bundle.context import ANALYSES, Release, ReportCont
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, json_text
 from lunguage_assets.release.bundle.versions import Written, publish
-from lunguage_assets.release.labels.labels import (
+from lunguage_assets.release.labels import (
     chexpert_labels,
     chexpert_probabilities,
     label_frame,

@@ -15,7 +15,7 @@ from invented_reports import Said, frames, run, said
 from profiles import examples
 
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.release.labels.labels import (
+from lunguage_assets.release.labels import (
     chexpert_labels,
     chexpert_probabilities,
     study_labels,

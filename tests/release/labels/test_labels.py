@@ -21,7 +21,7 @@ from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.release.labels.labels import study_labels
+from lunguage_assets.release.labels import study_labels
 from lunguage_assets.tables.released import LABELS
 
 CHEXPERT = {

@@ -1,8 +1,7 @@
 """Labels of a study: stated, implied, denied, or nothing, by the rules of implicit.md section 6.
 
 A label asks whether something is present anywhere in the study, so the rules of conflict resolution (section
-5) are applied without the place, as far as they can be. Which claim decides is in `claims.py`; here the rows
-are read, and what speaks against "no finding" is weighed.
+5) are applied without the place, as far as they can be: rows make claims, and one of them decides.
 
 In the shape of `mimic-cxr-2.0.0-chexpert.csv` (reports.md, "Which labels do I train on?") a cell is what the
 report itself says: 1, 0 (also where only a kind is denied: "no large effusion"), -1 where it hedges in either
@@ -13,6 +12,7 @@ follows the former file: it is concluded from the other labels, not read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -20,15 +20,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.rows import column_values, rounded
+from lunguage_assets.implicit.rows import column_values, natural, rounded
 from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
 from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
-from lunguage_assets.release.labels.claims import Claim, Said
 from lunguage_assets.tables.released import (
     CHEXPERT,
     CHEXPERT_LABELS,
     CHEXPERT_PROBABILITIES,
+    CLAIMED,
     LABELS,
     NO_FINDING,
 )
@@ -44,6 +44,107 @@ _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "s
 _DEVICES = "Support Devices"
 _PLACE = {name: place for place, name in enumerate(CHEXPERT)}
 _FINDINGS = [place for name, place in _PLACE.items() if name not in (NO_FINDING, _DEVICES)]
+
+
+@dataclass(slots=True)
+class Claim:
+    """Claim of one row about one label; `order` is the place of the row's own status in rule 3."""
+
+    finding_id: str
+    status: str
+    stated: bool
+    support: float
+    order: int
+    p: float
+    p_low: float
+    p_high: float
+    p_source: str
+    is_bound: bool
+    place: tuple[str, ...] = ()
+    refinements: frozenset[str] = frozenset()
+    denies_only_more: bool = False
+    """"No large effusion", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
+    is_contested: bool = False
+    """Whether the report states the opposite of the same place, in a row that resolution removed."""
+    member: str = ""
+    """Which finding it is of a label that is a family of them: no hamartoma is no denial of a nodule."""
+
+    @property
+    def present(self) -> bool:
+        return self.status[1] == "p"
+
+    @property
+    def strength(self) -> tuple[float, int]:
+        """What the higher of wins; the report outranks what was generated only where two contradict each
+        other.
+        """
+        return self.support, -self.order
+
+    def overrules(self, claim: Claim) -> bool:
+        """Whether this denial leaves nothing of a claim of presence, or the report says both."""
+        if not self._reaches(claim):
+            return False
+        return self.stated or (not claim.stated and self.strength > claim.strength)
+
+    def disputes(self, claim: Claim) -> bool:
+        """Whether the report says both."""
+        return self.stated and claim.stated and self._reaches(claim)
+
+    def _reaches(self, claim: Claim) -> bool:
+        """Whether this denial is about what the claim says, at its place."""
+        if self.denies_only_more or not self.refinements <= claim.refinements:
+            return False
+        if self.member and claim.member and self.member != claim.member:
+            return False
+        return anatomy().covers(self.place, claim.place)
+
+
+@dataclass(slots=True)
+class Said:
+    """All claims about one label of one study, presence and denial apart, and whether it was named as
+    past.
+    """
+
+    present: list[Claim] = field(default_factory=list)
+    denied: list[Claim] = field(default_factory=list)
+    against: dict[str, Claim] = field(default_factory=dict)
+    """What is present and speaks against a label such as "no finding", by row."""
+    past: bool = False
+    both: bool = False
+    """Whether a stated row was removed because the report states the opposite too."""
+
+    def add(self, claim: Claim) -> None:
+        (self.present if claim.present else self.denied).append(claim)
+
+    def verdict(self) -> tuple[Claim | None, bool]:
+        """The claim that speaks for the label, and whether the report says both, so that none does."""
+        claim = _decided(self.present, self.denied)
+        both = self._contradictory(claim)
+        return None if both else claim, both
+
+    def _contradictory(self, claim: Claim | None) -> bool:
+        if claim is not None and claim.present and claim.stated and not claim.is_contested:
+            return False
+        if self.both or not (self.present and self.denied):
+            return self.both
+        return any(denial.disputes(presence) for denial in self.denied for presence in self.present)
+
+    def stated(self) -> Claim | None:
+        """The claim that speaks for the label in the report's own words; None when they say nothing now."""
+        present, denied = ([one for one in claims if one.stated] for claims in (self.present, self.denied))
+        claim = _decided(present, denied)
+        return None if self._contradictory(claim) else claim
+
+
+def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
+    """The first claim that no denial overrules: by support, then rule 3's order, the report first, the id."""
+    standing = [claim for claim in present if not any(denial.overrules(claim) for denial in denied)]
+    return min(
+        standing or denied,
+        key=lambda one: (-one.support, one.order, not one.stated, *natural(one.finding_id)),
+        default=None,
+    )
+
 
 SaidOfLabels = dict[tuple[str, int], Said]
 """By study and number of the label; what is not in it is unmentioned."""
@@ -201,10 +302,9 @@ def _weigh_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> Non
         about = said.setdefault((study, number), Said())
         own, others_of = about.verdict()[0], list(against.get(study, {}).values())
         if any(claim.present for claim in others_of) or (own is not None and others_of):
-            weighed = _weighed(own, others_of)
+            own = _weighed(own, others_of)
             about.present, about.denied, about.both = [], [], False
-            about.add(weighed)
-            own = weighed
+            about.add(own)
         if own is not None and own.p > 0.0 and study in disputed:
             about.present, about.denied, about.both = [], [], True
 
@@ -231,38 +331,35 @@ def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
     return Claim(decided.finding_id, status, True, support, order, *interval, p_source, is_bound=True)
 
 
-_TOLD = (
-    *("source", "p_source", "status", "finding_id", "p", "p_low", "p_high"),
-    *("p_is_bound", "denied_at_place", "past"),
-)
-
-
 def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
     """Turn claims (`what_is_said`) and the REPORTS of the studies into LABELS."""
     subject = dict(zip(reports["study_id"].tolist(), reports["subject_id"].tolist(), strict=True))
-    studies = sorted(subject)
-    width = len(listed.labels)
-    unmentioned = _told(Said())
-    cells = [(study, number) for study in studies for number in range(width)]
-    told = [_told(said[cell]) if cell in said else unmentioned for cell in cells]
-    columns: dict[str, Any] = {name: [one[place] for one in told] for place, name in enumerate(_TOLD)}
-    columns["study_id"] = [study for study, _ in cells]
-    columns["subject_id"] = [subject[study] for study, _ in cells]
-    columns["label"] = listed.names * len(studies)
-    columns["chexpert"] = [label.chexpert for label in listed.labels] * len(studies)
-    return LABELS.frame(columns)
+    return LABELS.frame(
+        {"study_id": study, "subject_id": subject[study], "label": label.name, "chexpert": label.chexpert}
+        | (_told(said[study, number]) if (study, number) in said else _NOTHING)
+        for study in sorted(subject)
+        for number, label in enumerate(listed.labels)
+    )
 
 
-def _told(about: Said) -> tuple[Any, ...]:
-    """The columns `_TOLD` of a label."""
+_NOTHING = {
+    **dict.fromkeys(CLAIMED),
+    **{"source": "unmentioned", "p_is_bound": False, "denied_at_place": False, "past": False},
+}
+
+
+def _told(about: Said) -> dict[str, Any]:
+    """What LABELS says of a label."""
     claim, both = about.verdict()
     if claim is None:
-        source = "contradictory" if both else "unmentioned"
-        return source, None, None, None, np.nan, np.nan, np.nan, False, False, about.past
-    source = "denied" if not claim.present else "stated" if claim.stated else "implied"
-    belief = claim.p_source, claim.status, claim.finding_id, claim.p, claim.p_low, claim.p_high
-    at_place = not claim.present and all(denial.place for denial in about.denied)
-    return source, *belief, claim.is_bound, at_place, about.past
+        return _NOTHING | {"source": "contradictory" if both else "unmentioned", "past": about.past}
+    return {
+        **{name: getattr(claim, name) for name in CLAIMED},
+        "source": "denied" if not claim.present else "stated" if claim.stated else "implied",
+        "p_is_bound": claim.is_bound,
+        "denied_at_place": not claim.present and all(denial.place for denial in about.denied),
+        "past": about.past,
+    }
 
 
 def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
@@ -277,16 +374,12 @@ def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
             decided, both = about.verdict()
             excluded[row[study]] |= both or (decided is not None and decided.status != "dp")
         elif name and (claim := about.stated()) is not None:
-            cells[row[study], _PLACE[name]] = _cell(claim)
+            hedged = claim.status[0] == "t" and claim.p_source != QUALIFIER
+            cells[row[study], _PLACE[name]] = -1.0 if hedged else float(claim.present)
         mentioned[row[study]] |= bool(about.present or about.denied)
     finding = np.isin(cells[:, _FINDINGS], (1.0, -1.0)).any(axis=1)
     cells[mentioned & ~excluded & ~finding, _PLACE[NO_FINDING]] = 1.0
     return _frame(CHEXPERT_LABELS, studies, reports, cells)
-
-
-def _cell(claim: Claim) -> float:
-    hedged = claim.status[0] == "t" and claim.p_source != QUALIFIER
-    return -1.0 if hedged else float(claim.present)
 
 
 def chexpert_probabilities(labels: pd.DataFrame) -> pd.DataFrame:

@@ -1,1 +1,0 @@
-"""Labels per study."""
