@@ -18,7 +18,7 @@ from lunguage_assets.release.bundle.versions import current_version, report_of
 
 if TYPE_CHECKING:
     from lunguage_assets.cli.options import Chosen
-    from lunguage_assets.current.plan import Stage
+    from lunguage_assets.current.standing import Stage
     from lunguage_assets.home.home import Home
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
@@ -36,7 +36,8 @@ class RunDisplay:
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
         self._stage, self._told = Meter(), time.monotonic()
-        click.echo(f"[{done + 1}/{total}] {stage.announced}")
+        because = f", {stage.reason}" if stage.reason else ""
+        click.echo(f"[{done + 1}/{total}] {stage}{because}")
 
     def note(self, progress: Progress) -> None:
         """A judge has got on; called from the judges' threads."""

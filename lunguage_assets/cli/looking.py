@@ -68,8 +68,7 @@ def _studies(now: Standings, batch: str) -> int | None:
 
 def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
     """What there is of a ranker, and the steps that a run for it would make."""
-    from lunguage_assets.current.plan import plan
-    from lunguage_assets.current.standing import in_short
+    from lunguage_assets.current.standing import plan
     from lunguage_assets.release.bundle.versions import current_version
 
     folder = now.home.release / ranker
@@ -84,8 +83,7 @@ def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
     yield f"{named} {len(now.complete_batches(ranker))} of {batches} batches; {release}"
     stages = plan(now, ranker) if batches else []
     for stage in stages[:SHOWN]:
-        reason = in_short(stage.because or ("missing",))
-        yield f"          to make: {stage.job} ({stage.label}), {reason}"
+        yield f"          to make: {stage}, {stage.reason or 'missing'}"
     if len(stages) > SHOWN:
         yield f"          ... and {len(stages) - SHOWN} more steps"
     if not stages:

@@ -22,7 +22,7 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
-    from lunguage_assets.current.plan import Stage
+    from lunguage_assets.current.standing import Stage
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
@@ -62,7 +62,7 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
     registered is made for the ranker, such as a judge that was just added to the judges file.
     """
     from lunguage_assets.cli.console import checks_lines, print_release, run_display, spending_lines
-    from lunguage_assets.current.plan import plan
+    from lunguage_assets.current.standing import plan
     from lunguage_assets.settings import departures
 
     place, judges = chosen.home, chosen.judges(ranker)
@@ -202,7 +202,7 @@ def analyse(chosen: Chosen, ranker: str) -> None:
     Asks no judge: everything comes from recorded matches.
     """
     from lunguage_assets.cli.console import print_analyses, run_display
-    from lunguage_assets.current.plan import Stage
+    from lunguage_assets.current.standing import Stage
     from lunguage_assets.orchestration.runs.runner import Runner
 
     chosen.judges(ranker)

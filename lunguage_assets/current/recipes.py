@@ -5,7 +5,7 @@ Nothing is read here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ from lunguage_assets.home.store import PARTITIONED_BY
 BATCH = "report_batch"
 STRUCTURER = "structurer"
 RELEASE = "release"
+RESULT = "lunguage_plus_plus"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _inputs(*tables: str, optional: bool = False, of_texts: bool = False) -> tup
 
 
 _VOCABULARY, _MATCHES = Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")
-_RESULT = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting", "set_aside")
+_RESULT = (RESULT, "resolution_log", "conflicts", "accounting", "set_aside")
 _ANALYSES = (
     *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
     *("expert_agreement", "pathway_audit"),
@@ -125,7 +126,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("pathways", "labels", "statements"),
         code="5",
     ),
-    "lunguage_plus_plus": Recipe(
+    RESULT: Recipe(
         _RESULT,
         (
             *_inputs("reports", "rejected", "terms", "reference_ranking", "fitted_probabilities"),
@@ -179,3 +180,30 @@ STEP_OF: Mapping[str, str] = {table: step for step, recipe in RECIPES.items() fo
 def dimensions_of(table: str) -> tuple[str, ...]:
     """Partition dimensions of a table, or of the release."""
     return ("ranker",) if table == RELEASE else PARTITIONED_BY[table]
+
+
+STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
+    "read_reports": ("report_texts",),
+    "structure": ("structured_findings",),
+    "ingest": ("findings",),
+    "extract_hedges": ("hedge_phrases",),
+    "build_vocabulary": ("hedge_vocabulary",),
+    "compare": ("comparison_matches",),
+    "rank": ("reference_ranking",),
+    "fit": ("fitted_probabilities",),
+    "expand": ("deduplicated_findings", "expansions", RESULT),
+    "refit": ("fitted_probabilities", "deduplicated_findings", "expansions", RESULT),
+    "analyse_structuring": ("structuring_agreement",),
+    "analyse": ("judge_agreement", "fit_validation", "pathway_audit"),
+    "release": (RELEASE,),
+}
+"""Job -> assets that it makes, upstream first; all of a job share their partitions."""
+
+REBUILT = ("build_vocabulary", "compare", "rank")
+"""Jobs that make the reference scale: on request again although it is current."""
+
+
+def not_there(table: str, keys: Sequence[str]) -> str:
+    """The message about a table that a step reads and nobody has made."""
+    job = next(job for job, steps in STEPS_OF_JOB.items() if STEP_OF[table] in steps)
+    return f"{table} ({', '.join(keys)}) is not there. Launch the job `{job}` for it first."

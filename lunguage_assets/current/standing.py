@@ -1,20 +1,33 @@
 """Whether a stored table is current: its record compared with its recipe as it stands now. A table is stale
 when something that it was made of is another now, or is itself stale; the reasons given are the roots
-("pathways changed"), not the way down from them.
+("pathways changed"), not the way down from them. And the plan of a run: which partitions have to be made, in
+an order in which each finds what it reads; `lunguage run` and the estimate share it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Literal
 
 from lunguage_assets.current.reads import Reads
-from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, Input, dimensions_of
+from lunguage_assets.current.recipes import (
+    BATCH,
+    REBUILT,
+    RECIPES,
+    RELEASE,
+    RESULT,
+    STEP_OF,
+    STEPS_OF_JOB,
+    STRUCTURER,
+    Input,
+    dimensions_of,
+)
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import MadeOf, TableRecord, partition_path, stored_record
@@ -36,12 +49,6 @@ class Standing:
 
 
 CURRENT, MISSING = Standing("current"), Standing("missing")
-
-
-def in_short(because: Sequence[str]) -> str:
-    """The first reason, and how many more there are."""
-    more = f" and {len(because) - 1} more" if len(because) > 1 else ""
-    return because[0] + more if because else ""
 
 
 class Standings:
@@ -200,3 +207,76 @@ def _where(table: str, keys: Sequence[str]) -> str:
 
 def _place(table: str, keys: Sequence[str]) -> str:
     return f"{table} ({', '.join(keys)})"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One Dagster run to come: a job on a partition, and why it is needed; as text `job (partition)`."""
+
+    job: str
+    keys: Keys
+    because: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """What its keys are of, in their order."""
+        return RECIPES[STEPS_OF_JOB[self.job][0]].dimensions
+
+    @property
+    def reason(self) -> str:
+        """The first reason, and how many more there are."""
+        more = f" and {len(self.because) - 1} more" if len(self.because) > 1 else ""
+        return self.because[0] + more if self.because else ""
+
+    def __str__(self) -> str:
+        return f"{self.job} ({' x '.join(self.keys)})"
+
+
+def plan(now: Standings, ranker: str, *, rebuild: bool = False) -> list[Stage]:
+    """The stages to the results and the release of a ranker, upstream first; none when everything is current.
+    A judge that is no ranker ends with its comparisons; `rebuild` makes the reference scale again although it
+    is current. Raises `ConfigurationError` when no batch is registered, or there is no such judge.
+    """
+    if not now.batches:
+        raise ConfigurationError("no batch is registered. `lunguage register --data DIR` registers one.")
+    judges, extractor = now.judges, now.judges.extractor
+    stages: list[Stage] = []
+    to_make: set[tuple[str, Keys]] = set()
+
+    def needs(step: str, *keys: str) -> bool:
+        if (step, keys) in to_make or not now.is_made(step, *keys):
+            return True
+        # a batch that is not complete yet is no input of the release, but will be
+        if step == RELEASE and any(made == RESULT and of[0] == keys[0] for made, of in to_make):
+            return True
+        return any(
+            (STEP_OF[wanted.table], place) in to_make
+            for wanted, place in now.inputs(step, keys)
+            if not wanted.on_request
+        )
+
+    def add(job: str, *keys: str) -> None:
+        steps = STEPS_OF_JOB[job]
+        if (rebuild and job in REBUILT) or any(needs(step, *keys) for step in steps):
+            to_make.update((step, keys) for step in steps)
+            # nobody needs to be told why a missing table is made
+            tables = [table for step in steps for table in RECIPES[step].tables]
+            because = [reason for table in tables for reason in now.of(table, *keys).because]
+            stages.append(Stage(job, keys, tuple(dict.fromkeys(because))))
+
+    for batch in now.batches:
+        if now.is_text(batch):
+            add("read_reports", batch)
+            add("structure", judges.structurer, batch)
+        add("ingest", batch)
+        add("extract_hedges", extractor, batch)
+    add("build_vocabulary", extractor)
+    ranks = ranker in judges.rankers
+    for judge in judges.members(ranker) if ranks else (ranker,):
+        add("compare", judge)
+    if ranks:
+        add("rank", ranker)
+        for batch in now.batches:
+            add("refit" if needs("fitted_probabilities", ranker, batch) else "expand", ranker, batch)
+        add("release", ranker)
+    return stages

@@ -1,16 +1,12 @@
-"""What a judge may be sent, and whether it is still the model it claims to be: checked before the first call
-and at every reply. Fails closed.
-"""
+"""What a judge may be sent, checked before the first call. Fails closed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Literal
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.requests import ModelBinding
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
 
@@ -18,15 +14,10 @@ Problem = tuple[Literal["ok", "warning", "refusal"], str]
 """What was looked at, and a message: a `refusal` stops the run, a `warning` is shown."""
 
 WARN_DAYS = 30
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 
 
 class PolicyRefused(LunguageError):
     """A judge may not be used as asked; nothing was sent."""
-
-
-class WrongModel(LunguageError):
-    """Another model answered than the requested one; its answers are recorded and not used."""
 
 
 def preflight(
@@ -79,27 +70,3 @@ def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass,
             "zero_retention_attested_by)"
         )
     return f"its zero retention is attested for {attested}, which has not come" if attested > today else None
-
-
-def is_requested(binding: ModelBinding, returned_model: str) -> bool:
-    """The model that answered is the requested one or a listed alias; a dated name is another name, and must
-    be listed.
-    """
-    return returned_model == binding.model or returned_model in binding.aliases
-
-
-def told_name(binding: ModelBinding, returned_model: str) -> str:
-    """What is recorded and shown of the model that says it answered: a broken service may put anything there,
-    the prompt too.
-    """
-    plausible = not returned_model or is_requested(binding, returned_model) or _NAME.fullmatch(returned_model)
-    return returned_model if plausible else "(not a model's name)"
-
-
-def wrong_model(judge: str, binding: ModelBinding, returned_model: str) -> WrongModel:
-    """The error for a reply that `is_requested` denies."""
-    return WrongModel(
-        f"judge {judge!r}: model {binding.model!r} was requested and {told_name(binding, returned_model)!r} "
-        "answered; expected the requested one or a listed alias. The judge was stopped and the answer is not "
-        "used. If both are the same model, add the name to the judge's aliases and run again."
-    )

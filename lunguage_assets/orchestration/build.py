@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from lunguage_assets.current.plan import STEPS_OF_JOB
-from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.assets.table_asset import TableAsset

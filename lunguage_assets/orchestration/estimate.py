@@ -18,8 +18,7 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
-from lunguage_assets.current.plan import Stage, plan
-from lunguage_assets.current.standing import Standings
+from lunguage_assets.current.standing import Stage, Standings, plan
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import (

@@ -14,7 +14,7 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.current.plan import not_there
+from lunguage_assets.current.recipes import not_there
 from lunguage_assets.errors import MethodError
 from lunguage_assets.home import store
 from lunguage_assets.home.store import PARTITIONED_BY, Encoded, is_local, open_place, partition_path, publish

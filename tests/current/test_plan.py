@@ -9,9 +9,16 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, plan
-from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, dimensions_of
-from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
+from lunguage_assets.current.recipes import (
+    BATCH,
+    RECIPES,
+    RELEASE,
+    STEP_OF,
+    STEPS_OF_JOB,
+    STRUCTURER,
+    dimensions_of,
+)
+from lunguage_assets.current.standing import CURRENT, MISSING, Stage, Standing, Standings, plan
 from lunguage_assets.data_files import resource
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges

@@ -16,13 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
-from small_homes import SmallHome, line
+from small_homes import SmallHome
 from stored_tables import store_table
 
-from lunguage_assets.current.plan import plan
 from lunguage_assets.current.reads import OPTIONS
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
+from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings, plan
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.home.store import TableRecord, partition_path, read_table, stored_record
@@ -96,7 +95,7 @@ def not_current(now: Standings) -> Stale:
 
 
 def planned(now: Standings) -> list[str]:
-    return [line(stage) for stage in plan(now, "panel")]
+    return [str(stage) for stage in plan(now, "panel")]
 
 
 def setting(group: str, line: str) -> Callable[[SmallHome], None]:

@@ -17,8 +17,7 @@ from finished_homes import Finished
 from small_homes import SmallHome
 from stored_tables import store_table
 
-from lunguage_assets.current.plan import STEPS_OF_JOB
-from lunguage_assets.current.recipes import STEP_OF
+from lunguage_assets.current.recipes import STEP_OF, STEPS_OF_JOB
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.orchestration import checks

@@ -16,9 +16,8 @@ import pyarrow.parquet as pq
 from blank_pictures import blank_pictures
 from quick_instance import quick_instance
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, plan
-from lunguage_assets.current.recipes import RECIPES, STEP_OF
-from lunguage_assets.current.standing import Standings
+from lunguage_assets.current.recipes import RECIPES, STEP_OF, STEPS_OF_JOB
+from lunguage_assets.current.standing import Stage, Standings, plan
 from lunguage_assets.orchestration import checks
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
@@ -122,7 +121,7 @@ class SmallHome:
 
     def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""
-        return [line(stage) for stage in plan(self.standings(), ranker)]
+        return [str(stage) for stage in plan(self.standings(), ranker)]
 
     def runner(self) -> Runner:
         return Runner(self.resource, self.instance, self.definitions)
@@ -165,14 +164,9 @@ class SmallHome:
         return result
 
 
-def line(stage: Stage) -> str:
-    """A stage without its reasons."""
-    return f"{stage.job} ({stage.label})"
-
-
 def _line_of(run: dg.DagsterRun) -> str:
     dimensions = RECIPES[STEPS_OF_JOB[run.job_name][0]].dimensions
-    return line(Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions)))
+    return str(Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions)))
 
 
 def said_of(result: dg.ExecuteInProcessResult) -> str:

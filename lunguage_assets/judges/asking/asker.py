@@ -1,9 +1,9 @@
 """Asking a language model: answers come from the ledger where they are, from the model where they are not,
 and each attempt is recorded before it is used.
 
-When a call may go and what it may cost is decided by `limits.py`, which model may answer by `policy.py`; the
-provider does one attempt. Of all who share a ledger one at a time asks a model; the others find its answers
-in the ledger. Prompts and answers appear in no message here.
+When a call may go and what it may cost is decided by `limits.py`; the provider does one attempt. Of all who
+share a ledger one at a time asks a model; the others find its answers in the ledger. Prompts and answers
+appear in no message here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import threading
 import time
 from collections import Counter, deque
@@ -33,7 +34,6 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, request_key, storable
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
 from lunguage_assets.judges.ledger.ledger_place import lock_name
-from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Limits, Price
 
@@ -51,6 +51,7 @@ IN_VAIN = 20
 MANY = 10
 """Answers of which one at least can be read, if the model is any use."""
 
+_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
 _MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
 _LOOK_S = 0.25
 """Who waits for a model's lock, or for money that calls in flight have reserved, looks so often."""
@@ -58,6 +59,10 @@ _LOOK_S = 0.25
 
 class JudgeIncomplete(LunguageError):
     """A judge left questions without an answer; all others are in the ledger."""
+
+
+class WrongModel(LunguageError):
+    """Another model answered than the requested one; its answers are recorded and not used."""
 
 
 class NothingReadable(LunguageError):
@@ -326,7 +331,12 @@ class _Round(Generic[T]):
             cost_usd = ended.cost_usd
             await self._record(ended)
             if ended.failure == "wrong_model":
-                raise wrong_model(self.judge, self.binding, reply.returned_model)
+                raise WrongModel(
+                    f"judge {self.judge!r}: model {self.binding.model!r} was requested and "
+                    f"{ended.returned_model!r} answered; expected the requested one or a listed alias. The "
+                    "judge was stopped and the answer is not used. If both are the same model, add the name "
+                    "to the judge's aliases and run again."
+                )
             self.in_vain = 0
             exceeded = reply.input_tokens / estimated_input_tokens(request.prompt)
             self.underestimated = max(self.underestimated, exceeded)
@@ -341,8 +351,9 @@ class _Round(Generic[T]):
         """
         text, price = storable(reply.text), self.asker.price if reply.metered else None
         flaw: Flaw | None = None
-        nameless = reply.refused and not reply.returned_model
-        if not nameless and not is_requested(self.binding, reply.returned_model):
+        model = reply.returned_model
+        is_requested = model in (self.binding.model, *self.binding.aliases)  # a dated name is another one
+        if not is_requested and (model or not reply.refused):
             flaw = "wrong_model"
         elif reply.refused or self.parse(text) is None:
             flaw = "refused" if reply.refused else "unreadable"
@@ -350,7 +361,8 @@ class _Round(Generic[T]):
             attempt,
             answer=text,
             failure=flaw,
-            returned_model=told_name(self.binding, reply.returned_model),
+            # a broken service may put anything there, the prompt too
+            returned_model=model if is_requested or _NAME.fullmatch(model) else "(not a model's name)",
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
             reasoning_tokens=reply.reasoning_tokens,

@@ -8,7 +8,7 @@ from contextlib import suppress
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.plan import not_there
+from lunguage_assets.current.recipes import not_there
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.agreement import verify_with_package

@@ -14,7 +14,8 @@ import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.plan import REBUILT, STEPS_OF_JOB, Stage, plan
+from lunguage_assets.current.recipes import REBUILT, STEPS_OF_JOB
+from lunguage_assets.current.standing import Stage, plan
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
@@ -122,7 +123,7 @@ class Runner:
     def _make(self, stage: Stage, summary: RunSummary) -> None:
         result = self._executed(stage)
         for found in result.get_asset_check_evaluations():
-            name = f"{found.asset_key.to_user_string()}: {found.check_name} ({stage.label})"
+            name = f"{found.asset_key.to_user_string()}: {found.check_name} ({' x '.join(stage.keys)})"
             missed: CheckResult = "warned" if found.severity is dg.AssetCheckSeverity.WARN else "failed"
             because = f": {found.description}" if found.description else ""
             summary.results[name] = "passed" if found.passed else missed, because
@@ -133,7 +134,7 @@ class Runner:
         if cancelled or any(map(_was_interrupted, result.all_events)):
             self._cancel(result.run_id)
             raise KeyboardInterrupt
-        raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
+        raise RunFailed(f"{stage}: {_reason(result)} [Dagster run {result.run_id}]")
 
     def _executed(self, stage: Stage) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
@@ -153,7 +154,7 @@ class Runner:
             raise KeyboardInterrupt from None
         except DBAPIError as error:  # its own message shows events; the database's does not
             raise RunFailed(
-                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig}). "
+                f"{stage}: Dagster's record of runs cannot be written ({error.orig}). "
                 "Free disk space, or see that nothing else holds it, and run the same command again: what is "
                 "finished is kept."
             ) from None

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,12 @@ from sdk_run import ask_fake
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.judges.asking import asker as asking
-from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete
+from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete, WrongModel
 from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.asking.progress import Meter
 from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_place import LedgerError
-from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Limits, Price
 
@@ -147,23 +147,37 @@ def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
 
 def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(ledger: Ledger) -> None:
     model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
-    with pytest.raises(WrongModel, match="'fake-2'"):
+    with pytest.raises(WrongModel, match="'fake-1' was requested and 'fake-2' answered"):
         asked(questions(100), model, ledger)
     assert model.calls <= 16
     assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
     assert None not in asked(questions(100), FakeModel(), ledger)
 
 
+def test_a_listed_alias_is_the_requested_model(ledger: Ledger) -> None:
+    model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-1-2026-01-01")))
+    model.binding = replace(model.binding, aliases=("fake-1-2026-01-01",))
+    assert asked(questions(1), model, ledger) == ["sentence_1"]
+
+
+@pytest.mark.parametrize("name", ["fake-1-2026-02-02", "fake-10", "FAKE-1", ""])
+def test_every_other_name_is_another_model(ledger: Ledger, name: str) -> None:
+    with pytest.raises(WrongModel, match=f"{name!r} answered"):
+        asked(questions(1), FakeModel(answer=always(reply("sentence_1", returned_model=name))), ledger)
+
+
+@pytest.mark.parametrize(
+    "name", [f"You asked: {SECRET}", "x\x1b[31m", "There is a nodule.", "x" * 200, "\u200b"]
+)
 def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
-    ledger: Ledger, tmp_path: Path
+    ledger: Ledger, tmp_path: Path, name: str
 ) -> None:
-    chatty = FakeModel(answer=always(reply("sentence_1", returned_model=f"You asked: {SECRET}")))
     with pytest.raises(WrongModel) as caught:
-        asked(questions(1), chatty, ledger)
+        asked(questions(1), FakeModel(answer=always(reply("sentence_1", returned_model=name))), ledger)
     ledger.export(tmp_path / "all.sqlite")
-    assert SECRET not in str(caught.value)
+    assert name not in str(caught.value)
     stored = (tmp_path / "all.sqlite").read_bytes()
-    assert SECRET.encode() not in stored
+    assert name.encode() not in stored
     assert b"sentence_1" in stored
 
 

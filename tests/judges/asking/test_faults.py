@@ -15,8 +15,8 @@ from loopback import Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
 from sdk_run import judge_of, pairs
 
+from lunguage_assets.judges.asking.asker import WrongModel
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
 from lunguage_assets.judges.providers.base import http_client
 from lunguage_assets.judges.rules.cues import CuesJudge

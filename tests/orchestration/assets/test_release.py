@@ -12,7 +12,7 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, said_of
 
-from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.recipes import STEPS_OF_JOB
 from lunguage_assets.data_files import resource
 from lunguage_assets.release.bundle.versions import current_version
 

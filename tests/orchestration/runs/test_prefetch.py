@@ -13,7 +13,7 @@ from loopback import LoopbackServer
 from small_homes import SmallHome
 from stored_tables import store_table
 
-from lunguage_assets.current.plan import Stage
+from lunguage_assets.current.standing import Stage
 from lunguage_assets.explicit.rating.ranking import comparison_matches
 from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.judges.rules.cues import CuesJudge

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from finished_homes import Finished
 from platform_support import contents
-from small_homes import SmallHome, line
+from small_homes import SmallHome
 
-from lunguage_assets.current.plan import Stage
+from lunguage_assets.current.standing import Stage
 from lunguage_assets.data_files import resource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 
@@ -48,7 +48,7 @@ def test_a_new_batch_goes_on_where_a_run_was_broken_off_and_nothing_of_the_other
     def killed(stage: Stage, done: int, total: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
-        seen.append(line(stage))
+        seen.append(str(stage))
 
     with pytest.raises(KeyboardInterrupt):
         small.runner().run("panel", progress=killed)
