@@ -185,9 +185,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=50_000)
 def word_forms(token: str) -> frozenset[str]:
-    """The token and the singulars that it may be the plural of: "masses" -> mass, "atelectases" ->
-    atelectasis.
-    """
+    """The token, and the singulars of which it may be the plural ("masses", "atelectases")."""
     forms = {token}
     if len(token) > 3:
         if token.endswith(("s", "ae")):

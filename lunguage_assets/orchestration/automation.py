@@ -118,9 +118,7 @@ def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
 
 
 def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSensorDefinition:
-    """The sensor that requests what the conditions ask for, one run per partition: one that fails holds up
-    no other.
-    """
+    """The sensor that requests what the conditions ask for, one run per partition."""
     return dg.AutomationConditionSensorDefinition(
         SENSOR,
         target=dg.AssetSelection.all(),
@@ -136,9 +134,7 @@ def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSen
 
 
 def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg.ScheduleDefinition:
-    """The schedule; it runs by itself when automation is enabled. Raises `ConfigurationError` for no cron
-    line.
-    """
+    """The schedule, running when automation is enabled; raises `ConfigurationError` for no cron line."""
 
     def nightly_release(
         context: dg.ScheduleEvaluationContext, home: HomeResource

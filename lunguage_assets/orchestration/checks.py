@@ -35,24 +35,11 @@ class CheckContext(NamedTuple):
     tables: Mapping[str, pd.DataFrame]
 
 
-class Outcome(NamedTuple):
-    """What a check found. Where it does not pass, `remedy` says what to do, and `because` why, in few words
-    for the summary of a run.
-    """
-
-    passed: bool
-    metadata: Mapping[str, Any]
-    remedy: str = ""
-    because: str = ""
-
-
-Look = Callable[[CheckContext], Outcome]
+Look = Callable[[CheckContext], dg.AssetCheckResult]
 
 
 class Check(NamedTuple):
-    """A check of a table, shown with the asset that makes it: what it says, and the function that looks;
-    None: the asset yields it itself.
-    """
+    """A check of a table, shown with the asset that makes it; without a function the asset yields it."""
 
     table: str
     name: str
@@ -60,16 +47,18 @@ class Check(NamedTuple):
     look: Look | None = None
     severity: dg.AssetCheckSeverity = WARN
 
-    def result(self, found: Outcome) -> dg.AssetCheckResult:
-        """An outcome as Dagster takes it, with the remedy where it did not pass."""
-        return dg.AssetCheckResult(
-            asset_key=STEP_OF[self.table],
-            check_name=self.name,
-            passed=found.passed,
-            severity=self.severity,
-            description=found.because or None,
-            metadata={**found.metadata, **({} if found.passed else {"remedy": found.remedy})},
-        )
+    def result(self, found: dg.AssetCheckResult) -> dg.AssetCheckResult:
+        """A result as that of this check."""
+        asset = dg.AssetKey(STEP_OF[self.table])
+        return found._replace(asset_key=asset, check_name=self.name, severity=self.severity)
+
+
+def outcome(
+    passed: bool, metadata: Mapping[str, Any], remedy: str = "", because: str | None = None
+) -> dg.AssetCheckResult:
+    """What a check found. Where it does not pass: what to do, and why, in few words for a run's summary."""
+    more = {} if passed else {"remedy": remedy}
+    return dg.AssetCheckResult(passed=passed, metadata={**metadata, **more}, description=because)
 
 
 CHECKS: list[Check] = []
@@ -88,7 +77,7 @@ def _check(table: str, severity: dg.AssetCheckSeverity = WARN) -> Callable[[Look
     return register
 
 
-def _as_expected(table: str, context: CheckContext) -> Outcome:
+def _as_expected(table: str, context: CheckContext) -> dg.AssetCheckResult:
     frame, file = context.tables[table], suite_file(table, context.home.home.root)
     found = unmet(TABLES[table], frame, file)
     report = markdown(
@@ -104,7 +93,7 @@ def _as_expected(table: str, context: CheckContext) -> Outcome:
         "report": report,
     }
     because = "; ".join(f"expected: {one.why.rstrip('.')}, found: {one.found}" for one in found)
-    return Outcome(not found, metadata, " ".join(dict.fromkeys(one.remedy for one in found)), because)
+    return outcome(not found, metadata, " ".join(dict.fromkeys(one.remedy for one in found)), because or None)
 
 
 for _table in WITH_SUITE:
@@ -113,7 +102,7 @@ for _table in WITH_SUITE:
 
 
 @_check("rejected")
-def intake_accepted(context: CheckContext) -> Outcome:
+def intake_accepted(context: CheckContext) -> dg.AssetCheckResult:
     """Few of the delivered rows were rejected; the reasons say what to correct."""
     frame, reports = context.tables["rejected"], context.tables["reports"]
     delivered = int(reports["rows_delivered"].sum()) + int((frame["study_id"] == "").sum())
@@ -134,7 +123,7 @@ def intake_accepted(context: CheckContext) -> Outcome:
         "of them in its column `content`. If nearly all rows share one reason, correct the export, and "
         "deliver everything again. Accepted rows stay valid."
     )
-    return Outcome(share <= allowed, metadata, remedy)
+    return outcome(share <= allowed, metadata, remedy)
 
 
 BATCHES = 20
@@ -165,9 +154,7 @@ def drift_of_p(new: pd.DataFrame, earlier: Sequence[pd.DataFrame], allowed: floa
 
 
 def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]:
-    """FITTED_PROBABILITIES of the latest batches registered before this one, as far as they are stored in
-    this version's form.
-    """
+    """FITTED_PROBABILITIES of the latest batches registered before this one, if of this version's form."""
     table, keys = FITTED_PROBABILITIES, [known.key for known in home.registered()]
     before = keys[: keys.index(batch)][-BATCHES:] if batch in keys else []
     paths = {key: partition_path(home.tables, table.name, ranker, key) for key in before}
@@ -175,24 +162,24 @@ def earlier_fits(home: Home, ranker: str, batch: str) -> dict[str, pd.DataFrame]
 
 
 @_check("fitted_probabilities")
-def p_drift(context: CheckContext) -> Outcome:
+def p_drift(context: CheckContext) -> dg.AssetCheckResult:
     """The p of tentative findings are distributed as in earlier batches of the same ranker and ranking."""
     earlier = earlier_fits(context.home.home, context.keys["ranker"], context.keys["report_batch"])
     allowed = context.home.settings.checks.drift_distance
     drift = drift_of_p(context.tables["fitted_probabilities"], list(earlier.values()), allowed)
     if not drift:
-        return Outcome(True, {"note": "Nothing to compare with: no earlier batch is stored."})
+        return outcome(True, {"note": "Nothing to compare with: no earlier batch is stored."})
     metadata = {**drift, "allowed_distance": allowed, "compared_with": ", ".join(earlier)}
     remedy = (
         "Compare p of this batch with an earlier one: another hospital or another way of reporting is a "
         "reason; a judge that answers otherwise than before (`lunguage doctor`) or phrases cut otherwise are "
         "faults. If the reports are right, run with --rebuild-ranking: the ranking then knows their phrases."
     )
-    return Outcome(not drift["drifted"], metadata, remedy)
+    return outcome(not drift["drifted"], metadata, remedy)
 
 
 @_check("set_aside")
-def none_set_aside(context: CheckContext) -> Outcome:
+def none_set_aside(context: CheckContext) -> dg.AssetCheckResult:
     """No study was set aside because a row broke a rule."""
     frame = context.tables["set_aside"]
     found = (
@@ -205,11 +192,11 @@ def none_set_aside(context: CheckContext) -> Outcome:
         "of a model's answer: look at them with `lunguage explain STUDY`, and report the rule and what was "
         "found."
     )
-    return Outcome(frame.empty, {"studies": int(frame["study_id"].nunique()), "report": report}, remedy)
+    return outcome(frame.empty, {"studies": int(frame["study_id"].nunique()), "report": report}, remedy)
 
 
 @_check("lunguage_plus_plus", ERROR)
-def conflict_free(context: CheckContext) -> Outcome:
+def conflict_free(context: CheckContext) -> dg.AssetCheckResult:
     """No finding twice at one place and time, no polarity clash, every generated row under a living parent,
     every probability in its range, every row accounted for. What breaks this is not stored.
     """
@@ -222,7 +209,7 @@ def conflict_free(context: CheckContext) -> Outcome:
         "studies_that_state_both": int(both.nunique()),
         "report": dg.MetadataValue.md(f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}"),
     }
-    return Outcome(True, metadata)
+    return outcome(True, metadata)
 
 
 BLOCKING = CHECKS[-1]
@@ -243,13 +230,13 @@ def refused(step: str, error: InvalidTable) -> Iterator[dg.AssetCheckResult]:
             "Nothing was stored, and what was stored before stays. Run it again with the newest version; "
             "if rows still break a rule, report it with the note."
         )
-        yield BLOCKING.result(Outcome(False, {"note": str(error)}, remedy))
+        yield BLOCKING.result(outcome(False, {"note": str(error)}, remedy))
 
 
 def verification_result(found: Verification) -> dg.AssetCheckResult:
     """What `verify_with_package` found, as the result of the check `VERIFIED`."""
     remedy = "The rating arithmetic differs from the trueskill package: report this; do not use the ranking."
-    return VERIFIED.result(Outcome(found.passed, found._asdict(), remedy))
+    return VERIFIED.result(outcome(found.passed, found._asdict(), remedy))
 
 
 def check_specs(tables: Sequence[str], partitions: Partitions) -> list[dg.AssetCheckSpec]:
@@ -276,7 +263,6 @@ def check_results(context: CheckContext) -> Iterator[dg.AssetCheckResult]:
             try:
                 found = check.look(context)
             except LunguageError as error:
-                found = Outcome(
-                    False, {"note": str(error)}, "Fix what the note names, and launch this again."
-                )
+                remedy = "Fix what the note names, and launch this again."
+                found = outcome(False, {"note": str(error)}, remedy)
             yield check.result(found)

@@ -58,9 +58,7 @@ class TableStore(dg.ConfigurableIOManager):
         return partition_path(self.place, "/".join(context.asset_key.path), *(key or "all").split("|"))
 
     def load_input(self, context: dg.InputContext) -> pd.DataFrame | dict[str, pd.DataFrame]:
-        """A stored partition, or several by their keys, for assets and notebooks of other people: own assets
-        read for themselves.
-        """
+        """A stored partition, or several by their keys, for assets and notebooks of other people."""
         keys = list(context.asset_partition_keys) if context.has_asset_partitions else [""]
         with plain_failures():
             frames = {key: self._read(context, key) for key in keys}

@@ -67,9 +67,7 @@ def as_written(text: str) -> str:
 
 
 def asset_options(name: str, group: str) -> dict[str, Any]:
-    """What the UI shows of an asset that is a table: description, columns, group, and tags to search for
-    (report text inside, half of the method, judges asked).
-    """
+    """What the UI shows of an asset that is a table; tags: report text is inside, judges are asked."""
     recipe, table = RECIPES[name], TABLES[name]
     told, tags = [table.description], {}
     if recipe.asks_judges:
@@ -79,8 +77,6 @@ def asset_options(name: str, group: str) -> dict[str, Any]:
         told.append("Side tables, made and stored with it:\n\n" + "\n".join(side))
     if any(column.restricted for one in recipe.tables for column in TABLES[one].columns):
         tags["contains"] = "report-text"
-    if group in ("explicit", "implicit"):
-        tags["half"] = group
     return {
         "key": dg.AssetKey(name),
         "description": as_written("\n\n".join(told)),
@@ -148,9 +144,7 @@ class Spending:
             self._log.info(total.line())
 
     def metadata(self) -> dict[str, Any]:
-        """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
-        language model.
-        """
+        """Calls, ledger hits, failures, tokens and US dollars, in all and per language model."""
         totals = sorted(self._meter.totals(), key=lambda total: total.judge)
         for total in totals:
             self._log.info(total.line())

@@ -1,6 +1,4 @@
-"""Partitions and how they map to each other; built from the judges file, so that a new judge touches no
-existing panel.
-"""
+"""Partitions and how they map to each other, from the judges file."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
 class Partitions:
-    """The partition dimensions `judge`, `ranker`, `structurer`, `report_batch` of a configuration, and the
-    mappings between assets.
-    """
+    """The partitions by judge, ranker, structurer and batch, and the mappings between assets."""
 
     def __init__(self, judges: JudgesConfiguration) -> None:
         # partition mappings, partitioned checks and data versions warn at every use; the dagster range in

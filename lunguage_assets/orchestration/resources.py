@@ -166,9 +166,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         require_anchors(set(phrases), self.anchor_set().of(phrases))
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
-        """Anchors of the probability scale that count for a ranking; raises `NoScale` when they give no
-        probabilities.
-        """
+        """Anchors that count for a ranking; raises `NoScale` when they give no probabilities."""
         anchors = self.anchor_set().of(set(ranking["phrase"]))
         if reason := unmapped(ranking, anchors):
             raise NoScale(reason)

@@ -191,9 +191,7 @@ def only_ui(home: Path, address: str) -> Iterator[None]:
 
 
 def workspace_file(folder: Path, code: str) -> Path:
-    """The file that names the code location behind the socket `code`: by its name the UI knows jobs, switches
-    and runs again.
-    """
+    """The file that gives the code location behind the socket `code` its name: runs are known by it."""
     place = folder / "workspace.yaml"
     server = {"grpc_server": {"socket": code, "location_name": LOCATION}}
     place.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")

@@ -75,9 +75,7 @@ class Claim:
 
     @property
     def strength(self) -> tuple[float, int]:
-        """What the higher of wins; the report outranks what was generated only where two contradict each
-        other.
-        """
+        """What the higher of wins, where presence and denial of what was generated contradict each other."""
         return self.support, -self.order
 
     def overrules(self, claim: Claim) -> bool:
@@ -101,9 +99,7 @@ class Claim:
 
 @dataclass(slots=True)
 class Said:
-    """All claims about one label of one study, presence and denial apart, and whether it was named as
-    past.
-    """
+    """All claims about one label of one study, and whether it was named as past."""
 
     present: list[Claim] = field(default_factory=list)
     denied: list[Claim] = field(default_factory=list)

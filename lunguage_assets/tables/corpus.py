@@ -1,6 +1,4 @@
-"""Tables of what was delivered: reports as they came and as they are used, their sentences, what structurers
-read in them, findings, rejected rows.
-"""
+"""Tables of what was delivered: reports, sentences, what structurers read, findings, rejected rows."""
 
 from __future__ import annotations
 

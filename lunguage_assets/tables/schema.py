@@ -128,9 +128,7 @@ class Table:
         return pa.Table.from_arrays(arrays, schema=self.arrow)
 
     def _typed(self, column: Column, values: Any) -> pa.Array:
-        """The values as the column's Arrow type; Arrow's own message quotes a value, which may be report
-        text: only kinds are shown.
-        """
+        """The values as the column's Arrow type; Arrow's own message is not shown: it quotes a value."""
         try:
             return pa.array(values, type=_ARROW[column.type], from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:

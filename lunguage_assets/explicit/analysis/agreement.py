@@ -123,9 +123,7 @@ def agreement_row(
 
 
 def coefficient_rows(positions: pd.DataFrame, phrases: pd.DataFrame, **more: Any) -> list[dict[str, Any]]:
-    """Fleiss' kappa and Krippendorff's alpha in both codings; both frames have a line per question and a
-    column per rater.
-    """
+    """Both coefficients in both codings; the frames have a line per question and a column per rater."""
     rows = []
     for coding, ratings in (("phrase", phrases), ("position", positions)):
         rows.append(agreement_row("fleiss kappa", fleiss_kappa(ratings), coding=coding, **more))
@@ -169,9 +167,7 @@ def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _side_by_side(matches: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Position and phrase that each judge chose: a line per question, a column per judge, null without a
-    valid answer.
-    """
+    """Position and phrase that each judge chose: a line per question, a column per judge, null if invalid."""
     valid = [frame.dropna(subset="winner").assign(judge=judge) for judge, frame in matches.items()]
     together = pd.concat([frame for frame in valid if len(frame)] or [pd.DataFrame()])
     if together.empty:

@@ -327,9 +327,7 @@ def write_survey(
 
 
 def write_rating_survey(rows: Sequence[Sequence[str]], folder: Path, *, restrict: bool = False) -> list[Path]:
-    """Write the CSV to fill in and the instructions; return their paths. Arguments and errors as
-    `write_survey`.
-    """
+    """Write the CSV to fill in and the instructions; arguments, result and errors as `write_survey`."""
     instructions = resource("survey", "anchor_instructions.txt").read_text(encoding="utf-8")
     contents = {"anchor_ratings.csv": sheet(rows), "instructions.txt": instructions}
     return _write_files(folder, contents, restrict)

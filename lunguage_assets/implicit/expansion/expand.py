@@ -1,6 +1,4 @@
-"""Expands diagnoses into their sub-findings, down to the leaves (implicit.md section 4). The rows of the
-report are read, never changed.
-"""
+"""Expands diagnoses into their sub-findings, down to the leaves (implicit.md section 4)."""
 
 from __future__ import annotations
 
@@ -100,9 +98,7 @@ class _StudyExpander:
                 self._labelled.setdefault((label, row.currency), []).append(row)
 
     def children(self, found: Match, matches: list[Match]) -> Iterator[Row]:
-        """The sub-findings of a matched row, each followed by its own, whose answers are appended to
-        `matches`.
-        """
+        """The sub-findings of a matched row, each followed by its own; their answers go to `matches`."""
         if found.matched is None:
             return
         parent, edges = found.row, found.matched.edges

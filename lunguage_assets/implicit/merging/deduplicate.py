@@ -133,9 +133,7 @@ def blocks_of(study: Sequence[Row]) -> list[list[Row]]:
 def _merge(
     group: Sequence[Row], survivor: Row, blacklist: Blacklist, similar: Mapping[str, float | None]
 ) -> None:
-    """Merge a group into its survivor, which keeps its wording, sentence and probability. `similar` has the
-    similarity of each row, by finding id.
-    """
+    """Merge a group into its survivor; `similar` has the similarity of each row, by finding id."""
     others = [row for row in group if row is not survivor]
     survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
     survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))

@@ -140,9 +140,7 @@ class PathwayDictionary:
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
     ) -> tuple[MatchedPathway | None, str]:
-        """The pathway for the most specific refinement and the study's views, with one of
-        `tables.MATCH_REASONS`.
-        """
+        """The pathway for the most specific refinement and the views, with one of `tables.MATCH_REASONS`."""
         refinement = refinements[0] if refinements else PLAIN
         candidates = [one for one in self._pathways[diagnosis] if refinement in one.when.refinements]
         if not candidates:
@@ -252,9 +250,7 @@ class PathwayDictionary:
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
-    """The packaged dictionary, or the file at `path`; raises `ConfigurationError` that names line and field,
-    or the diagnoses of a cycle.
-    """
+    """The packaged dictionary, or the file at `path`; raises `ConfigurationError` that names the fault."""
     file = path or resource("pathways.yaml")
     content = read_as(file, PathwayFile, "See the header of the packaged file.")
     dictionary = PathwayDictionary(content, vocabulary)

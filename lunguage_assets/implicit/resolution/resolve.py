@@ -148,9 +148,7 @@ def _suppressed(links: Iterable[Row], by_id: Mapping[str, Row]) -> Iterator[Even
 
 
 def _stated_contradictions(rows: Sequence[Row], listed: LabelList) -> Iterator[Event]:
-    """Stated rows of a resolved study that contradict each other by containment: both stay. None in mode
-    `paper`.
-    """
+    """Stated rows that contradict each other by containment: both stay. None in mode `paper`."""
     stated = [row for row in rows if row.source == "original"]
     if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):
         return
@@ -310,9 +308,7 @@ class StudyResolver:
                 self._remove(row, rule, "polarity")
 
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
-        """Merge a row into the survivor, which keeps its wording, probability and parent; the loser's sub-
-        findings go: the survivor has its own.
-        """
+        """Merge a row into the survivor, which keeps its wording and p; the loser's sub-findings go."""
         contradictory, separates = self._dictionary.contradictory, self._blacklist.separates
         unlinked = contradictory(survivor.measurement, loser.measurement)
         apart = unite_attributes(

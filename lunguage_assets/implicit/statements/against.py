@@ -85,9 +85,7 @@ def belief_of(name: str) -> tuple[float, float, float]:
 
 
 class Assertion(NamedTuple):
-    """What a row says of a canonical name, or of the number of a label that has a diagnosis, and at which
-    place.
-    """
+    """What a row says of a canonical name, or of a label (its number) that has a diagnosis, and where."""
 
     row: Row
     subject: str | int

@@ -167,9 +167,7 @@ class LabelList:
         return tuple(dict.fromkeys((*general, *by_name)))
 
     def read(self, row: Row, status: str = "") -> Iterator[tuple[Meaning, bool]]:
-        """The meanings of a row at its place, each with whether the row says that its label is present;
-        `status` is read instead of its own.
-        """
+        """The meanings of a row at its place, each with whether its label is there; `status`: for its own."""
         status = status or row.status
         place = ", ".join((row.location, *row.location_parts))
         for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
@@ -230,9 +228,7 @@ class LabelList:
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
-        """The same from the cells of a row: diagnosis or empty, location and its parts, attributes of
-        `REFINING`.
-        """
+        """The same from the cells of a row; `location` with its parts, attributes of `REFINING`."""
         if not diagnosis:
             return frozenset()
         return frozenset(self._dictionary.refinements(diagnosis, name, ent, location, attributes))

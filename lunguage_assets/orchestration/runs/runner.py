@@ -94,9 +94,7 @@ class Runner:
         return summary
 
     def _prepare(self) -> None:
-        """Clear away what a killed process left; bring partitions and catalog up to date: an upgrade may have
-        changed a table's columns.
-        """
+        """Clear away what a killed process left; bring partitions and catalog up to date."""
         home = self._home.home
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)

@@ -345,9 +345,7 @@ def _published() -> Table:
 
 
 def table_section(table: Table, heading: str, stored: str) -> str:
-    """One table with its columns, as Markdown; `stored` says where it is, as a sentence with a space after
-    it, or is empty.
-    """
+    """One table with its columns, as Markdown; `stored`: where it is, a sentence and a space, or empty."""
     lines = [f"## {heading}", "", table.description, "", f"{stored}Key: {', '.join(table.key)}.", ""]
     lines += ["| column | type | content |", "|---|---|---|"]
     lines += [f"| `{column.name}` | {column.type} | {_content(column)} |" for column in table.columns]

@@ -48,9 +48,7 @@ class Release:
         return self.studies.batches
 
     def require_one_ranking(self) -> None:
-        """Raise `MethodError` where batches were made with another ranking than the present one, or in
-        different modes.
-        """
+        """Raise `MethodError` where batches were made with another ranking, or in different modes."""
         found = self.studies.query("SELECT DISTINCT ranking_version, mode FROM lunguage_plus_plus")
         now = str(self.ranking["ranking_version"].iloc[0])
         if len(found) > 1 or any(version != now for version, _ in found):

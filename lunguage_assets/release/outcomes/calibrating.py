@@ -51,9 +51,7 @@ class LabelOutcomes:
 
 
 def label_outcomes(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -> LabelOutcomes:
-    """LABELS, FITTED_PROBABILITIES (finding_id, phrases, p) and outcomes (`read_outcomes`) of the same
-    corpus.
-    """
+    """LABELS, FITTED_PROBABILITIES (finding_id, phrases, p) and outcomes (`read_outcomes`) together."""
     met = outcomes.merge(labels, on=["study_id", "label"], how="left")
     is_known, has_p = met["source"].notna(), met["p"].notna()
     deciding = fitted[["finding_id", "phrases", "p"]].rename(columns={"p": "p_fitted"})
@@ -165,9 +163,7 @@ def as_ratings(anchors: Sequence[Anchor]) -> pd.DataFrame:
 def write_calibration(
     folder: Path, found: LabelOutcomes, table: pd.DataFrame, anchors: Sequence[Anchor]
 ) -> list[str]:
-    """Write `calibration.csv`, `reliability.csv`, `reliability.png`, and anchors where some were refitted;
-    returns their names.
-    """
+    """Write the tables, the picture, and anchors where some were refitted; return the files' names."""
     points = bins(found.cells)
     tables = {"calibration.csv": table, "reliability.csv": points}
     (folder / ANCHORS).unlink(missing_ok=True)
@@ -304,9 +300,7 @@ def recalibration(p: Floats, outcome: Floats) -> tuple[Floats, Floats] | None:
 
 
 def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float]:
-    """The intercept with the slope held at 1, of 0 < p < 1, and its standard error; NaN where all outcomes
-    are the same.
-    """
+    """The intercept with the slope held at 1, of 0 < p < 1, and its error; NaN for outcomes all the same."""
     inside = (p > 0.0) & (p < 1.0)
     if len({*outcome[inside].tolist()}) < 2:
         return math.nan, math.nan
@@ -326,9 +320,7 @@ def _logistic(outcome: Floats, design: Floats, offset: Floats | None = None) -> 
 
 
 def auroc(p: Floats, outcome: Floats) -> float:
-    """Probability that a cell with outcome 1 has the higher p, ties counting half; NaN without both
-    outcomes.
-    """
+    """P(a cell with outcome 1 has the higher p), ties counting half; NaN without both outcomes."""
     from scipy.stats import mannwhitneyu  # slow to import
 
     ones, zeros = p[outcome == 1], p[outcome == 0]

@@ -134,9 +134,7 @@ def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.Data
 
 
 def _fit_table(stored: NewestStudies, published: Mapping[str, Any]) -> pd.DataFrame:
-    """Steps, rank (from 1), mu and p of the findings with a place of their own; the published values stand
-    beside, whatever the corpus is.
-    """
+    """Steps, rank (from 1), mu and p of the findings with a place of their own, beside the published ones."""
     (values,) = stored.query(_queries()["fit"])
     return FIT_TABLE.frame(
         {"measure": measure, "n": len(found or ())}
