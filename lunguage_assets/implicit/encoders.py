@@ -79,18 +79,11 @@ class SentenceEmbedder:
     """
 
     def __init__(self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64) -> None:
-        """Find the model.
-
-        Args:
-            name: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`) or a name on the hub.
-            revision: on the hub a commit, tag or branch, recorded as the commit that it stands for; empty:
-                for BioLORD-2023 the one this package was written for, else `main`. A folder is known by the
-                SHA-256 of its files.
-            device: as torch names it; `auto` takes a GPU if there is one.
-            batch_size: phrases that go through the model together.
-
-        Raises:
-            ConfigurationError: a library is missing, or the model cannot be found, fetched or read.
+        """Find the model: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), known by the SHA-256 of
+        its files, or a name on the hub with a commit, tag or branch as `revision` (empty: `main`, of
+        BioLORD-2023 the one this package was written for). `device` is torch's name, or `auto`: a GPU if
+        there is one. Raises `ConfigurationError` for a missing library, or a model that cannot be found,
+        fetched or read.
         """
         if find_spec("sentence_transformers") is None:
             raise ConfigurationError(
@@ -280,11 +273,8 @@ _AT_ONCE = 8192
 
 
 def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path) -> Embedder:
-    """The configured encoder, opened; a model keeps its vectors in `encodings` of the home.
-
-    Raises:
-        ConfigurationError: a library, model or revision is missing, or no vectors file is named.
-        InputError: the vectors file cannot be used.
+    """The configured encoder, opened; a model keeps its vectors in `encodings` of the home. Raises
+    `ConfigurationError` without library, model, revision or named file, `InputError` for an unusable file.
     """
     return LexicalEmbedder(vocabulary) if settings.encoder == "lexical" else _from_outside(settings, home)
 

@@ -125,12 +125,9 @@ class StudyStory:
 
 
 def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
-    """Read a study from the tables below `root`; `batches` are the registered ones, oldest first, `study_id`
-    is with its `s` or the bare number.
-
-    Raises:
-        ConfigurationError: the ranker has no results, or no batch delivered the study.
-        InvalidTable: a partition was written under another schema.
+    """Read a study (with its `s`, or the bare number) from the tables below `root`; `batches` are the
+    registered ones, oldest first. Raises `ConfigurationError` when the ranker has no results or no batch
+    delivered the study, `InvalidTable` for a partition of another schema.
     """
     study = f"s{study_id}" if re.fullmatch(r"\d+", study_id) else study_id
 
@@ -163,10 +160,8 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
 
 
 def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory:
-    """The story of a study, or of one row of it: by its number in the result (`idx`), or its finding id.
-
-    Raises:
-        ConfigurationError: the study has no such row; the message says which there are.
+    """The story of a study, or of one row of it, by its number in the result (`idx`) or its finding id;
+    raises `ConfigurationError` that says which rows there are.
     """
     rows = _Teller(record).stories()
     chosen = [row for row in rows if finding is None or finding in (row.finding_id, str(row.idx))]

@@ -150,9 +150,7 @@ def study_labels(
     rows: pd.DataFrame, matches: pd.DataFrame, reports: pd.DataFrame, listed: LabelList, log: pd.DataFrame
 ) -> pd.DataFrame:
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
-    per study and label, sorted.
-
-    Studies without any row have all their labels unmentioned. Linear in the rows; independent of their order.
+    per study and label, sorted; studies without any row have all their labels unmentioned.
     """
     return label_frame(what_is_said(rows, matches, listed, log), reports, listed)
 

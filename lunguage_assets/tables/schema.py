@@ -1,7 +1,4 @@
-"""Schemas of tables: typed columns, a key, and the validation before anything is stored.
-
-The Parquet types, the validation, the data dictionary and the columns shown in the UI come from these.
-"""
+"""Schemas of tables: typed columns, a key, and the validation before anything is stored."""
 
 from __future__ import annotations
 
@@ -118,10 +115,7 @@ class Table:
         return pd.DataFrame(data)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
-        """The validated Arrow form of a frame, ready to be written.
-
-        Raises `InvalidTable` otherwise, and stores nothing.
-        """
+        """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` otherwise."""
         self.require_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
         self.require(frame)

@@ -140,14 +140,10 @@ def agreement_frame(table: Table, rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def judge_agreement(matches: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Every measure of agreement as one row, a `JUDGE_AGREEMENT` frame.
-
-    Args:
-        matches: `COMPARISON_MATCHES` frame per judge, all of one vocabulary.
-
-    A judge who was shown other sentences, or these in another order, was not asked the same question. Kappa
-    takes the questions with a valid answer of every judge, alpha those with two or more, pairwise agreement
-    those with valid answers of both. A judge without any valid answer is in none of them.
+    """Every measure of agreement as one row, a `JUDGE_AGREEMENT` frame, of a `COMPARISON_MATCHES` frame per
+    judge, all of one vocabulary. Only the same sentences in the same order are the same question. Kappa takes
+    the questions with a valid answer of every judge, alpha those with two or more, pairwise agreement those
+    with valid answers of both. A judge without any valid answer is in none of them.
     """
     rows: list[dict[str, Any]] = []
     for judge, frame in matches.items():
@@ -196,16 +192,10 @@ def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
 def ranking_correlations(
     matches: Mapping[str, pd.DataFrame], ranker: str, ranking: pd.DataFrame, settings: ExplicitSettings
 ) -> pd.DataFrame:
-    """Spearman correlations of every two rankings, a `RANKING_CORRELATIONS` frame; each pair once.
-
-    Args:
-        matches: `COMPARISON_MATCHES` frame per judge. Each judge's matches alone are played in
-            `settings.orders` random orders.
-        ranker, ranking: the pooled ranking of these matches, a `REFERENCE_RANKING` frame; a published one is
-            left out.
-
-    A phrase counts where both sides have a valid match of it; fewer than three such phrases have no
-    correlation.
+    """Spearman correlations of every two rankings, a `RANKING_CORRELATIONS` frame, each pair once: of each
+    judge's `COMPARISON_MATCHES` alone, played in `settings.orders` random orders, and of the pooled
+    `REFERENCE_RANKING`, unless it is the published one. A phrase counts where both sides have a valid match
+    of it; fewer than three such phrases have no correlation.
     """
     phrases = sorted({p for frame in matches.values() for side in "ab" for p in frame[f"phrase_{side}"]})
     rated: dict[tuple[str, int], Floats] = {}
@@ -279,12 +269,8 @@ def verify_with_package(
 def play_with_package(
     winners: Integers, losers: Integers, n_players: int, order: Integers, backend: str | None = None
 ) -> Floats:
-    """mu and sigma after playing the matches in one order with the package, shape (2, players).
-
-    Args:
-        winners, losers: player numbers, shape (matches,).
-        order: match numbers in the order of play, shape (length,).
-        backend: the package's implementation of the normal distribution: None (its own) or "scipy".
+    """mu and sigma after playing the matches in one order with the package, shape (2, players); winners and
+    losers are player numbers, `order` match numbers, `backend` the package's normal distribution.
     """
     constants = {"mu": trueskill.MU, "sigma": trueskill.SIGMA, "beta": trueskill.BETA, "tau": trueskill.TAU}
     game = package.TrueSkill(**constants, draw_probability=0.0, backend=backend)

@@ -48,13 +48,9 @@ _FIX = "Fix the entry, or delete the row; nothing was imported."
 
 def load_responses(path: Path) -> pd.DataFrame:
     """Experts' choices: a line per pair (index phrase_1, phrase_2) and a column per expert, 1 or 2 for the
-    phrase that was chosen, NaN without an answer.
-
-    An entry of the CSV is one of the two phrases, or 1 or 2, or empty. Columns pair, question, comment,
-    example... and those without a name are nobody's: the file that the paper publishes is read as it is.
-
-    Raises:
-        InputError: no such CSV, a pair that is none or comes twice, or an entry that is no answer.
+    phrase that was chosen, NaN without an answer. An entry is one of the two phrases, 1, 2 or empty; columns
+    pair, question, comment, example... and those without a name are nobody's, so that the paper's file is
+    read as it is. Raises `InputError` for no such CSV, a pair that is none or comes twice, or another entry.
     """
     rows = [
         (number, row)
@@ -86,12 +82,9 @@ def load_responses(path: Path) -> pd.DataFrame:
 
 
 def load_experts(path: Path | None) -> Described:
-    """Who the experts are, from a CSV; without a file nobody is described.
-
-    Columns: expert, role (`writer` of reports, `reader`, or empty), occupation; others are left alone.
-
-    Raises:
-        InputError: no such CSV, another role, or a row without a name or with that of an earlier row.
+    """Who the experts are, from a CSV with the columns expert, role (`writer` of reports, `reader` or empty)
+    and occupation; without a file nobody is described. Raises `InputError` for no such CSV, another role, or
+    a row without a name or with that of an earlier row.
     """
     described: dict[str, tuple[str, str]] = {}
     if path is None or not path.exists():
@@ -118,15 +111,9 @@ def expert_agreement(
     matches: Mapping[str, pd.DataFrame],
     seed: int,
 ) -> pd.DataFrame:
-    """Every agreement of the study as one row, an `EXPERT_AGREEMENT` frame.
-
-    Args:
-        responses, experts: as `load_responses` and `load_experts` return them.
-        ranker, ranking: whose ranking, and its `REFERENCE_RANKING` frame; the phrase with the higher mu is
-            the ranking's choice.
-        matches: `COMPARISON_MATCHES` frame per judge; the phrase with more valid wins is the judge's choice,
-            a coin hashed from the seed breaks ties.
-        seed: of the coin.
+    """Every agreement of the study as one row, an `EXPERT_AGREEMENT` frame: with the `REFERENCE_RANKING` (its
+    choice has the higher mu), with each judge's `COMPARISON_MATCHES` (its choice has more valid wins, a coin
+    hashed from the seed breaks ties), and with each other; of `load_responses` and `load_experts`.
 
     A share has Wilson's interval over pairs. Kappa takes the pairs that every expert of the group answered.
     In the coding `position` first and second are phrase_1 and phrase_2, as the survey showed them.
@@ -202,17 +189,9 @@ class PairQuestion(NamedTuple):
 def make_survey(
     vocabulary: pd.DataFrame, ranking: pd.DataFrame, *, pairs: int = 50, examples: int = 5, seed: int = 0
 ) -> list[PairQuestion]:
-    """Choose pairs (`spread_pairs`) and sentences per phrase; the same inputs and seed always give the same
-    survey.
-
-    Args:
-        vocabulary: `HEDGE_VOCABULARY` frame with the example sentences.
-        ranking: `REFERENCE_RANKING` frame of the same vocabulary.
-        pairs, examples: the most of them.
-        seed: all that is drawn is hashed from it.
-
-    Raises:
-        MethodError: fewer than two ranked phrases, or a ranking of another vocabulary.
+    """Choose at most so many pairs (`spread_pairs`), and example sentences per phrase, of a
+    `HEDGE_VOCABULARY` frame and the `REFERENCE_RANKING` of the same vocabulary; all that is drawn is hashed
+    from the seed. Raises `MethodError` for fewer than two ranked phrases, or a ranking of another vocabulary.
     """
     if set(ranking["vocabulary_version"]) - set(vocabulary["vocabulary_version"]):
         raise MethodError(
@@ -259,11 +238,9 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
 def rating_rows(
     vocabulary: pd.DataFrame, phrases: Sequence[str], *, examples: int = 10, raters: int = 2, seed: int = 0
 ) -> list[list[str]]:
-    """Rows of `anchor_ratings.csv` to fill in, with the header: every rater gets the same sentences,
-    `examples` per phrase at most, in one order; the same inputs and seed always give the same rows.
-
-    Raises:
-        MethodError: fewer than two phrases, or one without a sentence in the `HEDGE_VOCABULARY` frame.
+    """Rows of `anchor_ratings.csv` to fill in, with the header: every rater gets the same sentences, at most
+    `examples` per phrase, in one order hashed from the seed. Raises `MethodError` for fewer than two phrases,
+    or one without a sentence in the `HEDGE_VOCABULARY` frame.
     """
     if len(set(phrases)) < 2:
         raise MethodError("fewer than two phrases to rate; the scale needs two at least. Name further ones.")
@@ -292,15 +269,10 @@ def write_survey(
     questions: Sequence[PairQuestion], folder: Path, *, experts: int = 6, restrict: bool = False
 ) -> list[Path]:
     """Write the CSV of pairs (phrases, a column per example sentence, an empty column per expert), the
-    printable form, the CSV that describes the experts, and the instructions; return their paths.
-
-    Args:
-        experts: empty columns for experts in the CSV.
-        restrict: the sentences are patients' data: files (and a new folder) are readable by their owner only,
-            and the form says so.
-
-    Raises:
-        ConfigurationError: the folder has one of these files with other content; nothing is written.
+    printable form, the CSV that describes the experts, and the instructions; return their paths. With
+    `restrict` the sentences are patients' data: files (and a new folder) are readable by their owner only,
+    and the form says so. Raises `ConfigurationError` where the folder has one of these files with other
+    content.
     """
     names, width = [f"expert_{number}" for number in range(1, experts + 1)], 0
     for question in questions:

@@ -63,13 +63,9 @@ def ranking_robustness(
     settings: ExplicitSettings,
     repeats: int = REPEATS,
 ) -> pd.DataFrame:
-    """The ranking from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame.
-
-    Args:
-        ranking: `REFERENCE_RANKING` frame; the published ruler, which has no matches, gives an empty frame.
-        matches: `COMPARISON_MATCHES` frame per judge, those that the ranking was made from.
-        settings: seed, `repetitions` (comparisons per pair), `orders`.
-        repeats: random choices of a half, hashed from the seed, the repeat and the match.
+    """The ranking from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame, empty for the
+    published ruler. `ranking` is a `REFERENCE_RANKING`, `matches` the `COMPARISON_MATCHES` per judge that it
+    was made from; every half is hashed from the seed, the repeat and the match.
 
     A comparison is kept with the answers of all judges, and every repeat plays in random orders of its own.
     As many repeats with all comparisons say how much of the change the order of play alone makes.
@@ -118,18 +114,10 @@ def fit_validation(
     ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, seeds: int = SEEDS
 ) -> pd.DataFrame:
     """Every phrase fitted back with every configuration, a `FIT_VALIDATION` frame: a row per configuration
-    and step.
-
-    Args:
-        ranking: `REFERENCE_RANKING` frame; the published ruler, which has no matches, gives an empty frame.
-        matches: `COMPARISON_MATCHES` frame per judge, those that the ranking was made from.
-        settings: seed; N and K of the product's fit, which are part of the grid; patience and step limit,
-            which end no fit here.
-        seeds: repetitions with other random draws. Draws do not depend on the configuration, so that
-            configurations differ by what they do, not by luck.
-
-    Raises:
-        MethodError: matches that are not those of the ranking.
+    and step; empty for the published ruler. `ranking` and `matches` as in `ranking_robustness`; the settings'
+    N and K are part of the grid, patience and step limit end no fit. `seeds` are repetitions with other
+    random draws, which do not depend on the configuration: those differ by what they do, not by luck. Raises
+    `MethodError` for matches that are not those of the ranking.
     """
     if (ranking["ruler"] == "published").all():
         return FIT_VALIDATION.frame()
@@ -273,15 +261,10 @@ def _measured(distance: Integers, stopped: Integers) -> pd.DataFrame:
 
 
 def recorded_outcomes(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame]) -> Answers:
-    """Recorded answers, shape (phrases, phrases, judges, repetitions): 1: the first phrase won, 0: it lost,
-    -1: the answer was invalid, or it is the same phrase.
-
-    Args:
-        ranking: `REFERENCE_RANKING` frame of an own ruler; phrases in ranking order, judges in panel order.
-        matches: `COMPARISON_MATCHES` frame per judge, at least those of the ranking's judges.
-
-    Raises:
-        MethodError: a judge's matches are not exactly those of the ranked phrases.
+    """Recorded answers, shape (phrases in ranking order, phrases, judges in panel order, repetitions): 1: the
+    first phrase won, 0: it lost, -1: the answer was invalid, or it is the same phrase. `ranking` is a
+    `REFERENCE_RANKING` of an own ruler. Raises `MethodError` when a judge's `COMPARISON_MATCHES` are not
+    exactly those of the ranked phrases.
     """
     phrases = pd.Index(ranking.sort_values("rank", kind="stable")["phrase"])
     judges, version = ranking["judges"].iloc[0], ranking["vocabulary_version"].iloc[0]

@@ -79,20 +79,12 @@ def write_bundle(
     analyses: Mapping[str, pd.DataFrame],
     examples: pd.Series,
 ) -> Written:
-    """Write the release as a version below `folder`, unless one with the same files is there, and let
-    `LATEST` name it.
+    """Write the release of the newest deliveries as a version below `folder` (`release/<ranker>`), unless one
+    with the same files is there, and let `LATEST` name it. `analyses` are those of `ANALYSES` that there are,
+    `examples` how often each hedging phrase was extracted, by phrase.
 
-    Args:
-        release: the newest deliveries over all batches.
-        folder: `release/<ranker>`.
-        origin: what it was made with.
-        analyses: tables of `ANALYSES` that there are.
-        examples: how often each hedging phrase was extracted, by phrase.
-
-    Raises:
-        MethodError: the batches do not belong together.
-        InvalidTable: a stored row breaks a rule, or the result a guarantee; no version is made.
-        ConfigurationError: a sealed version with the same files has lost one.
+    Raises `MethodError` for batches that do not belong together, `InvalidTable` for rows that break a rule or
+    a guarantee, `ConfigurationError` for a sealed version that has lost a file; no version is made then.
     """
     release.require_one_ranking()
     REFERENCE_RANKING.require(release.ranking, "as it was read for the release")

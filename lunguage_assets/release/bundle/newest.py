@@ -50,10 +50,8 @@ class NewestStudies:
     def __init__(
         self, connection: DuckDBPyConnection, batches: Mapping[str, Mapping[str, UPath | Path]]
     ) -> None:
-        """Choose the deliveries; `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first.
-
-        Raises:
-            InvalidTable: a partition was written under another schema.
+        """Choose the deliveries; `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first. Raises
+        `InvalidTable` for a partition of another schema.
         """
         self.batches = tuple(batches)
         self._connection = connection
@@ -86,14 +84,9 @@ class NewestStudies:
         return self._connection.execute(sql).df()
 
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
-        """Tables of some studies after those of others, with the column `report_batch`; at least one part.
-
-        Args:
-            order: of the studies: by batch, by id, or by patient and time.
-            names: of the tables. Within a part their rows are in the order of the batches and of their files.
-
-        Raises:
-            InvalidTable: rows break a value rule; names the file and keys, never a value.
+        """Tables of some studies after those of others, in an order of the studies, with the column
+        `report_batch`; at least one part. Rows of a part are in the order of batches and files. Raises
+        `InvalidTable` for rows that break a value rule, with file and keys, never a value.
         """
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE in_{order} AS SELECT study_id, batch_number, "

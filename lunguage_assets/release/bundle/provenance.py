@@ -86,14 +86,8 @@ def read_origin(
 def provenance(
     origin: Origin, ranker: str, ranking: pd.DataFrame, included: Sequence[str], encoders: Sequence[str]
 ) -> dict[str, Any]:
-    """The provenance of a release, ready for JSON.
-
-    Args:
-        origin: what it was made with.
-        ranker: whose probabilities.
-        ranking: its `REFERENCE_RANKING` frame.
-        included: keys of the batches in it, oldest first.
-        encoders: the sentence encoders that its rows name.
+    """The provenance of a release, ready for JSON: of a ranker with its `REFERENCE_RANKING`, the keys of the
+    batches in it, oldest first, and the sentence encoders that its rows name.
     """
     settings, anchors, configuration = origin.settings, origin.anchors, origin.configuration
     python = ".".join(platform.python_version_tuple()[:2])

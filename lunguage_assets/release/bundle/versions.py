@@ -49,15 +49,10 @@ class Written:
 
 
 def publish(folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int = 0) -> Written:
-    """Build a version below `folder` and let `LATEST` name it; a sealed one of the same files stands for it.
-
-    Args:
-        folder: `release/<ranker>`; is made.
-        build: fills an empty folder, and returns the summary.
-        keep: how many of the highest versions stay, beside the current one; 0 keeps all.
-
-    Raises:
-        ConfigurationError: the sealed version of the same files has lost one, or one was changed.
+    """Build a version below `folder` (`release/<ranker>`) and let `LATEST` name it; a sealed one of the same
+    files stands for it. `build` fills an empty folder and returns the summary; `keep` is how many of the
+    highest versions stay beside the current one, 0 all. Raises `ConfigurationError` when the sealed version
+    of the same files has lost one, or one was changed.
     """
     with _only_writer(folder):
         before = _versions(folder)

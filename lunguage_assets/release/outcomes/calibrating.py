@@ -177,16 +177,10 @@ def write_calibration(
 
 
 def compared(labels: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The labels of a release beside another file, for the studies and labels that both have.
-
-    Args:
-        labels: LABELS with the column `answer` (`released_labels`).
-        theirs: the other file (`read_label_file`).
-
-    Returns:
-        Counts with the columns label, source and one per answer of the file; and per label: cells, agreement
-        of `labels_chexpert.csv` with the file and Cohen's kappa with its 95% interval, AUROC and Brier score
-        of p against its 1 and 0.
+    """LABELS of a release (with `answer`, as `released_labels`) beside another file (`read_label_file`), for
+    the studies and labels that both have: counts by label and source, a column per answer of the file; and
+    per label cells, agreement of `labels_chexpert.csv` with the file, Cohen's kappa with its 95% interval,
+    AUROC and Brier score of p against its 1 and 0.
     """
     met = theirs.drop(columns="label").merge(labels, on=["study_id", "chexpert"])
     crossed, agreement = [], []
@@ -220,14 +214,9 @@ def _agreement(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def bins(cells: pd.DataFrame, count: int = BINS) -> pd.DataFrame:
-    """At most `count` bins of about equally many cells, by p; equal p are never parted.
-
-    Args:
-        cells: columns p, p_low, p_high and outcome.
-
-    Returns:
-        cells, mean_p, mean_low, mean_high, observed (share of outcomes that are 1) with Wilson's 95% interval
-        observed_low and observed_high; one row per bin, by p.
+    """At most `count` bins of about equally many cells (columns p, p_low, p_high, outcome), by p; equal p are
+    never parted. A row per bin: cells, mean_p, mean_low, mean_high, observed (share of outcomes that are 1)
+    with Wilson's 95% interval observed_low and observed_high.
     """
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
@@ -248,10 +237,7 @@ def expected_calibration_error(found: pd.DataFrame) -> float:
 
 
 def coverage(found: pd.DataFrame) -> float:
-    """Share of cells whose bin's observed share lies within the bin's mean interval.
-
-    A single outcome is 0 or 1 and lies in no interval of a probability, so only groups can be covered.
-    """
+    """Share of cells whose bin's observed share lies within the bin's mean interval."""
     inside = found["observed"].between(found["mean_low"], found["mean_high"])
     return float(np.average(inside, weights=found["cells"]))
 

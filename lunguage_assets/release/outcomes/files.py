@@ -32,13 +32,9 @@ _OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
 
 
 def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
-    """Outcomes of a CSV with the columns study_id, label (by its name or its CheXpert name) and outcome.
-
-    Returns:
-        study_id ("s" and digits), label (this package's name), outcome (0 or 1), sorted.
-
-    Raises:
-        InputError: an unreadable file, an unusable cell, or a repeated one.
+    """Outcomes of a CSV with the columns study_id, label (by its name or its CheXpert name) and outcome, as
+    study_id ("s" and digits), label (this package's name), outcome (0 or 1), sorted. Raises `InputError` for
+    an unreadable file, an unusable cell, or a repeated one.
     """
     frame = _read(path, ("study_id", "label", "outcome"))
     ours = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
@@ -53,14 +49,10 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
 
 
 def read_label_file(path: Path, listed: LabelList) -> pd.DataFrame:
-    """A label file of MIMIC-CXR-JPG: CheXpert's, NegBio's, or the radiologists' test set; also as .csv.gz.
-
-    Returns:
-        One row per study and label of the file, sorted: study_id, label (this package's name), chexpert, said
-        (`ANSWERS`). Columns that are no label are left out.
-
-    Raises:
-        InputError: an unreadable file, no column of a label, an unusable cell, or a repeated study.
+    """A label file of MIMIC-CXR-JPG (CheXpert's, NegBio's, the radiologists' test set; also .csv.gz), a row
+    per study and label, sorted: study_id, label (this package's name), chexpert, said (`ANSWERS`); columns
+    that are no label are left out. Raises `InputError` for an unreadable file, no column of a label, an
+    unusable cell, or a repeated study.
     """
     frame = _read(path, ("study_id",))
     _refuse(path, frame["study_id"], frame["study_id"].duplicated(), "one row per study")
@@ -104,11 +96,8 @@ def _refuse(path: Path, given: pd.Series, wrong: pd.Series, expected: str) -> No
 
 
 def released_labels(home: Home, ranker: str) -> tuple[pd.DataFrame, str]:
-    """LABELS of the current release, with the cell of `labels_chexpert.csv` as `answer` (`ANSWERS`); and the
-    name of its version.
-
-    Raises:
-        ConfigurationError: there is no release of the ranker, or its labels have other columns.
+    """LABELS of the current release, with the cell of `labels_chexpert.csv` as `answer` (`ANSWERS`), and the
+    name of its version. Raises `ConfigurationError` without a release, or where labels have other columns.
     """
     version = current_version(home.release / ranker)
     if version is None:

@@ -223,14 +223,8 @@ def published_scales() -> list[dict[str, Any]]:
 
 
 def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
-    """A `PHRASE_SCALE` frame: the ranked phrases from the most certain, then published ones that are not.
-
-    Args:
-        ranking: a `REFERENCE_RANKING` frame.
-        chosen: the anchors in use.
-
-    Raises:
-        MethodError: the anchors give no line on this ranking.
+    """A `PHRASE_SCALE` frame of a `REFERENCE_RANKING`: the ranked phrases from the most certain, then
+    published ones that are not ranked. Raises `MethodError` when the anchors give no line on it.
     """
     anchors = chosen.of(set(ranking["phrase"]))
     mu = ranking["mu"].to_numpy(dtype=np.float64)
