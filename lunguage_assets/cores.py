@@ -7,12 +7,13 @@ this process, because starting others costs seconds.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, lru_cache
@@ -34,49 +35,38 @@ class ProcessLost(LunguageError):
     """A process of this one ended before it had computed its part."""
 
 
-def chunks(items: Sequence[Any]) -> list[Sequence[Any]]:
-    """Consecutive chunks of a list with one item per study."""
-    return [items[start : start + CHUNK] for start in range(0, len(items), CHUNK)]
-
-
-def over_chunks(
-    function: Callable[..., Result],
-    items: Sequence[Any],
-    tools: Callable[..., Any],
-    *given: Any,
-    processes: int | None = None,
-) -> Iterator[Result]:
-    """`function(chunk, *tools(*given))` of each chunk, in their order.
-
-    Functions are those of a module; items and `given` can be pickled. Each process makes its tools once.
-    `processes` is how many compute; None: as many as this one may use cores.
-    """
-    of_chunks = [(chunk,) for chunk in chunks(items)]
-    return _computed(function, of_chunks, tools, given, _at_once(len(items), processes))
-
-
 def by_studies(
     function: Callable[..., Result],
     frames: Sequence[pd.DataFrame],
-    tools: Callable[..., Any],
+    tools: Callable[..., tuple[Any, ...]],
     *given: Any,
     processes: int | None = None,
 ) -> list[Result]:
-    """`function(*frames, *tools(*given))` for chunks of studies, sorted by their ids; else as `over_chunks`.
+    """`function(*frames, *tools(*given))` for chunks of studies, sorted by their ids; one where they are few.
 
-    Frames have a column `study_id`. One result where there are few studies.
+    Frames have a column `study_id`. Functions are those of a module, and `given` can be pickled: each process
+    makes its tools once. `processes` is how many compute; None: as many as this one may use cores.
     """
-    studies = sorted(set().union(*(frame["study_id"] for frame in frames)))
+    studies = sorted(set().union(*(frame["study_id"].unique() for frame in frames)))
     at_once = _at_once(len(studies), processes)
     if at_once < 2:
         return [function(*frames, *tools(*given))]
-    number = {study: at // CHUNK for at, study in enumerate(studies)}
-    parts = [dict(list(frame.groupby(frame["study_id"].map(number)))) for frame in frames]
+    numbers = [pd.Index(studies).get_indexer(frame["study_id"].to_numpy()) // CHUNK for frame in frames]
+    parts = [dict(list(frame.groupby(number))) for frame, number in zip(frames, numbers, strict=True)]
     of_chunks = [
         tuple(part.get(at, frame.iloc[:0]) for part, frame in zip(parts, frames, strict=True))
-        for at in range(len(chunks(studies)))
+        for at in range(-(-len(studies) // CHUNK))
     ]
-    return list(_computed(function, of_chunks, tools, given, at_once))
+    made = pickle.dumps((tools, given))
+    try:
+        return list(_pool(at_once).map(_call, repeat(function), of_chunks, repeat(made)))
+    except BrokenProcessPool:
+        _pool.cache_clear()
+        raise ProcessLost(
+            "a process that computed a part of this batch was ended from outside, perhaps for want of "
+            "memory. Run the same command again, with fewer of them (--processes, $LUNGUAGE_PROCESSES): "
+            "what is finished is kept."
+        ) from None
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -94,29 +84,6 @@ def _at_once(studies: int, processes: int | None) -> int:
     return processes or len(os.sched_getaffinity(0))
 
 
-def _computed(
-    function: Callable[..., Result],
-    of_chunks: Sequence[tuple[Any, ...]],
-    tools: Callable[..., Any],
-    given: tuple[Any, ...],
-    at_once: int,
-) -> Iterator[Result]:
-    if at_once < 2:
-        made = tools(*given)
-        yield from (function(*of_chunk, *made) for of_chunk in of_chunks)
-        return
-    made = pickle.dumps((tools, given))
-    try:
-        yield from _pool(at_once).map(_call, repeat(function), of_chunks, repeat(made))
-    except BrokenProcessPool:
-        _pool.cache_clear()
-        raise ProcessLost(
-            "a process that computed a part of this batch was ended from outside, perhaps for want of "
-            "memory. Run the same command again, with fewer of them (--processes, $LUNGUAGE_PROCESSES): "
-            "what is finished is kept."
-        ) from None
-
-
 @cache
 def _pool(processes: int) -> ProcessPoolExecutor:
     """Processes that stay for what comes next; spawned, as threads and connections survive no fork."""
@@ -125,6 +92,7 @@ def _pool(processes: int) -> ProcessPoolExecutor:
 
 def _begin() -> None:
     """Leave Ctrl-C to the process that computes with this one, and end when it ends, however it does."""
+    gc.set_threshold(200_000, 20, 20)  # as the command has it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -15,8 +15,8 @@ from platform_support import environment
 
 from lunguage_assets import cores
 from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.corpus.intake import take_in, take_in_structured
+from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import encode
 from lunguage_assets.implicit.expansion.expand import Expansion, expand, expansion_tools
@@ -25,9 +25,8 @@ from lunguage_assets.implicit.resolution.resolve import Resolution, resolution_t
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_raw_sample, write_sample
 from lunguage_assets.settings import load_settings
-from lunguage_assets.structuring.rows import read_reports, sectioned_reports
-from lunguage_assets.structuring.rules import structurer as text
-from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.rows import StructuredTables, read_reports, structured_reports
+from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 
 
@@ -75,23 +74,31 @@ def test_the_implicit_half_in_chunks_and_processes_stores_the_bytes_of_all_studi
     assert implicit_half(tmp_path) == at_once
 
 
-def test_reports_are_structured_in_chunks_and_processes_to_the_same_rows(
+def text_half(received: Received, processes: int | None) -> dict[str, bytes]:
+    read = read_reports(received, processes)
+    given = read.report_texts, read.report_sentences
+    made = cores.by_studies(structured_reports, given, rule_structurer, None, processes=processes)
+    structured = StructuredTables(*(cores.joined(frames) for frames in zip(*made, strict=True)))
+    texts = Received(read.report_texts, read.rejected_reports, read.reading_notes, received.terms)
+    options = load_settings().corpus
+    taken = take_in_structured(texts, structured.structured_findings, options, processes)
+    return stored({**vars(read), **structured._asdict(), **vars(taken)})
+
+
+def test_reports_are_read_structured_and_taken_in_in_processes_to_the_bytes_of_all_at_once(
     tmp_path: Path, in_two_processes: None
 ) -> None:
     write_raw_sample(tmp_path / "raw", tmp_path / "truth", 10, 3, form="table", prose="varied")
-    read = read_reports(receive(find_delivery(tmp_path / "raw"), load_settings().corpus))
-    reports, structurer = list(sectioned_reports(read.report_texts, read.report_sentences)), RuleStructurer()
-    at_once = text.structure_chunk(reports, structurer)
-    in_chunks = zip(*cores.over_chunks(text.structure_chunk, reports, text.chunk_tools, None), strict=True)
-    for whole, parts in zip(at_once, in_chunks, strict=True):
-        pd.testing.assert_frame_equal(cores.joined(parts), whole)
+    received = receive(find_delivery(tmp_path / "raw"), load_settings().corpus)
+    assert text_half(received, None) == text_half(received, 1)
 
 
 def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
     program = (
-        "import time; from lunguage_assets import cores; cores.ALONE = 1\n"
+        "import time; import pandas as pd; from lunguage_assets import cores; cores.ALONE = 1\n"
         "if __name__ == '__main__':\n"
-        "    next(iter(cores.over_chunks(len, [0] * 1000, tuple, processes=2)))\n"
+        "    frame = pd.DataFrame({'study_id': [f's{n}' for n in range(1000)]})\n"
+        "    cores.by_studies(len, [frame], tuple, processes=2)\n"
         "    print('begun', flush=True); time.sleep(600)\n"
     )
     (tmp_path / "program.py").write_text(program)

@@ -34,7 +34,7 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
 from lunguage_assets.release.labels import study_labels
 from lunguage_assets.settings import CorpusSettings, load_settings
-from lunguage_assets.structuring.rows import read_reports, sectioned_reports, structured_tables
+from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
 
@@ -88,8 +88,7 @@ class Method:
             rows.append({**unknown, **ids, **said})
         texts = REPORT_TEXTS.frame(rows)
         read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
-        reports = list(sectioned_reports(read.report_texts, read.report_sentences))
-        structured = structured_tables(reports, self._structurer.structure(reports))
+        structured = structured_reports(read.report_texts, read.report_sentences, self._structurer)
         received = Received(read.report_texts, read.rejected_reports, read.reading_notes, terms)
         intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
         return {**vars(read), **structured._asdict(), **vars(intake)}
@@ -122,10 +121,10 @@ class Method:
         fitted = fit_pairs(
             findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
         ).probabilities
-        merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit)
-        expansion = expand(merged, self._dictionary)
+        merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit, self._labels)
+        expansion = expand(merged, self._dictionary, self._labels)
         version = str(self.ranking["ranking_version"].iloc[0])
-        resolution = resolve(merged, *expansion, self._dictionary, version, self._blacklist)
+        resolution = resolve(merged, *expansion, self._dictionary, version, self._blacklist, self._labels)
         return {
             "findings": findings,
             "hedge_phrases": hedges,

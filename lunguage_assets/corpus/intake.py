@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
 from lunguage_assets.corpus.findings import DeliveredRow, DeliveredStudy, FindingsBuilder, place_in_time
@@ -32,6 +34,9 @@ from lunguage_assets.tables.corpus import STRUCTURED_FINDINGS
 
 _FILE = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""
+
+
+_clean_list = lru_cache(maxsize=100_000)(clean_list)
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,16 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     place_in_time(studies.values(), log, file)
     in_order = {study_id: studies.pop(study_id) for study_id in sorted(studies)}
     notes_views = delivery.metadata is not None  # else one note stands for all studies
-    return _intake(in_order, terms, log, file, settings, notes_views=notes_views)
+    vocabulary, default_view = Vocabulary.from_terms(terms), settings.default_view
+    tables = _tables(in_order, vocabulary, log, file, default_view, notes_views=notes_views)
+    return Intake(*tables, log.rejected_frame(), log.notes_frame(), terms)
 
 
 def take_in_structured(
-    received: Received, structured_findings: pd.DataFrame, settings: CorpusSettings
+    received: Received,
+    structured_findings: pd.DataFrame,
+    settings: CorpusSettings,
+    processes: int | None = 1,
 ) -> Intake:
     """The tables of a batch whose reports were structured here.
 
@@ -91,43 +101,76 @@ def take_in_structured(
             found in a report's own text are in its `report_texts` (`view_source` "report text").
         structured_findings: `tables.STRUCTURED_FINDINGS` of one structurer.
         settings: `default_view` counts where a study's views are unknown.
+        processes: as in `cores.by_studies`.
 
     Raises:
         InvalidTable: a row belongs to a study without a report.
         ConfigurationError: `default_view` names an unknown view.
     """
-    log = IntakeLog.of(received.rejected, received.intake_notes)
+    log, of_time = IntakeLog.of(received.rejected, received.intake_notes), IntakeLog()
     texts = received.report_texts.sort_values("study_id")
-    refused = received.rejected["study_id"].value_counts()
-    studies: dict[str, DeliveredStudy] = {}
-    for line, text in enumerate(texts.itertuples(index=False), 1):
-        study = DeliveredStudy(str(text.study_id), str(text.subject_id), line, report=str(text.report))
-        study.views, study.taken_at = (str(text.view_information), str(text.view_source)), str(text.taken_at)
-        study.rows_delivered = int(refused.get(study.study_id, 0))
-        studies[study.study_id] = study
-    strangers = len(set(structured_findings["study_id"].unique()) - studies.keys())
+    strangers = len({*structured_findings["study_id"].unique()} - {*texts["study_id"].unique()})
     if strangers:
         found = f"{strangers} studies without a report"
         raise InvalidTable(f"{_FILE}: {found}; expected those of report_texts only")
-    for study_id, rows in _rows_by_study(structured_findings, log):
+    refused = received.rejected["study_id"].value_counts()
+    texts = texts.assign(rows_delivered=[int(refused.get(one, 0)) for one in texts["study_id"].tolist()])
+    studies = list(_studies(texts))
+    place_in_time(studies, of_time, _FILE)
+    texts = texts.assign(sequence=[study.sequence or 0 for study in studies])
+    order = {section: place for place, section in enumerate(SECTIONS)}
+    rows = structured_findings.assign(place=structured_findings["section"].map(order))
+    rows = rows.sort_values(["study_id", "place", "ent_idx"], kind="stable", ignore_index=True)
+    given = texts, rows.assign(number=rows.index)
+    terms, default_view = received.terms, settings.default_view
+    made = by_studies(_take_in_part, given, _part_tools, terms, default_view, processes=processes)
+    reports, findings = (joined(frames) for frames in zip(*(tables for tables, *_ in made), strict=True))
+    log.extend(*(of_rows for _, of_rows, _ in made), of_time, *(of_part for *_, of_part in made))
+    return Intake(reports, findings, log.rejected_frame(), log.notes_frame(), terms)
+
+
+def _part_tools(terms: pd.DataFrame, default_view: str) -> tuple[Vocabulary, str]:
+    return Vocabulary.from_terms(terms), default_view
+
+
+def _take_in_part(
+    texts: pd.DataFrame, structured: pd.DataFrame, vocabulary: Vocabulary, default_view: str
+) -> tuple[tuple[pd.DataFrame, pd.DataFrame], IntakeLog, IntakeLog]:
+    """REPORTS and FINDINGS of some studies, what is noted of their rows, and then of the studies."""
+    of_rows, log = IntakeLog(), IntakeLog()
+    studies = {study.study_id: study for study in _studies(texts)}
+    for study, sequence in zip(studies.values(), texts["sequence"].tolist(), strict=True):
+        study.sequence = sequence
+    for study_id, rows in _rows_by_study(structured, of_rows):
         studies[study_id].rows = rows
         studies[study_id].rows_delivered += len(rows)
-    place_in_time(studies.values(), log, _FILE)
-    return _intake(studies, received.terms, log, _FILE, settings, notes_views=True)
+    return _tables(studies, vocabulary, log, _FILE, default_view, notes_views=True), of_rows, log
 
 
-def _intake(
+def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
+    """The studies of REPORT_TEXTS, without their rows."""
+    names = ("study_id", "subject_id", "report", "view_information", "view_source", "taken_at")
+    columns = (texts[name].tolist() for name in (*names, "rows_delivered"))
+    for line, (study_id, subject_id, report, *views, taken_at, refused) in enumerate(
+        zip(*columns, strict=True), 1
+    ):
+        study = DeliveredStudy(study_id, subject_id, line, report=report, taken_at=taken_at)
+        study.views, study.rows_delivered = (views[0], views[1]), refused
+        yield study
+
+
+def _tables(
     studies: dict[str, DeliveredStudy],
-    terms: pd.DataFrame,
+    vocabulary: Vocabulary,
     log: IntakeLog,
     file: str,
-    settings: CorpusSettings,
+    default_view: str,
     *,
     notes_views: bool,
-) -> Intake:
-    """The tables of studies, each of which is let go once it is in them."""
-    default = parse_default_view(settings.default_view)
-    builder = FindingsBuilder(Vocabulary.from_terms(terms), log, file)
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """REPORTS and FINDINGS of studies, each of which is let go once it is in them."""
+    default = parse_default_view(default_view)
+    builder = FindingsBuilder(vocabulary, log, file)
     reports: list[dict[str, object]] = []
     for study_id in list(studies):
         study = studies.pop(study_id)
@@ -151,31 +194,28 @@ def _intake(
                 "rows_rejected": study.rows_delivered - len(study.rows),
             }
         )
-    return Intake(REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), terms)
+    return REPORTS.frame(reports), builder.frame()
 
 
-def _rows_by_study(structured: pd.DataFrame, log: IntakeLog) -> Iterator[tuple[str, list[DeliveredRow]]]:
+def _rows_by_study(frame: pd.DataFrame, log: IntakeLog) -> Iterator[tuple[str, list[DeliveredRow]]]:
     """The studies' rows, in the order of their numbers."""
-    order = {section: place for place, section in enumerate(SECTIONS)}
-    frame = structured.assign(place=structured["section"].map(order))
-    frame = frame.sort_values(["study_id", "place", "ent_idx"], kind="stable")
+    given = {name: frame[name].tolist() for name in frame}
     for name in ("ent", "normed_ent", "location", *ATTRIBUTES):  # cleaned as cells of a file are
-        frame[name] = frame[name].map({value: clean_list(value) for value in frame[name].unique()})
-    attributes = zip(*(frame[name].tolist() for name in ATTRIBUTES), strict=True)
-    cells = enumerate(zip(frame.itertuples(index=False), attributes, strict=True))
-    for study_id, group in groupby(cells, lambda one: one[1][0].study_id):
+        given[name] = list(map(_clean_list, given[name]))
+    attributes = zip(*(given[name] for name in ATTRIBUTES), strict=True)
+    rows = pd.DataFrame(given, dtype=object).itertuples(index=False)  # of Arrow's each value is made anew
+    cells = zip(rows, attributes, strict=True)
+    for study_id, group in groupby(cells, lambda one: one[0].study_id):
         listed = list(group)
-        ids = {f"{cell.section}:{cell.ent_idx}": f"{study_id}:{number}" for number, (cell, _) in listed}
-        yield study_id, [_row(number, cell, own, ids, log) for number, (cell, own) in listed]
+        ids = {f"{cell.section}:{cell.ent_idx}": f"{study_id}:{cell.number}" for cell, _ in listed}
+        yield study_id, [_row(cell, own, ids, log) for cell, own in listed]
 
 
-def _row(
-    number: int, cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: IntakeLog
-) -> DeliveredRow:
+def _row(cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: IntakeLog) -> DeliveredRow:
     """A row, whose references `section:ent_idx` become ids; one that names no other row is noted and left
     out.
     """
-    own = f"{cell.study_id}:{number}"
+    own = f"{cell.study_id}:{cell.number}"
     references: tuple[list[str], list[str]] = ([], [])
     for column, found in zip(("evidence", "associate"), references, strict=True):
         for reference in dict.fromkeys(getattr(cell, column)):
@@ -185,10 +225,10 @@ def _row(
                 continue
             reason = "self-reference" if finding_id else "dangling-reference"
             place = {"study_id": cell.study_id, "finding_id": own, "column": column, "found": reference}
-            log.note(reason, _FILE, line=number + 1, **place)
+            log.note(reason, _FILE, line=cell.number + 1, **place)
     return DeliveredRow(
-        line=number + 1,
-        row=number,
+        line=cell.number + 1,
+        row=cell.number,
         finding_id=own,
         section=cell.section,
         sent_idx=cell.sent_idx,

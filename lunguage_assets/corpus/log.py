@@ -73,6 +73,11 @@ class IntakeLog:
         place |= {"found": str(place["found"])[:_SHOWN], "reason": reason, "done": reasons().notes[reason]}
         self._notes.append(place)
 
+    def extend(self, *others: IntakeLog) -> None:
+        """Take over what others noted, in their order."""
+        for one in others:
+            self._notes += one._notes
+
     def rejected_frame(self) -> pd.DataFrame:
         """`tables.REJECTED`, by file and line."""
         return REJECTED.frame(sorted(self._rejected, key=lambda row: (str(row["file"]), row["line"])))

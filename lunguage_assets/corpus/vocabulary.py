@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
@@ -41,6 +41,7 @@ def built_in_forms() -> BuiltInForms:
     return read_as(resource("terms.yaml"), BuiltInForms, "The header of the file explains its form.")
 
 
+@lru_cache(maxsize=100_000)
 def plain(text: str) -> str:
     """The form in which terms are compared: lower case, one kind of dash and apostrophe, single blanks, no
     punctuation at the ends.

@@ -10,7 +10,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -117,6 +117,30 @@ class Row:
 
 
 _FIELDS = fields(Row)
+_CELLS_OF = attrgetter(*(one.name for one in _FIELDS))
+
+
+class Content(NamedTuple):
+    """What of a row decides which labels it means: equal contents are read once."""
+
+    name: str
+    ent: str
+    status: str
+    location: str
+    location_parts: tuple[str, ...]
+    measurement: str
+    morphology: str
+    distribution: str
+    severity: str
+    onset: str
+
+
+content_of = attrgetter(*Content._fields)
+
+
+def copied(row: Row) -> Row:
+    """A row with the same values."""
+    return Row(*_CELLS_OF(row))
 
 
 def read_rows(frame: pd.DataFrame) -> list[Row]:

@@ -127,11 +127,15 @@ def refuse_broken(table: str, rows: pd.DataFrame) -> None:
 
 
 def broken_studies(
-    step: str, frames: Mapping[str, pd.DataFrame], delivered: Iterable[str] = ()
+    step: str,
+    frames: Mapping[str, pd.DataFrame],
+    delivered: Iterable[str] = (),
+    processes: int | None = 1,
 ) -> list[Aside]:
     """Every rule that a study breaks in the tables that a step made, sorted; `delivered` studies must be in
-    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING. Raises `InvalidTable` when columns or types are not those
-    of the table, rows break a rule about the whole, or a row that breaks a rule has no study.
+    LUNGUAGE_PLUS_PLUS, or explained by ACCOUNTING; `processes` as in `cores.by_studies`. Raises
+    `InvalidTable` when columns or types are not those of the table, rows break a rule about the whole, or a
+    row that breaks a rule has no study.
     """
     found: set[Aside] = set()
     for name, frame in frames.items():
@@ -143,7 +147,7 @@ def broken_studies(
                     found.add(_aside(str(study) if pd.notna(study) else "", step, name, rule, rows, listed))
     if "lunguage_plus_plus" in frames and "accounting" in frames:
         resolved, explained = frames["lunguage_plus_plus"], explained_studies(frames["accounting"])
-        for guarantee, study, ids in violations(resolved, delivered, explained):
+        for guarantee, study, ids in violations(resolved, delivered, explained, processes):
             rows = resolved[resolved["finding_id"].isin(ids)]
             found.add(_aside(study, step, "lunguage_plus_plus", guarantee, rows, ids))
     return sorted(found)

@@ -13,13 +13,21 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import Received
-from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span, StructuredReport
+from lunguage_assets.structuring.contract import (
+    SectionedReport,
+    Sentence,
+    Span,
+    StructuredReport,
+    Structurer,
+)
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES, STRUCTURED_FINDINGS, Table
 from lunguage_assets.tables.corpus import REFUSED_VALUES, REPORT_SENTENCES, SENTENCE_ACCOUNTS
 
+_COLUMNS, _VALUES = STRUCTURED_FINDINGS.names, ("ent", "location", *ATTRIBUTES)
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""
 
@@ -34,24 +42,39 @@ class ReportsRead:
     reading_notes: pd.DataFrame
 
 
-def read_reports(received: Received) -> ReportsRead:
-    """Cut reports into sentences, and note what is odd; views of the text count where none are known."""
+def read_reports(received: Received, processes: int | None = 1) -> ReportsRead:
+    """Cut reports into sentences, and note what is odd; views of the text count where none are known.
+    `processes`: as in `cores.by_studies`.
+    """
     log = IntakeLog.of(received.rejected, received.intake_notes)
     texts = received.report_texts
+    cut = by_studies(_cut, (texts[["study_id", "report"]],), tuple, processes=processes)
     views, sources = texts["view_information"].tolist(), texts["view_source"].tolist()
-    rows = list[Sequence[object]]()
-    named = texts[["study_id", "report", "file", "line"]].itertuples(index=False)
-    for place, (study_id, report, file, line) in enumerate(named):
-        found = sectioned(study_id, report)
-        if not views[place] and found.views:
-            views[place], sources[place] = found.views, IN_TEXT
-        for reason in found.notes:
-            log.note(reason, file, line=int(line), study_id=study_id)
-        rows += [(study_id, s.section, s.number, s.heading, *s.span, s.text) for s in found.sentences]
+    found = (one for of_chunk, _ in cut for one in of_chunk)
+    named = zip(*(texts[name].tolist() for name in ("study_id", "file", "line")), found, strict=True)
+    for place, (study_id, file, line, (in_text, notes)) in enumerate(named):
+        if not views[place] and in_text:
+            views[place], sources[place] = in_text, IN_TEXT
+        for reason in notes:
+            log.note(reason, file, line=line, study_id=study_id)
     texts = texts.assign(
         view_information=pd.array(views, dtype="str"), view_source=pd.array(sources, dtype="str")
     )
-    return ReportsRead(texts, _frame(REPORT_SENTENCES, rows), log.rejected_frame(), log.notes_frame())
+    sentences = joined([of_chunk for _, of_chunk in cut])
+    return ReportsRead(texts, sentences, log.rejected_frame(), log.notes_frame())
+
+
+def _cut(texts: pd.DataFrame) -> tuple[list[tuple[str, tuple[str, ...]]], pd.DataFrame]:
+    """Views and notes of every report, and `tables.REPORT_SENTENCES`."""
+    found = [
+        sectioned(*one) for one in zip(texts["study_id"].tolist(), texts["report"].tolist(), strict=True)
+    ]
+    rows = [
+        (one.study_id, s.section, s.number, s.heading, *s.span, s.text)
+        for one in found
+        for s in one.sentences
+    ]
+    return [(one.views, one.notes) for one in found], _frame(REPORT_SENTENCES, rows)
 
 
 def sectioned_reports(
@@ -59,11 +82,11 @@ def sectioned_reports(
 ) -> Iterator[SectionedReport]:
     """Reports as structurers get them, back from the tables, in the order of `report_texts`."""
     sentences: dict[str, list[Sentence]] = {}
-    columns = report_sentences[[*REPORT_SENTENCES.names]]
-    for study_id, section, number, heading, begin, end, text in columns.itertuples(index=False):
+    columns = (report_sentences[name].tolist() for name in REPORT_SENTENCES.names)
+    for study_id, section, number, heading, begin, end, text in zip(*columns, strict=True):
         sentences.setdefault(study_id, []).append(Sentence(section, number, Span(begin, end), text, heading))
-    named = report_texts[["study_id", "report", "view_information"]].itertuples(index=False)
-    for study_id, report, views in named:
+    named = (report_texts[name].tolist() for name in ("study_id", "report", "view_information"))
+    for study_id, report, views in zip(*named, strict=True):
         own = sorted(sentences.get(study_id, ()), key=lambda sentence: sentence.span)
         yield SectionedReport(study_id, report, tuple(own), views)
 
@@ -74,6 +97,14 @@ class StructuredTables(NamedTuple):
     structured_findings: pd.DataFrame
     sentence_accounts: pd.DataFrame
     refused_values: pd.DataFrame
+
+
+def structured_reports(
+    report_texts: pd.DataFrame, report_sentences: pd.DataFrame, structurer: Structurer
+) -> StructuredTables:
+    """The tables of what a structurer reads in the reports."""
+    reports = list(sectioned_reports(report_texts, report_sentences))
+    return structured_tables(reports, structurer.structure(reports))
 
 
 def structured_tables(
@@ -114,8 +145,8 @@ def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequenc
     names = [f"{one.section}:{number}" for one, number in zip(sentences, numbers, strict=True)]
     for mention, sentence, number in zip(answer.mentions, sentences, numbers, strict=True):
         given = {"ent": (mention.ent,), "location": mention.location, **mention.attributes}
-        values = {column: given.get(column, ()) for column in ("ent", "location", *ATTRIBUTES)}
-        quoted = [" ".join([column, *(f"{a}-{b}" for a, b in own)]) for column, own in values.items() if own]
+        values = {column: given[column] for column in _VALUES if given.get(column)}
+        quoted = [" ".join([column, *(f"{a}-{b}" for a, b in own)]) for column, own in values.items()]
         row = {
             "study_id": report.study_id,
             "section": sentence.section,
@@ -130,7 +161,7 @@ def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequenc
             "spans": "; ".join(quoted),
             **{column: _cell(report.text, own) for column, own in values.items()},
         }
-        yield [row[column] for column in STRUCTURED_FINDINGS.names]
+        yield [row.get(column, "") for column in _COLUMNS]
 
 
 def _cell(text: str, spans: Sequence[Span]) -> str:

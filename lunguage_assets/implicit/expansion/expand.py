@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +27,7 @@ from lunguage_assets.implicit.rows import (
     Row,
     by_study,
     claim_preference,
+    copied,
     read_rows,
     tokens,
     united_cells,
@@ -49,21 +49,25 @@ class Expansion(NamedTuple):
     expansions: pd.DataFrame
 
 
-def expansion_tools(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary]:
+def expansion_tools(file: Path | None, terms: pd.DataFrame) -> tuple[PathwayDictionary, LabelList]:
     """What `expand` needs beside its frame; `file`: the home's pathways."""
-    return (load_dictionary(file, Vocabulary.from_terms(terms)),)
+    dictionary = load_dictionary(file, Vocabulary.from_terms(terms))
+    return dictionary, load_label_list(dictionary=dictionary)
 
 
-def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary) -> Expansion:
+def expand(
+    deduplicated: pd.DataFrame, dictionary: PathwayDictionary, labels: LabelList | None = None
+) -> Expansion:
     """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 
     Both are sorted by study and report order, each child after its parent. A sub-finding that the report
     already states, or speaks against, is in EXPANSIONS with that outcome and the stated row; it has no row in
     PATHWAY_MATCHES, because it is not a finding of its own. In mode `paper` nothing is spoken against.
+    `labels`: the packaged list seen through the dictionary.
     """
     matches: list[Match] = []
     children: list[Row] = []
-    listed = load_label_list(dictionary=dictionary)
+    listed = labels or load_label_list(dictionary=dictionary)
     for study in by_study(read_rows(deduplicated)):
         found = [match(row, dictionary) for row in study]
         expanding = any(one.matched is not None for one in found)
@@ -123,7 +127,7 @@ class _StudyExpander:
 
     def _child(self, parent: Row, edge: Edge) -> Row:
         """A sub-finding where its parent stands, with what it inherits and the belief that follows."""
-        child = copy(parent)
+        child = copied(parent)
         child.ent, child.name, child.cat, child.status = edge.ent, edge.name, edge.category, edge.status
         child.sent, child.source = "", "expansion"
         child.root_id = parent.root_id or parent.finding_id
@@ -173,7 +177,7 @@ class _StudyExpander:
         sentence = parent.section, parent.sent_idx
         for row in self._study:
             beside = (row.section, row.sent_idx) == sentence and is_present(row) and parent.sent
-            sign = beside and not self._listed.diagnosis(row)
+            sign = beside and not self._listed.read(row).diagnosis
             if row is parent or sign or _gives_reason(row, parent):
                 yield from (row.ent, row.location, *_ATTRIBUTES_OF(row))
         if parent.source == "expansion":
@@ -195,8 +199,8 @@ class _StudyExpander:
         """Whether a row is about a subject of the pathway file, by its name or as a kind of its diagnosis."""
         if not listed:
             return False
-        names = {self._listed.diagnosis(row) or row.name, row.name, self._vocabulary.finding(row.ent)}
-        said = self._listed.refinements_of(row)
+        names = {self._listed.read(row).diagnosis or row.name, row.name, self._vocabulary.finding(row.ent)}
+        said = self._listed.read(row).refinements
         return any(subject in names and refinements <= said for subject, refinements in listed)
 
     def _strongest(self, rows: Iterable[Row]) -> Row | None:
@@ -206,7 +210,7 @@ class _StudyExpander:
 
     def _stating(self, child: Row, edge: Edge, parent: Row) -> Iterator[Row]:
         """The rows that state the child, however surely: by its name, or by another that means the same."""
-        named = self._listed.diagnosis(child)
+        named = self._listed.read(child).diagnosis
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
             near = _near(row, child) or _gives_reason(row, parent) or (named and not row.location_parts)
             if near and self._has_what_defines(row, edge):
@@ -221,11 +225,11 @@ class _StudyExpander:
         own = self._listed.present(child)
         wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
         composed = self._listed.of_wording(wording, ", ".join((child.location, *child.location_parts)))
-        diagnosis = self._listed.diagnosis(parent)
+        diagnosis = self._listed.read(parent).diagnosis
         for label in dict.fromkeys((*own, *sorted(composed))):
             in_words = label not in own or self._listed.is_diagnosis(label)
             for row in self._labelled.get((label, child.currency), ()):
-                if diagnosis and self._listed.diagnosis(row) == diagnosis:
+                if diagnosis and self._listed.read(row).diagnosis == diagnosis:
                     continue
                 placeless = self._listed.present(row)[label]
                 near = placeless or _near(row, child) or _gives_reason(row, parent)

@@ -186,7 +186,12 @@ def courses_differ(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def linearised(row: Row) -> str:
     """The phrase that is compared: finding, location and clinical attributes as worded, in lower case."""
-    return collapsed(" ".join(filter(None, _PHRASED(row))))
+    return _joined(_PHRASED(row))
+
+
+@lru_cache(maxsize=100_000)
+def _joined(cells: tuple[str, ...]) -> str:
+    return collapsed(" ".join(filter(None, cells)))
 
 
 class Wording(NamedTuple):

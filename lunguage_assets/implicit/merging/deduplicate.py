@@ -54,10 +54,10 @@ Phrases = tuple[str, str]
 
 def merging_tools(
     settings: ImplicitSettings, terms: pd.DataFrame, root: Path, file: Path | None
-) -> tuple[Embedder, Blacklist, ImplicitSettings]:
+) -> tuple[Embedder, Blacklist, ImplicitSettings, LabelList]:
     """What `deduplicate` needs beside its frames; `file`: the home's blacklist."""
     embedder = make_embedder(settings, Vocabulary.from_terms(terms), root)
-    return embedder, load_blacklist(file), settings
+    return embedder, load_blacklist(file), settings, load_label_list()
 
 
 def deduplicate(
@@ -66,13 +66,15 @@ def deduplicate(
     embedder: Embedder,
     blacklist: Blacklist,
     settings: ImplicitSettings,
+    labels: LabelList | None = None,
 ) -> pd.DataFrame:
     """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS.
 
     Every finding gets its probability; merged rows and history rows are marked. One row per finding, sorted
     by study and report order whatever the order of the input. Survivors have the attributes and references of
     their group united; references to merged rows point to the survivor everywhere in the study. The mode is
-    decided here and goes with the rows. Raises `MethodError` when the encoder answers wrongly.
+    decided here and goes with the rows; `labels` is by default the packaged list. Raises `MethodError` when
+    the encoder answers wrongly.
     """
     studies = _studies(findings, settings)
     rows = [row for study in studies for row in study]
@@ -86,7 +88,7 @@ def deduplicate(
             similar = {block[position].finding_id: similarity for position, similarity in group.items()}
             alike = [block[position] for position in group]
             _merge(alike, min(alike, key=claim_preference), blacklist, similar)
-    labels = load_label_list()
+    labels = labels or load_label_list()
     for study in studies:
         if settings.mode != PAPER:
             for block in blocks_of(study):
@@ -153,7 +155,7 @@ def _merge_restated(
 
     def preference(row: Row) -> tuple[Any, ...]:
         uninformed, claim, *rest = claim_preference(row)
-        return uninformed, claim, not labels.diagnosis(row), *rest
+        return uninformed, claim, not labels.read(row).diagnosis, *rest
 
     survivor = min(group, key=preference)
     at = place_of(survivor, group)
@@ -322,13 +324,14 @@ class _Statement:
 
     def __init__(self, row: Row, listed: LabelList) -> None:
         self.row = row
-        self._diagnosis = listed.diagnosis(row)
+        read = listed.read(row)
+        self._diagnosis = read.diagnosis
         self._meant: dict[int, tuple[bool, frozenset[str], tuple[str, ...]]] = {}
         """By label: present, refinements, place."""
-        for meaning, present in listed.read(row):
+        for meaning, present in read.meanings:
             if listed.is_diagnosis(meaning.label) and meaning.reads != "kind":
                 parts = () if meaning.placeless else row.location_parts
-                self._meant[meaning.label] = (present, listed.refinements_of(row), parts)
+                self._meant[meaning.label] = (present, read.refinements, parts)
         meanings = listed.meanings(row.name, row.ent, self._diagnosis)
         self._concludes = any(meaning.reads == "denial" for meaning in meanings)
 

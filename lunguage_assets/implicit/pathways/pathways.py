@@ -27,7 +27,7 @@ from lunguage_assets.implicit.pathways.pathway_file import (
     When,
     token_reader,
 )
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Content, Row
 from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
 
@@ -356,18 +356,18 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     return Match(row, reason, diagnosis, refinements, pathway)
 
 
-def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
+def diagnosis_of(row: Row | Content, dictionary: PathwayDictionary) -> str | None:
     """The diagnosis of a row; None without one, or when its place makes it another condition."""
     diagnosis = dictionary.recognise(row.name, row.ent)
     return None if diagnosis is None or is_elsewhere(row, diagnosis, dictionary) else diagnosis
 
 
-def is_elsewhere(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+def is_elsewhere(row: Row | Content, diagnosis: str, dictionary: PathwayDictionary) -> bool:
     """Whether the row only shares its name with the diagnosis ("effusion", pericardial)."""
     return dictionary.rules[diagnosis].elsewhere.in_any((row.location, *row.location_parts))
 
 
-def is_of_device(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+def is_of_device(row: Row | Content, diagnosis: str, dictionary: PathwayDictionary) -> bool:
     """Whether a device has the diagnosis ("fracture" of a lead), and not the patient."""
     cells = row.name, plain(row.ent), row.location, *row.location_parts
     return dictionary.rules[diagnosis].devices.in_any(cells)

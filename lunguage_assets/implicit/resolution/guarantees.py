@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.cores import by_studies
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
@@ -108,19 +110,29 @@ class Violation(NamedTuple):
 
 
 def violations(
-    rows: pd.DataFrame, studies: Iterable[str] = (), explained: Iterable[str] = ()
+    rows: pd.DataFrame,
+    studies: Iterable[str] = (),
+    explained: Iterable[str] = (),
+    processes: int | None = 1,
 ) -> list[Violation]:
     """Every broken guarantee in LUNGUAGE_PLUS_PLUS rows; empty when all hold. Of the input `studies` one
-    without rows must be among `explained` (`explained_studies`).
+    without rows must be among `explained` (`explained_studies`). `processes`: as in `cores.by_studies`.
     """
-    found: list[Violation] = []
-    present: set[str] = set()
-    listed = load_label_list()
-    for study in by_study(read_rows(rows)):
-        present.add(study[0].study_id)
-        found += [Violation(guarantee, study[0].study_id, ids) for guarantee, ids in _broken(study, listed)]
-    missing = sorted(set(studies) - present - set(explained))
-    return found + [Violation(STUDY_PRESENT, study_id, ()) for study_id in missing]
+    found = by_studies(_violations, (rows,), _labels, processes=processes)
+    missing = sorted(set(studies) - {*rows["study_id"].unique()} - set(explained))
+    return [*chain(*found), *(Violation(STUDY_PRESENT, study_id, ()) for study_id in missing)]
+
+
+def _labels() -> tuple[LabelList]:
+    return (load_label_list(),)
+
+
+def _violations(rows: pd.DataFrame, listed: LabelList) -> list[Violation]:
+    return [
+        Violation(guarantee, study[0].study_id, ids)
+        for study in by_study(read_rows(rows))
+        for guarantee, ids in _broken(study, listed)
+    ]
 
 
 def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:

@@ -56,9 +56,10 @@ class Resolution(NamedTuple):
 
 def resolution_tools(
     terms: pd.DataFrame, version: str, pathways: Path | None, blacklist: Path | None
-) -> tuple[PathwayDictionary, str, Blacklist]:
+) -> tuple[PathwayDictionary, str, Blacklist, LabelList]:
     """What `resolve` needs beside its frames: files of the home, and the version of the ranking."""
-    return load_dictionary(pathways, Vocabulary.from_terms(terms)), version, load_blacklist(blacklist)
+    dictionary = load_dictionary(pathways, Vocabulary.from_terms(terms))
+    return dictionary, version, load_blacklist(blacklist), load_label_list(dictionary=dictionary)
 
 
 def resolve(
@@ -68,17 +69,18 @@ def resolve(
     dictionary: PathwayDictionary,
     ranking_version: str = "",
     blacklist: Blacklist | None = None,
+    labels: LabelList | None = None,
 ) -> Resolution:
     """DEDUPLICATED_FINDINGS, PATHWAY_MATCHES and EXPANSIONS to one row per key, with a log of all other rows.
 
-    `blacklist` keeps words of attributes apart, by default the packaged one. Rows are sorted by study and
-    `idx`, which starts at 1 in every study. Independent of the order of the input rows.
+    `blacklist` keeps words of attributes apart; it and `labels` are by default the packaged ones. Rows are
+    sorted by study and `idx`, which starts at 1 in every study. Independent of the order of the input rows.
     """
     delivered = read_rows(deduplicated)
     by_id = {row.finding_id: row for row in delivered}
     children = _join(read_rows(expansions), by_id)
     known = {own: rest for own, *rest in values_of(matches, "finding_id", "pathway_id", "pathway", "reason")}
-    blacklist, listed = blacklist or load_blacklist(), load_label_list(dictionary=dictionary)
+    blacklist, listed = blacklist or load_blacklist(), labels or load_label_list(dictionary=dictionary)
     living: dict[str, list[Row]] = {}
     linked: dict[str, list[Row]] = {}
     for row in (*delivered, *children):

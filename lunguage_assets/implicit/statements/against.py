@@ -124,13 +124,13 @@ class Statements:
     def of(self, row: Row) -> list[Assertion]:
         """What a row says: of its own name, and of the diagnoses that it means."""
         present, place = is_present(row), row.location_parts
-        name = f"{row.name} of a device" if self._listed.is_of_device(row) else row.name
+        read = self._listed.read(row, row.status if present == row.positive else row.status[0] + "n")
+        name = f"{row.name} of a device" if read.of_device else row.name
         found = [Assertion(row, name, present, place, frozenset())]
-        status = row.status if present == row.positive else row.status[0] + "n"
-        for meaning, there in self._listed.read(row, status):
+        for meaning, there in read.meanings:
             if self._listed.labels[meaning.label].diagnoses:
                 where = () if meaning.placeless else place
-                found.append(Assertion(row, meaning.label, there, where, self._listed.refinements_of(row)))
+                found.append(Assertion(row, meaning.label, there, where, read.refinements))
         return found
 
     def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, model_validator
 
@@ -22,7 +22,7 @@ from lunguage_assets.implicit.pathways.pathways import (
     is_of_device,
     load_dictionary,
 )
-from lunguage_assets.implicit.rows import Row, tokens, word_forms
+from lunguage_assets.implicit.rows import Content, Row, content_of, tokens, word_forms
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
@@ -120,6 +120,17 @@ class Meaning:
         return not at or any(words.issuperset(tokens(place)) for place in at)
 
 
+class RowReading(NamedTuple):
+    """What a row says: its diagnosis at its place or empty, whether a device has it, the refinements of it,
+    and its meanings, each with whether the row says that its label is present.
+    """
+
+    diagnosis: str
+    of_device: bool
+    refinements: frozenset[str]
+    meanings: tuple[tuple[Meaning, bool], ...]
+
+
 @lru_cache(maxsize=100_000)
 def _words(location: str) -> frozenset[str]:
     """The words of a place, and the singulars that they may be the plural of."""
@@ -146,6 +157,7 @@ class LabelList:
         }
         """Of a normal structure: the label that it helps to conclude, and which part of it."""
         self.meanings = cache(self._meanings)
+        self._reading = lru_cache(maxsize=100_000)(self._read)
 
     def _note(self, label: int, entry: Findings) -> None:
         described, not_described = (
@@ -166,15 +178,24 @@ class LabelList:
         general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
         return tuple(dict.fromkeys((*general, *by_name)))
 
-    def read(self, row: Row, status: str = "") -> Iterator[tuple[Meaning, bool]]:
-        """The meanings of a row at its place, each with whether its label is there; `status`: for its own."""
-        status = status or row.status
-        place = ", ".join((row.location, *row.location_parts))
-        for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
-            if meaning.holds_at(place):
-                reading = self.read_as(meaning, status, f"{row.measurement}, {row.morphology}")
+    def read(self, row: Row, status: str = "") -> RowReading:
+        """What a row says; `status` is read instead of its own."""
+        content = Content._make(content_of(row))
+        return self._reading(content._replace(status=status) if status else content)
+
+    def _read(self, row: Content) -> RowReading:
+        found = diagnosis_of(row, self._dictionary)
+        of_device = found is not None and is_of_device(row, found, self._dictionary)
+        diagnosis = "" if found is None or of_device else found
+        location = row.location, *row.location_parts
+        refinements = self.refinements(diagnosis, row.name, row.ent, location, _REFINING_OF(row))
+        meanings = []
+        for meaning in self.meanings(row.name, row.ent, diagnosis):
+            if meaning.holds_at(", ".join(location)):
+                reading = self.read_as(meaning, row.status, f"{row.measurement}, {row.morphology}")
                 if reading is not None:
-                    yield meaning, (status[1] == "p") == reading
+                    meanings.append((meaning, (row.status[1] == "p") == reading))
+        return RowReading(diagnosis, of_device, refinements, tuple(meanings))
 
     def of_wording(self, wording: str, place: str) -> frozenset[int]:
         """Labels that a finding in these words is at a place."""
@@ -208,27 +229,18 @@ class LabelList:
 
     def present(self, row: Row) -> Mapping[int, bool]:
         """Labels that a row says are present, each with whether its place belongs to the finding itself."""
-        return {one.label: one.placeless for one, there in self.read(row) if there and self._is_family(one)}
-
-    def diagnosis(self, row: Row) -> str:
-        """The diagnosis that a row names at its place, or empty; a device has none."""
-        found = diagnosis_of(row, self._dictionary)
-        return "" if found is None or is_of_device(row, found, self._dictionary) else found
-
-    def is_of_device(self, row: Row) -> bool:
-        """Whether a device has the condition that a row names ("fracture" of a lead), and not the patient."""
-        found = diagnosis_of(row, self._dictionary)
-        return found is not None and is_of_device(row, found, self._dictionary)
-
-    def refinements_of(self, row: Row) -> frozenset[str]:
-        """Refinements that a row states of its diagnosis: to deny a loculated effusion denies no other."""
-        location = (row.location, *row.location_parts)
-        return self.refinements(self.diagnosis(row), row.name, row.ent, location, _REFINING_OF(row))
+        return {
+            one.label: one.placeless
+            for one, there in self.read(row).meanings
+            if there and self._is_family(one)
+        }
 
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
     ) -> frozenset[str]:
-        """The same from the cells of a row; `location` with its parts, attributes of `REFINING`."""
+        """Refinements that a row states of its diagnosis (or of none, empty): to deny a loculated effusion
+        denies no other. `location`: the cell and its parts, `attributes`: those of `REFINING`.
+        """
         if not diagnosis:
             return frozenset()
         return frozenset(self._dictionary.refinements(diagnosis, name, ent, location, attributes))

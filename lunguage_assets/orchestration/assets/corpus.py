@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.cores import ALONE, joined, over_chunks
+from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.delivery import Corpus, Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
@@ -23,8 +23,8 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
-from lunguage_assets.structuring.rows import read_reports, sectioned_reports
-from lunguage_assets.structuring.rules.structurer import chunk_tools, structure_chunk
+from lunguage_assets.structuring.rows import read_reports, structured_reports
+from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import TABLES
 
 
@@ -34,7 +34,9 @@ def report_texts(home: HomeResource, keys: Keys) -> Result:
     batch = home.home.batch(*keys)
     value = {table: TABLES[table].frame() for table in RECIPES["report_texts"].tables}
     if batch.kind == "text":
-        value = vars(read_reports(receive(home.home.delivery(batch.key), home.settings.corpus)))
+        value = vars(
+            read_reports(receive(home.home.delivery(batch.key), home.settings.corpus), home.processes_at_once)
+        )
     metadata = {"batch_sha256": batch.sha256, "studies": len(value["report_texts"])}
     return dg.MaterializeResult(value=value, metadata=metadata)
 
@@ -52,12 +54,12 @@ def structured_findings(
     key, batch = keys
     terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
     structurer = home.structurer(key, terms, spending.note)
-    reports = list(sectioned_reports(report_texts, report_sentences))
-    if key == RULES and len(reports) >= ALONE:
+    given = report_texts, report_sentences
+    if key == RULES:
         at_once = home.processes_at_once
-        made = list(over_chunks(structure_chunk, reports, chunk_tools, terms, processes=at_once))
+        made = by_studies(structured_reports, given, rule_structurer, terms, processes=at_once)
     else:  # a language model gets all: its limits say how many are in flight
-        made = [structure_chunk(reports, structurer)]
+        made = [structured_reports(*given, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
     aside = studies_of(set_aside)
     found = without_studies({"structured_findings": found}, aside)["structured_findings"]
@@ -66,7 +68,7 @@ def structured_findings(
     value = {"structured_findings": found, "sentence_accounts": accounts, "refused_values": refused}
     metadata = {
         "structurer": structurer.identity,
-        "studies": len(reports),
+        "studies": len(report_texts),
         "studies_with_findings": int(found["study_id"].nunique()),
     }
     return dg.MaterializeResult(value=value, metadata=metadata)
@@ -93,7 +95,7 @@ def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **
     if read:
         terms = read_terms(delivery.vocabulary, IntakeLog())  # what is odd about it is in reading_notes
         received = Received(read["report_texts"], read["rejected_reports"], read["reading_notes"], terms)
-        taken = take_in_structured(received, read["structured_findings"], settings)
+        taken = take_in_structured(received, read["structured_findings"], settings, home.processes_at_once)
     else:
         taken = take_in(delivery, settings)
     tables = {table: getattr(taken, table) for table in RECIPES["findings"].tables}

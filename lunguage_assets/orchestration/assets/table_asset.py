@@ -129,7 +129,8 @@ def _computed(
         told = {"set_aside": asides} if name in LISTING else {}
         result = compute(**rules.without_studies(read, studies), **told)
         frames = {name: result.value} if isinstance(result.value, pd.DataFrame) else result.value
-        new = rules.broken_studies(name, frames, delivered) if of_studies else []
+        at_once = home.processes_at_once
+        new = rules.broken_studies(name, frames, delivered, at_once) if of_studies else []
         if not new:
             return result, frames, asides
         known = [one for one in (*single.values(), *frames.values()) if "study_id" in one]

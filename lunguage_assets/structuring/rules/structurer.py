@@ -18,9 +18,7 @@ from lunguage_assets.structuring.contract import (
     SectionedReport,
     Span,
     StructuredReport,
-    Structurer,
 )
-from lunguage_assets.structuring.rows import StructuredTables, structured_tables
 from lunguage_assets.structuring.rules import back
 from lunguage_assets.structuring.rules.context import mark_asides, settle
 from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, WORDS, Sense, build_lexicon
@@ -97,14 +95,9 @@ class RuleStructurer:
         return back.SentenceRead(account, reason or "no finding named", back=before)
 
 
-def chunk_tools(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
-    """What `structure_chunk` needs: the offline structurer with a delivered vocabulary."""
+def rule_structurer(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
+    """The offline structurer with a delivered vocabulary, for `cores.by_studies`."""
     return (RuleStructurer(terms),)
-
-
-def structure_chunk(reports: Sequence[SectionedReport], structurer: Structurer) -> StructuredTables:
-    """The tables of these reports."""
-    return structured_tables(reports, structurer.structure(reports))
 
 
 def _of_before(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> back.Back | None:

@@ -245,12 +245,13 @@ def _english(text: str) -> bool:
     words = cutting_words().groups
     spoken = _WORD.findall(text.lower())
     letters = "".join(spoken)
-    if len(letters) > 20 and len(_LATIN.findall(letters)) < len(letters) / 2:
+    latin = letters.isascii() or len(_LATIN.findall(letters)) >= len(letters) / 2
+    if len(letters) > 20 and not latin:
         return False
-    english = sum(word in words["languages english"] for word in spoken)
-    foreign = words["languages other"] - words["languages english"]
-    other = sum(word in foreign for word in spoken)
-    return other < 3 or other <= english
+    other = sum(
+        word in words["languages other"] and word not in words["languages english"] for word in spoken
+    )
+    return other < 3 or other <= sum(word in words["languages english"] for word in spoken)
 
 
 def _views_in_text(text: str, cut: Iterable[Section], found: Iterable[Sentence]) -> str:
