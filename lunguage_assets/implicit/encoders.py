@@ -106,9 +106,7 @@ class SentenceEmbedder:
         self.identity = f"{name}@{version}"
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """One vector per phrase, n x d; the model reads the first tokens of a phrase that is too long for it.
-        Raises `ConfigurationError` when it cannot be loaded.
-        """
+        """One vector per phrase, n x d; raises `ConfigurationError` when the model cannot be loaded."""
         found: NDArray[np.float32] = self._model.encode(
             list(phrases),
             batch_size=self._batch_size,
@@ -175,9 +173,7 @@ def _digest(folder: Path, files: Sequence[Path]) -> str:
 
 
 class PrecomputedEmbedder:
-    """Vectors from a file, normalised to length 1, known by the encoder that it names and by its content;
-    raises `InputError` when it cannot be used.
-    """
+    """Vectors from a file, normalised to length 1; raises `InputError` when it cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -317,10 +313,7 @@ def pair_cosines(
 
 
 class LexicalEmbedder:
-    """Phrases as sets of vocabulary-normalised words: no model, exact, the same everywhere.
-
-    Abbreviations are expanded and plurals singular: "effusion RUL" is "pleural effusion right upper lobe".
-    """
+    """Phrases as sets of the vocabulary's words ("effusion RUL": "pleural effusion right upper lobe")."""
 
     identity = IDENTITY
 

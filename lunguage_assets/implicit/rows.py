@@ -1,6 +1,4 @@
-"""Findings as plain objects for the work between two frames: reading, writing, order and preference; and the
-words of their cells, whose clinical meaning is data in `resources/`.
-"""
+"""Findings as plain objects for the work between two frames, and the words of their cells."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ def rounded(p: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One finding with its belief; the field names are the columns of the tables, lists are tuples. `outcome`
-    and the fields behind it are of a sub-finding.
-    """
+    """One finding with its belief; the field names are the columns of the tables, lists are tuples."""
 
     finding_id: str
     subject_id: str

@@ -1,8 +1,6 @@
 """What runs without a person: conditions on which a partition is requested and the sensor that requests it,
-the nightly release, the landing folder, alerts. A batch that is taken in is carried to `lunguage_plus_plus`
-for the rankers that have a ranking. The conditions are Dagster's own; the reference scale is ignored, because
-following it may cost money. Our one condition asks `current` whether a run would find everything that it
-reads.
+the nightly release, the landing folder, alerts. The conditions are Dagster's own, but one; the reference
+scale is ignored, because following it may cost money.
 """
 
 import os
@@ -51,10 +49,8 @@ WEBHOOK = "LUNGUAGE_ALERT_WEBHOOK"
 
 
 class Ready(dg.AutomationCondition):
-    """True for partitions that automation may request now.
-
-    Not while a command of this home is at work: it carries its batches itself. Not before everything that a
-    run reads is current: a run would fail, or answers would be paid for that another run asks for anew.
+    """True for partitions that automation may request now: while no command of this home is at work, which
+    carries its batches itself, and when everything is current that a run reads.
     """
 
     def __init__(self, home: HomeResource) -> None:
@@ -178,10 +174,9 @@ def landing_sensor(
     clock: Callable[[], float] = time.time,
 ) -> dg.SensorDefinition:
     """The sensor `landing`: every tick makes one pass over the landing folder and asks for one run per new
-    batch, of `jobs` (those of `JOB_OF_KIND`). Its cursor is the number of the last batch that it asked for;
-    after a kill between registration and launch the next tick asks again, under the same run key. Names of
-    files stay out of ticks, logs and tags: they may name patients. It runs from the start when a folder is
-    configured.
+    batch, of `jobs`. Its cursor is the number of the last batch that it asked for; after a kill the next tick
+    asks again, under the same run key. Names of files stay out of ticks, logs and tags: they may name
+    patients.
     """
     running, stopped = dg.DefaultSensorStatus.RUNNING, dg.DefaultSensorStatus.STOPPED
 

@@ -1,6 +1,4 @@
-"""What a person sees of a table in the Dagster UI: its columns, its tags, small count tables, what judges
-cost. Never a value of a restricted column.
-"""
+"""What a person sees of a table in the Dagster UI; never a value of a restricted column."""
 
 from __future__ import annotations
 

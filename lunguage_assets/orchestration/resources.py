@@ -142,9 +142,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def structurer(
         self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] = announce
     ) -> Structurer:
-        """A structurer (`rules`, or a language model of the active preset) for reports with the vocabulary
-        `terms`; `progress` is told what every recorded attempt of a language model adds.
-        """
+        """A structurer (`rules`, or a language model of the active preset) for reports with these `terms`."""
         return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress))
 
     def _surroundings(self, progress: Callable[[Progress], None] = announce) -> Surroundings:

@@ -29,11 +29,9 @@ _NUMPY = {"int": np.int64, "float": np.float64, "bool": np.bool_}
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
-
-    `strings` is a list of strings, never null. A `string` that is merely absent is the empty string; it is
-    nullable only where "unknown" and "empty" differ. `restricted` marks report text, which never leaves the
-    store. `pattern` is a regular expression (RE2) that is found in every present string.
+    """One column. `strings` is a list of strings, never null. A `string` that is merely absent is the empty
+    string; it is nullable only where "unknown" and "empty" differ. `restricted` marks report text, which
+    never leaves the store. `pattern` is a regular expression (RE2) that is found in every present string.
     """
 
     name: str
@@ -61,12 +59,10 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A named table; rows are stored sorted as the producing function returns them.
-
-    `key` columns are together unique, and so is every group in `unique`. Columns of a chain in `ordered`
-    never fall from left to right, as far as they are present. A nullable column of `present` is filled in
-    exactly its rows; a column of `only` holds something (a text, a yes) in no others. Columns in `constant`
-    have one value in all rows of a partition.
+    """A named table. `key` columns are together unique, and so is every group in `unique`. Columns of a chain
+    in `ordered` never fall from left to right, as far as they are present. A nullable column of `present` is
+    filled in exactly its rows; a column of `only` holds something (a text, a yes) in no others. Columns in
+    `constant` have one value in all rows of a partition.
     """
 
     name: str
@@ -139,19 +135,16 @@ class Table:
             )
 
     def require(self, frame: pd.DataFrame, where: str = "") -> None:
-        """Raise `InvalidTable` for rows that break a rule about values, as `violations` names them.
-
-        `where` says which stored rows these are: something other than this package changed them.
+        """Raise `InvalidTable` for rows that break a rule about values; `where` says which stored rows these
+        are, that something other than this package changed.
         """
         if problems := "; ".join(self.violations(frame)):
             remedy = ". Materialise it again before anything reads it." if where else ""
             raise InvalidTable(f"table {self.name}{where and ', '}{where}: {problems}{remedy}")
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
-        """Broken value rules with counts and up to five keys each; never a value of a restricted column.
-
-        `within` names the columns that say which partition a row is of, when there are several: keys are
-        unique within a partition.
+        """Broken value rules with counts and up to five keys each, never a value of a restricted column; keys
+        are unique `within` the columns that say which partition a row is of.
         """
         return [
             f"{int(rows.sum())} rows break '{rule}', for instance {self.keys_of(frame[rows].head(5))}"

@@ -1,8 +1,6 @@
 """Agreement between judges over the comparison matches, their position bias, correlations of rankings, and
-agreement of the ranking with the package `trueskill` (explicit.md section 3).
-
-Both coefficients are reported in both codings: `phrase`, the phrase that was chosen (chance agreement is near
-zero; the published kappa), and `position`, whether it was shown first or second (the published alpha).
+agreement of the ranking with the package `trueskill` (explicit.md section 3). Codings: `phrase`, the phrase
+that was chosen (the published kappa), and `position`, whether it was shown first (the published alpha).
 """
 
 from __future__ import annotations
@@ -68,10 +66,8 @@ def pairwise_agreement(one: pd.Series, other: pd.Series) -> MeasuredValue:
 
 
 def fleiss_kappa(ratings: pd.DataFrame) -> MeasuredValue:
-    """Fleiss' kappa (Fleiss 1971) over the units that every rater rated; `n` is their number.
-
-    `ratings` has a line per unit and a column per rater, missing ratings are null. Not defined for fewer than
-    two raters, no complete unit, or a single category in use (chance alone would agree fully).
+    """Fleiss' kappa (Fleiss 1971) over the units (lines) that every rater (column) rated; `n` is their
+    number. Not defined for fewer than two raters, no complete unit, or a single category in use.
     """
     complete = ratings.dropna()
     counts = _counts(complete)
@@ -173,10 +169,8 @@ def _side_by_side(matches: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd
 
 
 def _diagnostic_rows(judge: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Position bias and invalid answers of one judge.
-
-    A coin decides which phrase is shown first, so a judge that looks at the content only chooses sentence_1
-    half the time, and the binomial test is exact. With fixed positions there is no test.
+    """Position bias and invalid answers of one judge. A coin decides which phrase is shown first, so the
+    binomial test is exact; with fixed positions there is none.
     """
     from scipy.stats import binomtest
 

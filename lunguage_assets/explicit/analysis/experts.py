@@ -1,8 +1,6 @@
 """Human experts: surveys for them, their answers, and their agreement with the ranking, with judges' majority
-votes and with each other (explicit.md section 4); sentences for raters of the anchors (section 6).
-
-Whoever writes a survey decides who may read its sentences (`restrict`). An entry that cannot be read refuses
-the file, by row and column, and is never quoted.
+votes and with each other (explicit.md section 4); sentences for raters of the anchors (section 6). An entry
+that cannot be read refuses the file, by row and column, and is never quoted.
 """
 
 from __future__ import annotations
@@ -216,10 +214,8 @@ def make_survey(
 
 
 def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str, str]]:
-    """Pairs that are spread over the ranking, each in alphabetical order.
-
-    All pairs are sorted by the distance of their ranks, from far to near, and cut into as many equal strata
-    as pairs are wanted. Each stratum gives the one whose phrases were used least so far, ties by hash.
+    """Pairs that are spread over the ranking: all are sorted by the distance of their ranks and cut into as
+    many strata as pairs are wanted; each gives the one whose phrases were used least so far, ties by hash.
     """
     place = {phrase: i for i, phrase in enumerate(ranked)}
     every = list(combinations(sorted(ranked), 2))

@@ -100,9 +100,8 @@ def ranking_robustness(
 
 
 def kept_answers(answers: CollectedAnswers, comparisons: int, seed: Any) -> Integers:
-    """Numbers of the answers to the `comparisons` comparisons of every pair with the smallest hashes.
-
-    They are ascending. Comparisons without any valid answer are not among those to choose from.
+    """Ascending numbers of the answers to the `comparisons` comparisons, of those with a valid answer, of
+    every pair with the smallest hashes.
     """
     low, high = np.minimum(answers.winner, answers.loser), np.maximum(answers.winner, answers.loser)
     lots = pd.Series((mix(answers.match, seed) >> np.uint64(11)).astype(np.float64))
@@ -135,10 +134,8 @@ def fit_validation(
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
-    """The configurations of the study, for both strategies.
-
-    All judges with K varied at the product's N, and with N varied at its K; every judge alone with N varied.
-    A judge that answers alone answers at every step, whatever K is. A ranker of one judge has no `all`.
+    """The configurations of the study, for both strategies: all judges, of which a ranker has several, with K
+    varied at the product's N, and with N varied at its K; every judge alone, whatever K is, with N varied.
     """
     limit, steps = settings.opponent_limit, settings.panel_steps
     together = [ALL] if len(judges) > 1 else []

@@ -297,10 +297,8 @@ def _inherits(edge: Edge, parent: Row) -> bool:
 
 
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
-    """Unite the parent's attributes with the pathway's.
-
-    A negative sub-finding has the pathway's alone, a symptom no clinical ones. Where the report says how the
-    parent is distributed, the pathway does not know better: no lucency is upper lobe predominant and diffuse.
+    """Unite the parent's attributes with the pathway's. A negative sub-finding has the pathway's alone, a
+    symptom no clinical ones; a stated distribution of the parent goes before the pathway's.
     """
     for name in ATTRIBUTE_NAMES:
         setattr(child, name, edge.attributes.get(name, ""))

@@ -1,6 +1,4 @@
-"""The probability of every finding: of a stated one by its status, its fit, or as one of alternatives, of a
-generated one by its parent (explicit.md section 6, implicit.md sections 4 and 6).
-"""
+"""The probability of every finding (explicit.md section 6, implicit.md sections 4 and 6)."""
 
 from __future__ import annotations
 

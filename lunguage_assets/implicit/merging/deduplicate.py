@@ -214,9 +214,7 @@ def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
 
 
 def _kinds(block: Sequence[Row], blacklist: Blacklist) -> list[tuple[Wording, list[int]]]:
-    """The wordings of a block with the positions of their rows: thousands of equal rows are one item. What
-    keeps a row apart from its like makes an item of each.
-    """
+    """The wordings of a block with the positions of their rows; what is kept apart from its like, alone."""
     found: list[tuple[Wording, list[int]]] = []
     of_phrase: dict[str, list[tuple[Wording, list[int]]]] = {}
     for position, row in enumerate(block):

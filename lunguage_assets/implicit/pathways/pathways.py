@@ -125,9 +125,7 @@ class PathwayDictionary:
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: Iterable[str]
     ) -> list[str]:
-        """Refinements of a diagnosis that a finding states, most specific first; `location`: the cell and its
-        parts, `attributes`: the cells that count.
-        """
+        """Refinements of a diagnosis that a finding states, most specific first; `location` with its parts."""
         wording = (name, plain(ent))
         spelled = self._spelled_refinements(wording)
         return self.rules[diagnosis].stated(location, (*wording, *attributes), spelled)

@@ -249,10 +249,8 @@ def _kept_apart(row: Row, survivor: Row, stage: str, cell: str) -> Event:
 
 
 class StudyResolver:
-    """Resolves the rows of one study to one row per key.
-
-    Keys are resolved in topological order of their finding, so that every parent is final, and the subtrees
-    of removed rows gone, before a child's key is resolved.
+    """Resolves the rows of one study to one row per key, in topological order of their finding: every parent
+    is final, and the subtrees of removed rows are gone, before a child's key is resolved.
     """
 
     def __init__(self, rows: Sequence[Row], dictionary: PathwayDictionary, blacklist: Blacklist) -> None:

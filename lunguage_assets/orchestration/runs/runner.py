@@ -1,6 +1,4 @@
-"""Making what is not current, through the persistent Dagster instance: one run per job and partition, in this
-process, one after the other. In the UI they are runs like any other.
-"""
+"""Making what is not current: one Dagster run per job and partition, in this process, one by one."""
 
 from __future__ import annotations
 

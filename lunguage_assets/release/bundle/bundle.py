@@ -1,7 +1,5 @@
-"""The release of a ranker: the newest delivery of every study over all its batches, as a version with an open
-and a restricted part.
-
-How versions lie beside each other is in `versions.py`, which rows there are in `newest.py`.
+"""The release of a ranker: the newest delivery of every study over all its batches (`newest.py`), as a
+version (`versions.py`) with an open and a restricted part.
 """
 
 from __future__ import annotations
@@ -199,9 +197,7 @@ def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.
 
 
 def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame) -> pd.DataFrame:
-    """ACCOUNTING (with `report_batch`), REPORTS without those that are set aside, and SET_ASIDE of some
-    studies to STUDIES, sorted by patient and study.
-    """
+    """ACCOUNTING (with `report_batch`), REPORTS and SET_ASIDE of some studies to STUDIES, sorted."""
     columns = ["study_id", "subject_id", "view_information", "set_aside"]
     listed = [
         *((*one, "") for one in reports[columns[:3]].itertuples(index=False, name=None)),

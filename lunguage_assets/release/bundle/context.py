@@ -165,10 +165,8 @@ def context_of(
 def shown_analyses(
     analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], bool]:
-    """The analyses that are shown, and whether they were left out because they belong to another ranking.
-
-    All are made together, so those that name no ranking are of the one that the others name. Of experts only
-    groups are shown, no single person.
+    """The analyses that are shown (of experts only groups, no single person), and whether all of them, which
+    are made together, were left out because they belong to another ranking.
     """
     named = [frame["ranking_version"] for frame in analyses.values() if "ranking_version" in frame.columns]
     if set().union(*named) - set(ranking["ranking_version"]):

@@ -44,10 +44,8 @@ _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 @dataclass(frozen=True)
 class Origin:
-    """Everything a release was made with besides its tables.
-
-    `files` say by name whether a file is the home's or packaged, and where it is. `prompts`: folder of one's
-    own templates, None for the packaged ones.
+    """Everything a release was made with besides its tables. `files` say by name whether a file is the home's
+    or packaged, and where it is; `prompts` is the folder of one's own templates.
     """
 
     corpus: Corpus

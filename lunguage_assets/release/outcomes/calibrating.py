@@ -1,8 +1,5 @@
-"""Labels of a release held against outcomes (CALIBRATION by group, anchors refitted to them), and beside
-labels that others made of the same studies; and the measures of both.
-
-Measures take p (in [0, 1]) and outcomes (0 or 1) of the same length. A p of 0 or 1 has no logit: slope and
-intercept leave such cells out.
+"""Labels of a release held against outcomes and beside labels that others made, and the measures of both. A p
+of 0 or 1 has no logit: slope and intercept leave such cells out.
 """
 
 from __future__ import annotations
@@ -252,9 +249,7 @@ def readers_around(p: float, deviation: float) -> Floats:
 
 
 def distribution_brier(readers: Sequence[Floats], outcome: Floats) -> float:
-    """The Brier score of distributions: mean over cells of the squared error of a reader drawn at random;
-    `readers` has for each cell what each reader takes its p for.
-    """
+    """Mean over cells of the squared error of one of the cell's `readers`, drawn at random."""
     return float(np.mean([np.mean((p - y) ** 2) for p, y in zip(readers, outcome, strict=True)]))
 
 
