@@ -125,7 +125,7 @@ class PathwayDictionary:
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: Iterable[str]
     ) -> list[str]:
-        """Refinements of a diagnosis that a finding states, most specific first; `location` with its parts."""
+        """Refinements of a diagnosis that a finding states, most specific first; `location` with parts."""
         wording = (name, plain(ent))
         spelled = self._spelled_refinements(wording)
         return self.rules[diagnosis].stated(location, (*wording, *attributes), spelled)

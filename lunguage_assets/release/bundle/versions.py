@@ -32,11 +32,10 @@ _WRITE_BITS = 0o222
 
 @dataclass(frozen=True)
 class Written:
-    """A written release: its version's folder, whether it is new, the versions removed, `summary.json`."""
+    """A written release: its version's folder, whether it is new, `summary.json`."""
 
     folder: Path
     is_new: bool
-    removed: tuple[str, ...]
     summary: Mapping[str, Any]
 
     @property
@@ -65,10 +64,10 @@ def publish(folder: Path, build: Callable[[Path], Mapping[str, Any]], keep: int 
             shutil.rmtree(staging, ignore_errors=True)
         if current_version(folder) != version:
             replace_text(folder / LATEST, f"{version.name}\n")
-        removed = [path for path in (_versions(folder)[:-keep] if keep else []) if path != version]
-        for path in removed:  # a half-removed version must not look like one
-            shutil.rmtree(path.rename(folder / f".{path.name}.tmp"))
-    return Written(version, version not in before, tuple(path.name for path in removed), summary)
+        for path in _versions(folder)[:-keep] if keep else ():
+            if path != version:  # a half-removed version must not look like one
+                shutil.rmtree(path.rename(folder / f".{path.name}.tmp"))
+    return Written(version, version not in before, summary)
 
 
 def current_version(folder: Path) -> Path | None:
