@@ -70,9 +70,6 @@ def _foretell(place: Home, key: str) -> None:
 
 
 def _remove(chosen: Chosen, key: str) -> None:
-    import getpass
-    from datetime import UTC, datetime
-
     from lunguage_assets.orchestration.runs.instance import is_at_work, runs_of_batch
 
     place = chosen.home
@@ -83,8 +80,8 @@ def _remove(chosen: Chosen, key: str) -> None:
             raise ConfigurationError(
                 f"run {running[0]} works on batch {key!r}. Let it end, or cancel it; nothing was removed."
             )
-    gone = place.remove(key, getpass.getuser(), datetime.now(UTC).isoformat(timespec="seconds"))
-    click.echo(f"removed  {key} with {gone.tables} tables; noted in {place.root / 'removals.json'}")
+    place.remove(key)
+    click.echo(f"removed  {key} with its tables; noted in {place.root / 'removals.json'}")
 
 
 @click.group(short_help="Count what answers cost; export and import them.")

@@ -6,9 +6,9 @@ Each has a name that a person knows, because the name is the reason shown for a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from lunguage_assets.data_files import resource
@@ -16,7 +16,7 @@ from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import fingerprint, partition_path, read_table
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.settings import Settings, load_settings
+from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.text.read import identity as text_rules
 from lunguage_assets.tables import FINDINGS, TERMS
 
@@ -62,7 +62,7 @@ class Reads:
         home = self._home
         if name in OPTIONS:
             group, options = OPTIONS[name]
-            return fingerprint(getattr(self._settings, group).model_dump(include=options))
+            return fingerprint(getattr(load_settings(home.settings_file), group).model_dump(include=options))
         match name:
             case "judge":
                 return judge_identity(key, self._judges, self._prompts)
@@ -83,30 +83,22 @@ class Reads:
             case "expert responses":
                 return _of_files(home.expert_responses, home.expert_descriptions)
             case "anchors":
-                return _anchors(home, self._settings)
+                return _anchors(home)
             case "encoder":
-                return encoder_identity(self._settings.implicit, home.root)
+                return encoder_identity(load_settings(home.settings_file).implicit, home.root)
         assert name == "text rules", name
         return text_rules()
 
-    @cached_property
-    def _settings(self) -> Settings:
-        return load_settings(self._home.settings_file)
-
-    @cached_property
-    def _corrections(self) -> Mapping[str, Sequence[str]]:
-        from lunguage_assets.explicit.hedges.hedging import load_corrections
-
-        return load_corrections(self._home.corrections_file)
-
     def _corrections_of(self, batch: str) -> str:
         """Only those of this batch: corrections of other batches do not make it stale."""
-        found: set[str] = set()
-        if self._corrections:
+        from lunguage_assets.explicit.hedges.hedging import load_corrections
+
+        corrections, found = load_corrections(self._home.corrections_file), set[str]()
+        if corrections:
             with suppress(FileNotFoundError, ConfigurationError):
                 findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
-                found = set(findings["finding_id"]) & set(self._corrections)
-        own = [[finding, list(self._corrections[finding])] for finding in sorted(found)]
+                found = set(findings["finding_id"]) & set(corrections)
+        own = [[finding, list(corrections[finding])] for finding in sorted(found)]
         return fingerprint(own) if own else NOTHING
 
 
@@ -120,7 +112,7 @@ def broken_files(home: Home) -> list[str]:
     from lunguage_assets.implicit.pathways.pathways import load_dictionary
 
     readers: list[Callable[[], object]] = [
-        lambda: _anchors(home, load_settings(home.settings_file)),
+        lambda: _anchors(home),
         lambda: load_corrections(home.corrections_file),
         lambda: load_blacklist(home.blacklist_file),
         lambda: load_dictionary(home.pathways_file, Vocabulary.from_terms(TERMS.frame())),
@@ -134,10 +126,11 @@ def broken_files(home: Home) -> list[str]:
     return list(problems)
 
 
-def _anchors(home: Home, settings: Settings) -> str:
+def _anchors(home: Home) -> str:
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
-    chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
+    anchors = load_settings(home.settings_file).explicit.anchors
+    chosen = chosen_anchors(anchors, home.anchor_ratings, home.root)
     optional = sorted(one.phrase for one in chosen.anchors if one.optional)
     return fingerprint([chosen.name, repr(chosen.anchors), optional])
 

@@ -7,6 +7,7 @@ A home holds one corpus of one data class; a batch, once registered, never chang
 from __future__ import annotations
 
 import fcntl
+import getpass
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 
 from upath import UPath
@@ -76,14 +78,12 @@ class Registration:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removed batch: what it was, who removed it, when (ISO, UTC), and how many tables went."""
+    """A removed batch: what it was, who removed it, and when (ISO, UTC)."""
 
     key: str
     sha256: str
-    number: int
     who: str
     when: str
-    tables: int
 
 
 class _Place:
@@ -272,10 +272,10 @@ class Home:
         ]
         return tables, sorted(self.root.glob(f"review/*/{key}.csv"))
 
-    def remove(self, key: str, who: str, when: str) -> Removal:
+    def remove(self, key: str) -> None:
         """Remove a registered batch with the tables of it alone, its files last: a removal that was killed is
-        done by doing it again. What several batches made together and sealed releases stay. `when` is ISO,
-        UTC. Raises as `batch`.
+        done by doing it again. What several batches made together and sealed releases stay. Raises as
+        `batch`.
         """
         with self._registering():
             batch, (tables, review) = self.batch(key), self.following(key)
@@ -283,11 +283,11 @@ class Home:
                 partition_path(self.tables, table, *keys).unlink(missing_ok=True)
             for file in review:
                 file.unlink(missing_ok=True)
-            removal = Removal(key, batch.sha256, batch.number, who, when, len(tables))
+            when = datetime.now(UTC).isoformat(timespec="seconds")
+            removal = Removal(key, batch.sha256, getpass.getuser(), when)
             self._record("removals.json", [asdict(one) for one in (*self.removed(), removal)])
             (self.batches / key).rename(self._aside(key))
             self._clear_abandoned()
-        return removal
 
     def removed(self) -> list[Removal]:
         """Batches that were removed, the oldest first."""

@@ -210,7 +210,7 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     the file and keys, never a value.
     """
     stored = UPath(path).read_bytes()
-    content = read_columns(pa.BufferReader(stored))
+    content = read_whole(pa.BufferReader(stored))
     found, expected = content.schema.remove_metadata(), table.arrow
     if not found.equals(expected):
         wrong = sorted({*found.names} ^ {*expected.names}) or [
@@ -232,13 +232,13 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     return frame
 
 
-def read_columns(source: Path | BinaryIO, columns: Sequence[str] | None = None) -> pa.Table:
-    """These columns of a file, all without `columns`; one that the file lacks is left out.
+def read_whole(source: Path | BinaryIO) -> pa.Table:
+    """The rows of a file.
 
     Not `pyarrow.parquet.read_table`: its scanner's threads may abort a process that ends (exit status -6).
     """
     with pq.ParquetFile(source, pre_buffer=False) as file:
-        return file.read(None if columns is None else list(columns), use_threads=False)
+        return file.read(use_threads=False)
 
 
 def read_rows(

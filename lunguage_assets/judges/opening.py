@@ -26,7 +26,7 @@ from lunguage_assets.judges.providers.sdks import SDKS
 from lunguage_assets.judges.requests import Provider, Reply, Request
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.slots import ModelSlot, OfflineSlot
 from lunguage_assets.settings import DataClass
 
 STRUCTURING_TOKENS = 3000
@@ -63,9 +63,24 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
         ConfigurationError: no such judge, or unusable prompt templates.
     """
     slot = configuration.slot(key)
-    if not isinstance(slot, ModelSlot):
-        return make_judge(key, configuration)
+    if isinstance(slot, OfflineSlot):
+        return rule_judge(key, slot)
     return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
+
+
+def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
+    """The identity of the judge that `open_judge` would open, whose errors it raises; no ledger is opened for
+    it, and no model made.
+    """
+    slot = configuration.slot(key)
+    if isinstance(slot, OfflineSlot):
+        return rule_judge(key, slot).identity
+    return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
+
+
+def rule_judge(key: str, slot: OfflineSlot) -> Judge:
+    """The rule-based judge of a slot."""
+    return CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
 
 
 def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
@@ -108,33 +123,6 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provid
     if slot.provider == "transformers":
         return local_provider(key, slot)
     return SDKS[slot.provider](key, slot, resolve_endpoint(key, slot, environ))
-
-
-def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
-    """The identity of the judge that `open_judge` would open; no ledger is opened for it, and no model made.
-
-    Raises:
-        ConfigurationError: no such judge, or unusable prompt templates.
-    """
-    slot = configuration.slot(key)
-    if not isinstance(slot, ModelSlot):
-        return make_judge(key, configuration).identity
-    return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
-
-
-def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
-    """The rule-based judge of a slot.
-
-    Raises:
-        ConfigurationError: no such judge, or a language model, which needs a ledger besides.
-    """
-    slot = configuration.slot(key)
-    if isinstance(slot, ModelSlot):
-        raise ConfigurationError(
-            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based judge "
-            "answers without a ledger. Give the run a ledger, or choose the preset 'offline'."
-        )
-    return CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
 
 
 def examination(

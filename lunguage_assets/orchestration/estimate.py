@@ -45,9 +45,10 @@ from lunguage_assets.judges.estimate import (
 )
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.opening import make_judge
+from lunguage_assets.judges.opening import rule_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.slots import OfflineSlot
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Sentence
 from lunguage_assets.structuring.model.structurer import (
@@ -122,9 +123,9 @@ class _Preview:
 
     def judge(self, key: str) -> tuple[Judge, RecordedAsker | None]:
         """A judge that sends nothing: what the ledger has of a language model, or the rules."""
-        slot = self.judges.models.get(key)
-        if slot is None:
-            return make_judge(key, self.judges), None
+        slot = self.judges.slot(key)
+        if isinstance(slot, OfflineSlot):
+            return rule_judge(key, slot), None
         asker: Any = RecordedAsker(key, slot, self.ledger)
         return ModelJudge(asker, self.prompts, slot.mode), asker
 

@@ -102,7 +102,7 @@ def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(hom
 
 def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(home: Path) -> None:
     partitions(home, "first", "second")
-    Home(home).remove("second", "ada", "2026-11-22T10:00:00+00:00")  # and then the process was killed
+    Home(home).remove("second")  # and then the process was killed
     assert lunguage(home, "batches", "remove", "second", "--yes").returncode == 0
     assert partitions(home) == ["first"]
 

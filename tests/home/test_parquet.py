@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 CODE = """
 import sys, psutil, numpy, pandas, pyarrow.compute
-from lunguage_assets.home.store import read_columns, read_rows
+from lunguage_assets.home.store import read_whole, read_rows
 before = psutil.Process().num_threads()
 found = [read_rows(sys.argv[1], 'key', keys, ['value']).to_pydict()['value'] for keys in ({'a'}, {'z'})]
-print(found, read_columns(sys.argv[1]).num_rows, psutil.Process().num_threads() - before)
+print(found, read_whole(sys.argv[1]).num_rows, psutil.Process().num_threads() - before)
 """
 
 

@@ -16,7 +16,6 @@ from lunguage_assets.home.store import MadeOf, partition_path, stored_partitions
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TABLES
 
-WHEN = "2026-11-22T10:00:00+00:00"
 OF_FIRST = (
     ("findings", ("first",)),
     ("hedge_phrases", ("lexicon", "first")),
@@ -65,7 +64,7 @@ def files(home: Home) -> list[str]:
 
 def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None:
     before = files(home)
-    home.remove("first", "ada", WHEN)
+    home.remove("first")
     gone = set(before) - set(files(home))
     assert all("first" in name for name in gone)
     assert not any("first" in name for name in files(home))
@@ -90,18 +89,18 @@ def dies_after(steps: int) -> Callable[..., None]:
 def test_a_removal_that_was_killed_is_done_by_doing_it_again(home: Home, steps: int) -> None:
     whole = Home(home.root.with_name("whole"))
     shutil.copytree(home.root, whole.root)
-    whole.remove("first", "ada", WHEN)
+    whole.remove("first")
     with mock.patch.object(Path, "unlink", dies_after(steps)), pytest.raises(KeyboardInterrupt):
-        home.remove("first", "ada", WHEN)
+        home.remove("first")
     assert [batch.key for batch in home.registered()] == ["first", "second"]
-    home.remove("first", "ada", WHEN)
+    home.remove("first")
     assert files(home) == files(whole)
     assert {gone.sha256 for gone in home.removed()} == {gone.sha256 for gone in whole.removed()}
 
 
 def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registration(home: Home) -> None:
     with mock.patch("shutil.rmtree", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-        home.remove("first", "ada", WHEN)
+        home.remove("first")
     assert [batch.key for batch in home.registered()] == ["second"]
     home.register(home.batches / "second", "second")
     assert not any("first" in name for name in files(home))
@@ -109,7 +108,7 @@ def test_files_of_a_batch_that_a_killed_removal_left_go_with_the_next_registrati
 
 def test_a_batch_that_is_not_there_cannot_be_removed(home: Home) -> None:
     with pytest.raises(ConfigurationError, match="is not registered"):
-        home.remove("third", "ada", WHEN)
+        home.remove("third")
     assert home.removed() == []
 
 

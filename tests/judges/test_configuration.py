@@ -12,7 +12,7 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.opening import make_judge
+from lunguage_assets.judges.opening import judge_identity
 from lunguage_assets.judges.policy import PolicyRefused, preflight, require
 from lunguage_assets.judges.providers.base import variables_of
 from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
@@ -79,7 +79,7 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path)
     with pytest.raises(ConfigurationError, match=r"'gpt'.*panel, lexicon.*preset"):
         offline.members("gpt")
     with pytest.raises(ConfigurationError, match="'nobody' is not known"):
-        make_judge("nobody", offline)
+        judge_identity("nobody", offline)
 
 
 @pytest.mark.parametrize(("old", "new", "place", "problem"), [

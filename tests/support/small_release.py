@@ -29,7 +29,7 @@ from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, load
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.opening import make_judge
+from lunguage_assets.judges.opening import rule_judge
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
@@ -90,7 +90,7 @@ def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: boo
     home.create()
     home.settings_file.write_text(SETTINGS)
     settings, judges = load_settings(home.settings_file), load_judges()
-    panel = [make_judge(key, judges) for key in judges.members("panel")]
+    panel = [rule_judge(key, judges.slot(key)) for key in judges.members("panel")]
     taken, hedges = {}, {}
     for key, (reports, seed) in batches.items():
         write_sample(folder / key, reports=reports, seed=seed)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.files import edited_rows
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_columns, read_rows
+from lunguage_assets.home.store import partition_path, read_rows, read_whole
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES
@@ -111,7 +111,7 @@ def released_labels(home: Home, ranker: str) -> tuple[pd.DataFrame, str]:
             f"{path}: expected the labels of this version of the software, found none or other columns. Run "
             "`lunguage run` again: it writes a new version of the release."
         )
-    labels: pd.DataFrame = read_columns(path).to_pandas()
+    labels: pd.DataFrame = read_whole(path).to_pandas()
     wide = pd.read_csv(path.with_name("labels_chexpert.csv"))
     cells = wide.melt("study_id", CHEXPERT, "chexpert", "answer")
     cells["answer"] = cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
