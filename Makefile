@@ -13,6 +13,9 @@ TEST_PROCESSES ?= 3
 # What pip is given for torch, which in-process models need: another version, or the path of a wheel for this machine's GPU.
 TORCH ?= torch==2.13.0
 
+# Else each process that a test starts would compile every library anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test ui models docs lint lock audit clean
 
 run: $(VENV)/installed

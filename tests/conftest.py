@@ -23,7 +23,7 @@ gc.set_threshold(100_000, 20, 20)  # as the command has it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_FIRST = ("current", "deploy", "judges", "orchestration")
+_FIRST = ("current", "deploy", "docs", "cli", "test_wheel.py", "orchestration", "judges", "release")
 _TESTS = Path(__file__).parent
 
 

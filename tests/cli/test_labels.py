@@ -33,6 +33,7 @@ def outcomes(restricted: Path, file: Path) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.lengthy
 def test_a_release_is_held_against_outcomes(finished: Finished, restricted: Path, tmp_path: Path) -> None:
     given = outcomes(restricted, tmp_path / "outcomes.csv")
     done = [

@@ -131,6 +131,7 @@ def fill_in(responses: Path) -> None:
     rows.to_csv(responses, index=False)
 
 
+@pytest.mark.lengthy
 def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, tmp_path: Path) -> None:
     home = tmp_path / "finished"
     shutil.copytree(finished.home, home)
@@ -151,6 +152,7 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
     assert not (home / "ledger.sqlite").exists()
 
 
+@pytest.mark.lengthy
 def test_as_published_is_shown_and_named_before_what_it_makes_again(home: Path, five: Path) -> None:
     (home / "settings.toml").write_text('as_published = true\n[implicit]\nencoder = "lexical"\n')
     done = lunguage(home, "run", "--data", five, "--batch", "first")

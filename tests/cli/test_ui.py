@@ -22,7 +22,7 @@ import pytest
 import requests
 from commands import lunguage
 from headless_chromium import CHROMIUM, Page, chromium
-from platform_support import environment
+from platform_support import environment, without_expectations
 from served_home import LAUNCH, wait_for
 
 from lunguage_assets.data_files import resource
@@ -56,7 +56,7 @@ IN_THE_BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
 
 @pytest.fixture(scope="module")
 def ui(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
-    home = tmp_path_factory.mktemp("served") / "home"
+    home = without_expectations(tmp_path_factory.mktemp("served") / "home")
     done = lunguage(home, "run", "--data", five, "--batch", "first", draws=True)
     assert done.returncode == 0, done.stderr
     with socket.socket() as free:

@@ -16,7 +16,7 @@ import pytest
 import scaled_out
 from click.testing import CliRunner
 from dagster._cli.instance import instance_cli
-from platform_support import environment
+from platform_support import environment, without_expectations
 from scaled_out import Services, eventually
 from upath import UPath
 
@@ -72,6 +72,7 @@ def stored(place: Path | UPath) -> dict[str, bytes]:
 def prepared_home(folder: Path, deliveries: Path) -> Home:
     home = Home(folder)
     home.create()
+    without_expectations(folder)
     home.settings_file.write_text(QUICK)
     for key in BATCHES:
         home.register(deliveries / key, key)

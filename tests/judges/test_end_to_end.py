@@ -81,6 +81,7 @@ def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.lengthy
 def test_a_run_that_a_budget_stopped_goes_on_though_calls_fail_and_is_replayed_by_its_ledger(
     tmp_path: Path, delivery: Path
 ) -> None:

@@ -110,6 +110,7 @@ def spent(home: Path) -> float:
     return float(Ledger.open(home / "ledger.sqlite").statistics()["cost_usd"].sum())
 
 
+@pytest.mark.lengthy
 def test_a_run_is_within_its_estimate_what_a_stopped_one_has_paid_is_deducted_and_then_nothing_is_left(
     home: Path, delivery: Path, tmp_path: Path
 ) -> None:

@@ -158,6 +158,7 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: 
     assert not [place for place in planted.traces(tmp_path) if place.startswith("tables")]
 
 
+@pytest.mark.lengthy
 def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
     runs: Runs, server: LoopbackServer
 ) -> None:
@@ -182,6 +183,7 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
     assert planted.traces(runs.first, runs.shown("well").encode()) == []
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("name", "said"), [
     ("rejecting", "rejected (HTTP 400)"), ("headless", "header line"),
     ("asset", "unexpected ValueError in "), ("check", "unexpected"),
@@ -193,6 +195,7 @@ def test_whatever_fails_the_reason_is_told_without_the_words(runs: Runs, name: s
     assert planted.traces(runs.folder / "nothing", runs.shown(name).encode()) == []
 
 
+@pytest.mark.lengthy
 def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(runs: Runs) -> None:
     # Wrong settings stop before there is a run.
     for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + 2)):

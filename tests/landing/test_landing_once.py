@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -101,6 +102,7 @@ def prepared(folder: Path) -> Landing:
     return landing
 
 
+@pytest.mark.lengthy
 def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_does(tmp_path: Path) -> None:
     prepared(tmp_path / "first")
 

@@ -13,7 +13,7 @@ from recombined import Pools, pools_of, recombined
 
 from lunguage_assets.sample import write_raw_sample
 
-REPORTS = 6_000 if os.environ.get("CI") else 1_000
+REPORTS = 2_000 if os.environ.get("CI") else 400
 """`benchmarks/mimic_size.py` runs a whole archive of such reports."""
 PER_REPORT = 2
 

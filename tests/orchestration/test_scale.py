@@ -98,6 +98,7 @@ def test_what_the_user_asks_for_and_cannot_be_had_is_an_error_before_comparisons
     assert not unanchored.standings().exists("comparison_matches", "lexicon")
 
 
+@pytest.mark.lengthy
 def test_a_ranking_that_comes_out_inverted_is_shown_and_the_published_one_is_used_and_kept(
     small: SmallHome, finished: Finished, contrary: None
 ) -> None:

@@ -1,9 +1,11 @@
-"""Shared by the platform tests: the environment of a process, and what a folder holds."""
+"""Shared by tests that start processes: their environment, and what a folder holds."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+from lunguage_assets.data_files import expectation
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -14,6 +16,14 @@ def environment(home: Path) -> dict[str, str]:
     )  # the last is set by definitions that a test loads
     kept = {key: value for key, value in os.environ.items() if key not in ours}
     return {**kept, "LUNGUAGE_HOME": str(home), "PYTHONHASHSEED": "random"}
+
+
+def without_expectations(home: Path) -> Path:
+    """A home whose suites are empty: Great Expectations costs each process six seconds of imports."""
+    (home / "expectations").mkdir(parents=True)
+    for suite in expectation().glob("*.yaml"):
+        (home / "expectations" / suite.name).write_text("expectations: []\n")
+    return home
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -91,13 +91,17 @@ class Services:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
     def wait_for_code(self) -> None:
-        """Until the code service serves, as the health check of compose.yaml asks it."""
+        """Until the code service serves, as the health check of compose.yaml, a process, asks it."""
+        port = int(self.environment["LUNGUAGE_CODE_PORT"])
         asked = of_the_package()["code"]["healthcheck"]["test"][2:]
         check = [self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in asked]
         check = [str(Path(sys.executable).with_name("dagster")), *check]
 
         def serves() -> bool:
             assert self.processes["code"].poll() is None, self.log("code")
+            with socket.socket() as asking:
+                if asking.connect_ex(("127.0.0.1", port)):
+                    return False
             done = subprocess.run(check, env=self.environment, capture_output=True, check=False)
             return done.returncode == 0
 

@@ -80,6 +80,7 @@ def test_the_interval_holds_95_percent_under_the_assumed_noise_and_under_other_n
     assert 0.92 <= coverage(adverse) <= 0.995
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("judges", [1, 4])
 def test_where_judges_read_sentences_their_own_way_it_holds_for_any_panel(judges: int) -> None:
     done = trials(Noise(reading=5.0), judges)

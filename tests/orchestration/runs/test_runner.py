@@ -80,6 +80,7 @@ def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alo
     assert stored(small) == before
 
 
+@pytest.mark.lengthy
 def test_a_run_for_a_new_judge_makes_all_of_it_and_changes_no_byte_of_the_others(
     small: SmallHome, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_
     assert described == columns
 
 
+@pytest.mark.lengthy
 def test_hugging_face_loads_the_folder(
     version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +85,7 @@ def test_only_invented_reports_have_a_licence_and_each_part_says_what_it_may_be_
     assert "invented" in (version / "restricted" / "USE.md").read_text()
 
 
+@pytest.mark.lengthy
 def test_the_same_release_gives_the_same_bytes_whatever_the_order_and_place_of_its_rows(
     invented: Made, version: Path, tmp_path: Path
 ) -> None:
@@ -111,6 +113,7 @@ def test_the_same_release_gives_the_same_bytes_whatever_the_order_and_place_of_i
     assert (once_more.version, once_more.is_new) == (written.version, False)
 
 
+@pytest.mark.lengthy
 def test_read_five_studies_at_a_time_every_file_says_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
