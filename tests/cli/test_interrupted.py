@@ -55,11 +55,16 @@ def answering() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("place", "called"),
-    [(TableStore, "create_io_manager"), (Home, "delivery"), (TableStore, "handle_output")],
+    ("number", "place", "called"),
+    [
+        (signal.SIGINT, TableStore, "create_io_manager"),
+        (signal.SIGTERM, Home, "delivery"),
+        (signal.SIGINT, TableStore, "handle_output"),
+    ],
     ids=["while its store is opened", "in a step", "while a table is stored"],
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
+    number: signal.Signals,
     place: type,
     called: str,
     runner: Runner,
@@ -68,7 +73,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
         time.sleep(60)  # the interpreter looks for signals meanwhile
 
     instance = runner._instance
@@ -83,10 +88,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_command_is_stopped_by_either_signal_says_one_line_and_its_run_is_cancelled(
-    number: signal.Signals, tmp_path: Path, five: Path
-) -> None:
+def test_a_command_that_is_stopped_says_one_line_and_its_run_is_cancelled(tmp_path: Path, five: Path) -> None:
     """Started by a script with `&`, which lets what it starts ignore SIGINT."""
     home = tmp_path / "home"
     command = [sys.executable, "-c", HELD, "run", "--data", str(five), "--batch", "first"]
@@ -99,7 +101,7 @@ def test_a_command_is_stopped_by_either_signal_says_one_line_and_its_run_is_canc
     )
     try:
         wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
     finally:
         process.kill()
