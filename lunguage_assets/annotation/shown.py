@@ -162,7 +162,7 @@ def _kind(span: Record) -> str:
 
 def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
     rows = _Rows(parts["findings"], parts["left_out"])
-    remarks = [reasons().notes[note] for note in report["notes"] if note != "unknown-view"]
+    remarks = [reasons()["notes"][note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
         remarks.append(NO_VIEWS)
     aside = [f"Set aside, nothing is concluded from it: {one['rule']}." for one in parts["set_aside"]]

@@ -6,15 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, chooses, into, number
 from lunguage_assets.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @click.group(short_help="Ask human experts, and compare them with the judges.")
@@ -127,6 +123,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     Asks no judge, and changes nothing in the home. docs/trust.md says what the numbers mean.
     """
     place = chosen.home
+    from lunguage_assets.cli.console import print_table
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.calibrating import (
@@ -153,7 +150,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
         "have"
     )
     shown = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope", "intercept"]
-    _print_table(table.loc[table["by"].isin(["all", "source", "p_source"]), shown])
+    print_table(table.loc[table["by"].isin(["all", "source", "p_source"]), shown])
     if why_none:
         click.echo(f"no anchors were refitted: {why_none}")
     click.echo(f"written into {out}: {', '.join(written)}")
@@ -174,6 +171,7 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     """Put the labels of the newest release beside those of another file: who says what, kappa, p against its
     1 and 0.
     """
+    from lunguage_assets.cli.console import print_table
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.calibrating import compared
@@ -190,9 +188,5 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
         f"{len(ours - theirs)} only in release {version}"
     )
     for frame in (crossed[crossed["label"] == "all labels"], agreement):
-        _print_table(frame)
+        print_table(frame)
     click.echo(f"written into {out}: crossed.csv, agreement.csv")
-
-
-def _print_table(frame: pd.DataFrame) -> None:
-    click.echo(frame.to_string(index=False, na_rep="", float_format="{:.3f}".format))

@@ -103,37 +103,27 @@ def print_analyses(
         chosen.stored(name, ranker)
         for name in ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
     )
-    lines: list[tuple[str, str]] = []
-    for row in agreement[agreement["measure"].isin(_AGREEMENT)].to_dict("records"):
-        of = " - ".join(filter(None, (row["first"], row["second"])))
-        coding = "" if row["coding"] == "none" else f", coding {row['coding']}"
-        lines.append((f"{row['measure']}{coding}", f"{_measured(row)}  {of}"))
-    measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
-    for comparisons, means in robustness.groupby("comparisons")[measures].mean().iterrows():
-        shown = "mu changes by {:.2f}, rank by {:.2f}, Spearman {:.3f}".format(*means)
-        lines.append((f"ranked with {comparisons} comparisons a pair", shown))
+    interval = ["value", "low", "high"]
+    kinds = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
+    chosen_rows = agreement["measure"].isin(kinds)
+    print_table(agreement.loc[chosen_rows, ["measure", "coding", "first", "second", *interval]])
+    changes = ["mean_abs_mu", "mean_abs_rank", "spearman"]
+    print_table(robustness.groupby("comparisons", as_index=False)[changes].mean())
     fitted = fitted[(fitted["step"] == fitted["step"].max()) & (fitted["judges"] == "all")]
-    for strategy, distances in fitted.groupby("strategy")["mean_distance_stopped"]:
-        if distances.notna().any():
-            shown = f"{distances.min():.2f} to {distances.max():.2f} ranks from their known place"
-            lines.append((f"phrases fitted back, {strategy}", shown))
-    for row in experts[(experts["measure"] == "with ranking") & (experts["first"] == "")].to_dict("records"):
-        lines.append((f"experts ({row['group']}) with the ranking", _measured(row)))
-    lines += [*checks_lines(summary), ("tables, for any DuckDB client", str(chosen.home.database))]
+    print_table(fitted.groupby("strategy", as_index=False)["mean_distance_stopped"].mean())
+    together = (experts["measure"] == "with ranking") & (experts["first"] == "")
+    print_table(experts.loc[together, ["measure", "group", *interval]])
+    lines = [*checks_lines(summary), ("tables, for any DuckDB client", str(chosen.home.database))]
     if release_is_stale:
         again = "say `lunguage run` again, or launch the job `release`: its report then shows these numbers"
         lines.append(("the release is from before", again))
     _print_beside(lines)
 
 
-_AGREEMENT = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
-
-
-def _measured(row: Mapping[Any, Any]) -> str:
-    if pd.isna(row["value"]):
-        return "not defined"
-    interval = "" if pd.isna(row["low"]) else f" ({row['low']:.3f} to {row['high']:.3f})"
-    return f"{row['value']:.3f}{interval}"
+def print_table(frame: pd.DataFrame) -> None:
+    """Print the rows of a frame, numbers with three decimals; nothing where there are none."""
+    if len(frame):
+        click.echo(frame.to_string(index=False, na_rep="", float_format="{:.3f}".format) + "\n")
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -11,8 +11,7 @@ import sys
 import click
 
 from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
-from lunguage_assets.cli.keeping import batches, ledger, ui
-from lunguage_assets.cli.looking import doctor, status
+from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
 from lunguage_assets.cli.making import analyse, estimate, land, register, run
 from lunguage_assets.cli.reading import explain, read, sample
 from lunguage_assets.errors import LunguageError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -52,6 +52,13 @@ class Corpus:
     data_class: DataClass = "credentialed"
 
 
+TableKind = Literal["findings", "open-i", "projections", "reports"]
+_COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
+    "findings": columns.REQUIRED,
+    "open-i": layouts.OPENI_REQUIRED,
+    "projections": layouts.PROJECTIONS,
+    "reports": layouts.REQUIRED,
+}
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
 
@@ -207,7 +214,7 @@ def _of_files(files: Sequence[Path]) -> list[TextSource]:
     return found
 
 
-def table_holds(path: Path) -> Literal["findings", "open-i", "projections", "reports", ""]:
+def table_holds(path: Path) -> TableKind | Literal[""]:
     """What a table holds, by its columns; a file called reports that is none is said to be one, to complain.
 
     Empty: something else, or nothing that can be read.
@@ -217,13 +224,10 @@ def table_holds(path: Path) -> Literal["findings", "open-i", "projections", "rep
         names = {columns.folded_name(name) for name in read_header(path)}
     except InputError:
         return "reports" if is_named else ""
-    if names >= {*columns.REQUIRED}:
-        return "findings"
-    if names >= {*layouts.OPENI_REQUIRED}:
-        return "open-i"
-    if names >= {*layouts.PROJECTIONS}:
-        return "projections"
-    return "reports" if is_named or names >= {*layouts.REQUIRED} else ""
+    for held, required in _COLUMNS_OF.items():
+        if names >= {*required}:
+            return held
+    return "reports" if is_named else ""
 
 
 def content_hash(delivery: Delivery) -> str:

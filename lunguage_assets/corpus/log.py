@@ -4,40 +4,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Self
+from typing import Any, Self
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+import yaml
 
-from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.data_files import resource
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED
 
 _SHOWN = 80
 
 
-class Reason(BaseModel):
-    """The expected form of a rejected record, and the remedy."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    expected: str
-    remedy: str
-
-
-class Reasons(BaseModel):
-    """`resources/reasons.yaml`: by code, why a record is rejected, or what was noticed and done."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rejections: dict[str, Reason]
-    notes: dict[str, str]
-
-
 @cache
-def reasons() -> Reasons:
-    """The one list of codes."""
-    return read_as(resource("reasons.yaml"), Reasons)
+def reasons() -> Mapping[str, Mapping[str, Any]]:
+    """By code: `rejections`, with the expected form and the remedy, and `notes`, what was done."""
+    read: Mapping[str, Mapping[str, Any]] = yaml.safe_load(resource("reasons.yaml").read_text("utf-8"))
+    return read
 
 
 class IntakeLog:
@@ -64,13 +48,13 @@ class IntakeLog:
         place: dict[str, object] = {"file": file, "line": line, "study_id": "", "column": ""}
         place |= {"found": "", "content": ""} | cells
         place |= {"found": str(place["found"])[:_SHOWN], "reason": reason}
-        self._rejected.append(place | reasons().rejections[reason].model_dump())
+        self._rejected.append(place | reasons()["rejections"][reason])
 
     def note(self, reason: str, file: str, *, line: int | None = None, **cells: str) -> None:
         """Record a repaired or noteworthy value: `study_id`, `finding_id`, `column`, and what was `found`."""
         place: dict[str, object] = {"file": file, "line": line, "study_id": "", "finding_id": ""}
         place |= {"column": "", "found": ""} | cells
-        place |= {"found": str(place["found"])[:_SHOWN], "reason": reason, "done": reasons().notes[reason]}
+        place |= {"found": str(place["found"])[:_SHOWN], "reason": reason, "done": reasons()["notes"][reason]}
         self._notes.append(place)
 
     def extend(self, *others: IntakeLog) -> None:

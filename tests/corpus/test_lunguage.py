@@ -44,8 +44,8 @@ def test_a_bad_row_is_rejected_with_its_place_and_content(
         "Lunguage.csv",
     )
     assert (rejected["expected"], rejected["remedy"]) == (
-        codes().rejections[reason].expected,
-        codes().rejections[reason].remedy,
+        codes()["rejections"][reason]["expected"],
+        codes()["rejections"][reason]["remedy"],
     )
     assert json.loads(rejected["content"]) == bad
     assert rejected["study_id"] == ("" if column == "study_id" else "s50000001")

@@ -161,4 +161,4 @@ def test_a_cell_beyond_the_limit_is_called_by_its_size_and_costs_its_record_alon
     assert first.values[0] == "s50000001"
     assert len(first.raw) < 30_000
     assert second.values == ["s50000002", "No effusion."]
-    assert "16 MB" in reasons().rejections[first.broken].expected
+    assert "16 MB" in reasons()["rejections"][first.broken]["expected"]

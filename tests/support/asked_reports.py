@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
+import pandas as pd
 from loopback import Call
 from sdk_run import KEYS
 
@@ -26,7 +27,7 @@ from lunguage_assets.structuring.contract import (
     Span,
     StructuredReport,
 )
-from lunguage_assets.structuring.model.structurer import ModelStructurer, open_model
+from lunguage_assets.structuring.model.structurer import ModelStructurer, open_structurer
 
 KNOWN = {"opacity": "PF", "effusion": "PF", "pneumonia": "CF", "tube": "OTH", "cough": "PATIENT INFO."}
 PLACES = ("left base", "right apex", "right", "left")
@@ -147,7 +148,9 @@ def opened(
         environ=surroundings.pop("environ", KEYS),
         **surroundings,
     )
-    yield open_model("one", configuration, around)
+    structurer = open_structurer("one", configuration, pd.DataFrame(), lambda: around)
+    assert isinstance(structurer, ModelStructurer)
+    yield structurer
 
 
 def plain(answers: list[StructuredReport]) -> list[dict[str, Any]]:

@@ -51,12 +51,10 @@ def open_structurer(
     Raises:
         ConfigurationError: no such structurer, or unusable prompt templates.
     """
-    return RuleStructurer(terms) if key == RULES else open_model(key, configuration, around())
-
-
-def open_model(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> ModelStructurer:
-    """The language model of a slot as a structurer; errors as in `open_structurer`."""
-    slot, prompts = _model_slot(key, configuration), load_structuring_prompts(surroundings.prompts)
+    if key == RULES:
+        return RuleStructurer(terms)
+    slot, surroundings = _model_slot(key, configuration), around()
+    prompts = load_structuring_prompts(surroundings.prompts)
     return ModelStructurer(open_asker(key, slot, surroundings), prompts, slot.mode)
 
 
@@ -134,7 +132,8 @@ class ModelStructurer:
         Raises:
             LunguageError: see `Asker.ask`, or none of many answers can be read; the ledger has them.
         """
-        sent = [report for report in reports if 0 < _length(report) <= LONGEST_REPORT]
+        lengths = [sum(len(one.text) for one in sentences_asked(report)) for report in reports]
+        sent = [one for one, length in zip(reports, lengths, strict=True) if 0 < length <= LONGEST_REPORT]
         questions = [self._prompts.question(sentences_asked(report)) for report in sent]
         kept = self._kept(sent, questions)
         poor = [n for n, one in enumerate(kept) if one is None or one.refused_share > REPAIR_SHARE]
@@ -166,7 +165,3 @@ class ModelStructurer:
 def sentences_asked(report: SectionedReport) -> list[Sentence]:
     """The sentences that may state findings: those of history, findings and impression."""
     return [sentence for sentence in report.sentences if sentence.section != "other"]
-
-
-def _length(report: SectionedReport) -> int:
-    return sum(len(sentence.text) for sentence in sentences_asked(report))
