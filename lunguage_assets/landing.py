@@ -212,8 +212,8 @@ def _require_unchanged(entry: _Entry) -> None:
 
 
 def _fetch(entry: _Entry, folder: Path) -> None:
-    """Copy a delivery into a new folder, each file unpacked, so that the same content packed twice is the
-    same delivery; a single file, which may be called anything, gets the name of what it holds.
+    """Copy a delivery into a new folder, unpacked, a single file under the name of what it holds: the same
+    content packed or named otherwise is the same delivery.
     """
     folder.mkdir(parents=True)
     unpacked = 0

@@ -55,10 +55,8 @@ class Given:
 
 
 class Method:
-    """The packaged judges, ruler, lists and settings, read once.
-
-    Raises:
-        ConfigurationError: a packaged file was edited and cannot be used; the message names it.
+    """The packaged judges, ruler, lists and settings, read once. Raises `ConfigurationError`: a packaged file
+    was edited and cannot be used.
     """
 
     def __init__(self) -> None:
@@ -95,10 +93,7 @@ class Method:
 
     def conclude(self, read: Frames) -> Frames:
         """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`
-        alone.
-
-        Raises:
-            InvalidTable: a study still breaks a rule when it is left out.
+        alone. Raises `InvalidTable`: one still breaks a rule when it is left out.
         """
         asides: set[Aside] = set()
         while True:

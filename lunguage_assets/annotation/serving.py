@@ -44,11 +44,7 @@ _READING = threading.Lock()
 
 
 def serving_socket(port: int) -> socket.socket:
-    """A socket on the loopback address; port 0 takes a free one.
-
-    Raises:
-        ConfigurationError: the port is in use, or may not be used.
-    """
+    """A socket on the loopback address; port 0: a free one. Raises `ConfigurationError`: it is in use."""
     try:
         return socket.create_server((ADDRESS, port))
     except OSError:

@@ -4,7 +4,6 @@ labels. The same for terminal and page, in `lunguage explain`'s wording of codes
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -36,12 +35,11 @@ class ShownRow:
     """One finding: stated, implied, or left out.
 
     Args:
-        number: of a row among the findings, from 1; of a merged row that of the row that stands for it; 0 for
-            rows that nothing stands for.
+        number: among the findings, from 1; of a merged row the survivor's; 0: nothing stands for it.
         tone: how it is coloured: present, open (tentative either way), absent, past, out (removed).
         lines: the reasons, in plain words.
         believed: p with its interval in words; empty for a row that is left out.
-        implied: titles of what it implies, which follows it, one `depth` lower, in the order of the pathway.
+        implied: titles of what it implies, which follows it, one `depth` lower.
     """
 
     number: int
@@ -137,23 +135,15 @@ def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> l
     A piece that several rows share is of the first kind of finding, hedge, detail.
     """
     ends = chain.from_iterable((one["begin"], one["end"]) for one in (*spans, *sentences))
-    cuts = sorted({0, len(text), *ends})
-    within: dict[int, list[Record]] = {cut: [] for cut in cuts}
-    around: dict[int, Record] = {}
-    for span in sorted(spans, key=lambda span: ("finding", "hedge", "detail").index(_kind(span))):
-        for cut in cuts[bisect_left(cuts, span["begin"]) : bisect_left(cuts, span["end"])]:
-            within[cut].append(span)
-    for sentence in sentences:
-        for cut in cuts[bisect_left(cuts, sentence["begin"]) : bisect_left(cuts, sentence["end"])]:
-            around[cut] = sentence
-    return [_piece(text[begin:end], within[begin], around.get(begin)) for begin, end in pairwise(cuts)]
-
-
-def _piece(text: str, spans: Sequence[Record], sentence: Record | None) -> Piece:
-    if spans:
-        return Piece(text, _kind(spans[0]), tuple(dict.fromkeys(span["finding_id"] for span in spans)))
-    states = sentence is not None and sentence["account"] == "findings" and sentence["section"] != "other"
-    return Piece(text, "plain" if states else "silent")
+    ordered = sorted(spans, key=lambda span: ("finding", "hedge", "detail").index(_kind(span)))
+    stating = [one for one in sentences if one["account"] == "findings" and one["section"] != "other"]
+    found = []
+    for begin, end in pairwise(sorted({0, len(text), *ends})):
+        there = [span for span in ordered if span["begin"] <= begin < span["end"]]
+        is_plain = any(one["begin"] <= begin < one["end"] for one in stating)
+        kind = _kind(there[0]) if there else "plain" if is_plain else "silent"
+        found.append(Piece(text[begin:end], kind, tuple(dict.fromkeys(one["finding_id"] for one in there))))
+    return found
 
 
 def _kind(span: Record) -> str:

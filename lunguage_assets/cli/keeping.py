@@ -169,9 +169,9 @@ def remove(key: str, yes: bool, chosen: Chosen) -> None:
             tables, review = place.following(key)
             names = ", ".join(sorted({table for table, _ in tables})) or "none"
             raise LunguageError(
-                f"nothing was removed. Its files, {len(tables)} tables ({names}), {len(review)} review queues "
-                "and its partition in Dagster would go; what several batches made together, and sealed "
-                f"releases, stay. To remove it: lunguage batches remove {key} --yes"
+                f"nothing was removed. Its files, {len(tables)} tables ({names}), {len(review)} review "
+                "queues and its partition would go; what several batches made together, and sealed releases, "
+                f"stay. To remove it: lunguage batches remove {key} --yes"
             )
         _remove(chosen, key)
     from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed

@@ -27,11 +27,8 @@ _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[str], bool]:
     """Places of the format's columns, names of further columns, and whether the sentence's column holds a
-    numbered passage, of which `sent_idx` chooses a sentence.
-
-    Letter case does not matter, nor whether blanks or underscores are written. The output of `lunguage-score`
-    is understood too: its finding column is `entity`, its section `report_type`, its passage `sentences`.
-    Raises `InputError`: a required column is missing; the message names it and what is there.
+    numbered passage (of `lunguage-score`), of which `sent_idx` chooses a sentence. Letter case, blanks and
+    underscores do not matter. Raises `InputError`: a required column is missing.
     """
     position: dict[str, int] = {}
     ignored = []
@@ -53,10 +50,8 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
 def require_columns(
     file: str, header: Sequence[str], found: Collection[str], required: Sequence[str], others: Sequence[str]
 ) -> None:
-    """Refuse a file that lacks a required column.
-
-    The error shows names of the format only: a file without a header line has report text there. Raises
-    `InputError`: a column is missing; names the first and what is there.
+    """Refuse a file that lacks a required column. The error shows names of the format only: a file without a
+    header line has report text there.
     """
     absent = [name for name in required if name not in found]
     if absent:
@@ -149,10 +144,7 @@ def said_once(value: str) -> str:
 
 
 def numbered_sentences(passage: str) -> dict[int, str]:
-    """The sentences of a passage such as "(1) One.(2) Another.", by number.
-
-    Only the number that comes next begins a sentence: one in brackets inside a sentence does not.
-    """
+    """The sentences of a passage such as "(1) One.(2) Another."; only the next number begins one."""
     begins = [(0, 0)]
     for found in _SENTENCE_NUMBER.finditer(passage):
         if int(found.group(1)) == len(begins):

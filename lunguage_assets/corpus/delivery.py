@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,7 +18,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from lunguage_assets.corpus import columns
-from lunguage_assets.corpus.records import read_header, require_whole
+from lunguage_assets.corpus.records import read_header, read_records
 from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts import layouts
 from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
@@ -101,12 +102,9 @@ class Delivery:
 
 
 def find_delivery(place: Path) -> Delivery:
-    """The delivery in a folder, or the one that a file is.
-
-    Findings are `Lunguage.csv` (also `Lunguage.parquet`), and if present the vocabulary, the image metadata
-    and raw reports beside them; raw reports alone are as `_ACCEPTED` says. All also `.gz`; letter case does
-    not matter. Of a file the content decides; the others are looked for beside it. Raises `InputError`: there
-    are no findings and no raw reports, or both, or more than one of a kind; `corpus.toml` is wrong.
+    """The delivery in a folder, or the one that a file is, as `_ACCEPTED` says; letter case does not matter.
+    Vocabulary, image metadata and reports of findings lie beside it. Raises `InputError`: there are no
+    findings and no raw reports, or both, or more than one of a kind; `corpus.toml` is wrong.
     """
     if not place.exists():
         raise InputError(str(place), "no such folder", _ACCEPTED, "Name the folder that holds the files.")
@@ -162,10 +160,8 @@ def _one(folder: Path, *names: str) -> Path | None:
 
 
 def _text_sources(place: Path, files: Sequence[Path], *, loose: bool) -> list[TextSource]:
-    """The raw reports of a folder with these files at its top, or of a file with these beside it; more than
-    one: it is not clear which count.
-
-    `loose` text files count only where nothing else does: a licence or a note may lie beside anything.
+    """The raw reports of a folder with these files at its top, or of a file with these beside it. `loose`:
+    text files count where nothing else does, as a licence or a note may lie beside anything.
     """
     if place.is_file():
         if layouts.TEXT_FORM.search(place.name):
@@ -215,10 +211,7 @@ def _of_files(files: Sequence[Path]) -> list[TextSource]:
 
 
 def table_holds(path: Path) -> TableKind | Literal[""]:
-    """What a table holds, by its columns; a file called reports that is none is said to be one, to complain.
-
-    Empty: something else, or nothing that can be read.
-    """
+    """What a table holds, by its columns; a file called reports is one in any case, to complain."""
     is_named = _folded(path) in ("reports.csv", "reports.parquet")
     try:
         names = {columns.folded_name(name) for name in read_header(path)}
@@ -246,17 +239,15 @@ def content_hash(delivery: Delivery) -> str:
 
 
 def require_whole_files(delivery: Delivery) -> None:
-    """Refuse a delivery of which a table was cut on its way: a batch never changes."""
+    """Refuse a delivery of which a table was cut on its way: its last record breaks off, with no line end."""
     for path in delivery.tables:  # those of raw reports are read in parts anyway
         if _folded(path).endswith(".csv"):
-            require_whole(path)
+            deque(read_records(path, may_be_empty=True, keep_bytes=True)[1], maxlen=0)
 
 
 def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
-    """The delivery in parts of `most` raw reports, or a few more: all reports of a patient are in one.
-
-    Findings are one part, as are no more raw reports than that. The reports of a part are `held`. Raises
-    `InputError`: the reports cannot be read, or are too many to be held.
+    """The delivery in parts of `most` raw reports, which are `held`, or a few more: all reports of a patient
+    are in one; findings are one part. Raises `InputError`: they cannot be read, or are too many to be held.
     """
     if delivery.texts is None:
         return [delivery]

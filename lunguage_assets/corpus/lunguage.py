@@ -181,10 +181,8 @@ class RowReader:
         return "", ""
 
     def _counted(self, cells: dict[str, str], study: DeliveredStudy) -> tuple[int, int, str]:
-        """Numbers by file order inside the section, for a file without its own, and the sentence.
-
-        Sentences count from 0, findings from 1. Rejected rows count too, so that their absence changes no
-        number.
+        """Numbers by file order inside the section (sentences from 0, findings from 1, also rejected ones),
+        for a file without its own, and the sentence.
         """
         section = self._meanings["section"](cells["section"]) or ""
         sentences, last, findings = study.places.get(section, (-1, "", 0))
@@ -222,9 +220,7 @@ class RowReader:
 
 
 def lunguage_frame(report_texts: pd.DataFrame, structured_findings: pd.DataFrame) -> pd.DataFrame:
-    """Rows in the columns of Lunguage.csv, in the order of study, section and number of the finding.
-
-    Reports in which no finding was read have no row. Write it with `frame.to_csv(path, index=False)`.
+    """Rows in the columns of Lunguage.csv, by study, section and number; `frame.to_csv(path, index=False)`.
 
     Args:
         report_texts: `tables.REPORT_TEXTS` of all studies of the rows.

@@ -54,10 +54,8 @@ def require_size(file: str, unpacked: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One data record: 1-based number and values in header order.
-
-    A `broken` record has a reason code instead, what was `found`, the `raw` text, and as many values as could
-    be read.
+    """One data record: 1-based number and values in header order. A `broken` one has a reason code, what was
+    `found`, the `raw` text, and as many values as could be read.
     """
 
     number: int
@@ -70,13 +68,11 @@ class Record:
 def read_records(
     path: Path, *, may_be_empty: bool = False, keep_bytes: bool = False
 ) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a Parquet or CSV file (UTF-8 with or without BOM, any newline, quoted newlines,
-    `.gz` by name).
+    """Header and records of a Parquet or CSV file (UTF-8 with or without BOM, any newline, `.gz` by name).
 
     A file with a header only is refused unless it `may_be_empty`. With `keep_bytes` a record is not broken by
-    bytes that are not UTF-8: they stay in its values, as `surrogateescape` has them. Raises `InputError`: the
-    file is empty, is not text, repeats a column, or breaks off in its last record. The message shows no cell:
-    a file without a header line has report text in its first line.
+    bytes that are not UTF-8: they stay, as `surrogateescape` has them. Raises `InputError`: the file is
+    empty, is not text, repeats a column, or breaks off in its last record; the message shows no cell.
     """
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
@@ -104,9 +100,8 @@ def read_cells(
     may_be_empty: bool = False,
     keep_bytes: bool = False,
 ) -> tuple[set[str], Iterator[tuple[Record, dict[str, str]]]]:
-    """The optional columns that are there, whatever their letter case and blanks; and every record with its
-    cleaned cells by column, empty where it has none. Raises `InputError`: as `read_records`, or a required
-    column is missing.
+    """The optional columns that are there, and every record with its cleaned cells by column, empty where it
+    has none. Raises `InputError`: as `read_records`, or a required column is missing.
     """
     header, records = read_records(path, may_be_empty=may_be_empty, keep_bytes=keep_bytes)
     places = columns.column_places(header)
@@ -124,18 +119,6 @@ def read_header(path: Path) -> list[str]:
     if path.name.lower().endswith(".parquet"):
         return _parquet_records(path)[0]
     return _csv_header(_Lines(path))
-
-
-def require_whole(path: Path) -> None:
-    """Refuse a CSV file that was cut: its last record breaks off, and no line end follows.
-
-    A cut between two records, or inside the last cell of one, cannot be told from the end.
-    """
-    with path.open("rb") as stream:
-        stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
-        if not path.name.lower().endswith(".gz") and stream.read() in (b"\n", b"\r"):
-            return
-    deque(read_records(path, may_be_empty=True, keep_bytes=True)[1], maxlen=0)
 
 
 def _bad_header(file: str, found: str) -> InputError:
@@ -189,10 +172,8 @@ class _Lines:
         return any(map(_DAMAGE.search, odd))
 
     def give_up(self, broken: str) -> str:
-        """Give back lines that a broken record does not cost; the reason, which may change with that.
-
-        It costs its lines until now, a too large one also those up to the next beginning. Where no beginning
-        of a record can be recognised it costs its first line, and every further one gets its chance.
+        """Give back lines that a broken record does not cost; the reason, which may change with that. Where
+        no beginning can be recognised it costs its first line, and every further one gets its chance.
         """
         if self.begins(self.taken[0]):
             for _ in self.of_record() if broken == TOO_LARGE else ():

@@ -66,11 +66,9 @@ def named_views(procedure: str) -> set[str]:
 
 
 def study_views(words: str) -> frozenset[str]:
-    """Views of a study that a person names in words ("Chest, frontal and lateral").
-
-    A lateral film is taken beside a frontal one. That is a PA film, unless AP, portable or supine is said; a
-    frontal film alone may be either, and says neither. Two views without more are a frontal and a lateral
-    one.
+    """Views of a study that a person names in words ("Chest, frontal and lateral"). The frontal film beside a
+    lateral one is PA, unless AP, portable or supine is said; a frontal film alone may be either. Two views
+    without more are a frontal and a lateral one.
     """
     text = _NO_PROJECTION.sub(" ", words.lower())
     views = named_views(text)

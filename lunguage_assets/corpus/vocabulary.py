@@ -122,16 +122,10 @@ class Singulars:
 
 
 class Vocabulary:
-    """Canonical names of findings and places.
-
-    `finding` and `location_parts` are idempotent and do not depend on the order of the vocabulary's rows.
-    """
+    """Canonical names of findings and places, idempotent, whatever the order of the vocabulary's rows."""
 
     def __init__(self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms) -> None:
-        """Build the vocabulary from `terms`: (category, target_term, normed_term).
-
-        Attribute categories are not used.
-        """
+        """Build the vocabulary from `terms`: (category, target_term, normed_term); attributes are unused."""
         findings: dict[str, set[str]] = {}
         locations: dict[str, set[str]] = {}
         self._categories: dict[str, set[str]] = {}
@@ -200,9 +194,7 @@ class Vocabulary:
         return tuple(self._spellings.get(form, (form,)))
 
     def _settled_places(self, location: str) -> tuple[str, ...]:
-        """Canonical places of a cell, sorted; the step is repeated until nothing changes, because a canonical
-        place may be written with a comma, and so be several.
-        """
+        """Canonical places of a cell, until nothing changes: a canonical place with a comma is several."""
         path: list[tuple[str, ...]] = []
         found = _pieces([location])
         while found not in path:
@@ -213,10 +205,8 @@ class Vocabulary:
     def _settled(
         self, text: str, delivered: Mapping[str, str], spellings: _Spellings, whole: Mapping[str, str]
     ) -> str:
-        """Apply the delivered and the built-in forms until nothing changes.
-
-        A vocabulary may contradict itself ("a" is "b", "b" is "a"): then the first of the circle in
-        alphabetical order stands for all.
+        """Apply the delivered and the built-in forms until nothing changes; of a circle ("a" is "b", "b" is
+        "a") the first in alphabetical order stands for all.
         """
         path: list[str] = []
         while text not in path:

@@ -34,7 +34,6 @@ _SAME_SENTENCE = 0.5
 _WORDS, _PLACE, _NAME = 4.0, 2.0, 1.0
 """What common words of the finding, of its place, and one name count for in the matching."""
 
-
 _Row = dict[str, frozenset[str]]
 """By column its code, its words, or the keys of the rows that it refers to; `key`: its own."""
 _Wording = tuple[str, ...]

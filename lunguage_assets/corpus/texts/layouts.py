@@ -156,9 +156,8 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
 
 
 def read_text_files(place: Path) -> Iterator[RawReport]:
-    """Every text file of a folder or a `.zip`, or the one that the place is.
-
-    The study is the file's name; the patient is the folder's where that is MIMIC-CXR's form of one.
+    """Every text file of a folder or a `.zip`, or the one that the place is; the study is the file's name,
+    the patient the folder's where that is MIMIC-CXR's form of one.
     """
     alone = place.is_file() and TEXT_FORM.search(place.name) is not None
     names = [place.name] if alone else sorted(names_in(place, TEXT_FORM))
@@ -232,10 +231,7 @@ def _in_package(path: Path) -> list[str]:
 
 
 def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None]]:
-    """Each file's name and its unpacked bytes, a little more than `LARGEST` at most; None: it is damaged.
-
-    Nothing is written: a name in a package is only a name, whatever folder it points to.
-    """
+    """Each file's name and its unpacked bytes, a little more than `LARGEST` at most; None: it is damaged."""
     unpacked = 0
     with zipfile.ZipFile(place) if place.is_file() else nullcontext() as package:
         for name in names:
@@ -252,10 +248,7 @@ def _contents(place: Path, names: list[str]) -> Iterator[tuple[str, bytes | None
 
 
 def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
-    """A regular file of a folder, or a member of a package.
-
-    Members that are packed otherwise than usual are not read: their unpacking cannot be stopped half-way.
-    """
+    """A regular file of a folder, or a member of a package, packed so that its unpacking can be stopped."""
     if isinstance(place, Path):
         descriptor = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO is opened without waiting
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -41,10 +41,7 @@ _DATE = re.compile(
 
 @dataclass(frozen=True)
 class Received:
-    """Raw reports of a batch: `tables.REPORT_TEXTS`, `REJECTED`, `INTAKE_NOTES`, `TERMS`.
-
-    Rejections and notes are those of reading the texts; `take_in_structured` goes on from them.
-    """
+    """Raw reports of a batch: `tables.REPORT_TEXTS`, `REJECTED`, `INTAKE_NOTES`, `TERMS`."""
 
     report_texts: pd.DataFrame
     rejected: pd.DataFrame

@@ -99,10 +99,8 @@ _FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
 
 
 def parse_answer(text: str) -> dict[str, Any] | None:
-    """The answer in a model's text, or None when there is none: the answer is then unreadable.
-
-    One code fence around the whole is tolerated; text before or behind it, a second object, a missing list,
-    numbers that JSON does not have, and half characters are not.
+    """The answer in a model's text, with or without one code fence around the whole; None: unreadable (other
+    text, a missing list, numbers that JSON does not have, half characters).
     """
     body = text.strip()
     fenced = _FENCE.match(body)
