@@ -1,4 +1,5 @@
-"""Opening a configured judge; and what a person should know of the judges before a run.
+"""Opening a configured judge behind the data policy, which says what it may be sent and fails closed; and
+what a person should know of the judges before a run.
 
 Nothing is sent, no key is read and no SDK imported until a question is asked that the ledger cannot answer.
 """
@@ -6,19 +7,19 @@ Nothing is sent, no key is read and no SDK imported until a question is asked th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Literal
 
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import Budget, output_limit
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.policy import Problem, preflight, require
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers.base import resolve_endpoint
 from lunguage_assets.judges.providers.local import local_provider
@@ -29,8 +30,17 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot, OfflineSlot
 from lunguage_assets.settings import DataClass
 
+Problem = tuple[Literal["ok", "warning", "refusal"], str]
+"""What was looked at, and a message: a `refusal` stops the run, a `warning` is shown."""
+
+WARN_DAYS = 30
+
 STRUCTURING_TOKENS = 3000
 """Output tokens that an answer about a long report needs, about: 25 findings of 120 tokens."""
+
+
+class PolicyRefused(LunguageError):
+    """A judge may not be used as asked; nothing was sent."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,6 @@ class Surroundings:
         budget: ceiling shared by all judges of the run, or None.
         prompts: the user's own prompt templates, or None for the bundled ones.
         progress: told what every recorded attempt adds.
-        today: the date that retirements are compared with.
-        environ: where keys and addresses are read, at the first question that has to be sent.
     """
 
     data_class: DataClass
@@ -52,8 +60,6 @@ class Surroundings:
     budget: Budget | None = None
     prompts: Path | None = None
     progress: Callable[[Progress], None] = announce
-    today: Callable[[], date] = lambda: datetime.now(UTC).date()
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Judge:
@@ -89,7 +95,7 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
     """
     return Asker(
         key,
-        _DeferredProvider(key, slot, surroundings),
+        _DeferredProvider(key, slot, surroundings.data_class),
         surroundings.open_ledger(),
         slot.limits,
         budget=surroundings.budget,
@@ -101,15 +107,15 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
 class _DeferredProvider:
     """A provider that is made at its first question; what forbids to ask is raised then."""
 
-    def __init__(self, key: str, slot: ModelSlot, surroundings: Surroundings) -> None:
-        self.binding, self._key, self._slot, self._surroundings = slot.binding, key, slot, surroundings
+    def __init__(self, key: str, slot: ModelSlot, data_class: DataClass) -> None:
+        self.binding, self._key, self._slot, self._data_class = slot.binding, key, slot, data_class
         self._made: Provider | None = None
 
     async def answer(self, request: Request) -> Reply:
         if self._made is None:
-            key, slot, around = self._key, self._slot, self._surroundings
-            environ = dict(around.environ)  # once: the address examined is the address used
-            require(preflight(key, slot, environ, around.data_class, around.today()))
+            key, slot, today = self._key, self._slot, datetime.now(UTC).date()
+            environ = dict(os.environ)  # once: the address examined is the address used
+            require(preflight(key, slot, environ, self._data_class, today))
             self._made = provider_of(key, slot, environ)
         return await self._made.answer(request)
 
@@ -123,6 +129,58 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> Provid
     if slot.provider == "transformers":
         return local_provider(key, slot)
     return SDKS[slot.provider](key, slot, resolve_endpoint(key, slot, environ))
+
+
+def preflight(
+    judge: str, slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
+) -> list[Problem]:
+    """Everything that forbids, or soon will forbid, the use of a judge on a corpus of this class.
+
+    Only a server whose address, as written or as `environ` has it, is this machine's keeps text here. On its
+    last day a model counts as retired: a long run would meet its end.
+    """
+    problems = list[Problem]()
+    if (reason := _refusal(slot, environ, data_class, today)) is not None:
+        message = (
+            f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
+            "judge or preset, or complete its entry in the judges file if that is true and permitted."
+        )
+        problems.append(("refusal", message))
+    name = f"judge {judge!r}: model {slot.model!r}"
+    left = WARN_DAYS + 1 if slot.retires_on is None else (slot.retires_on - today).days
+    if left <= 0:
+        remedy = "Bind a new key to a model that is served, or replay from the ledger."
+        problems.append(("refusal", f"{name} retired on {slot.retires_on}. {remedy}"))
+    elif left <= WARN_DAYS:
+        problems.append(("warning", f"{name} retires on {slot.retires_on}, in {left} day(s)."))
+    return problems
+
+
+def require(problems: Sequence[Problem]) -> None:
+    """Stop when anything is refused.
+
+    Raises:
+        PolicyRefused: one line with every refusal.
+    """
+    if refusals := [message for severity, message in problems if severity == "refusal"]:
+        raise PolicyRefused(" ".join(refusals))
+
+
+def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date) -> str | None:
+    """Text that stays on the machine is sent to nobody: it goes where nobody has written down otherwise.
+    Every other receiver must be allowed and, for patients' text, attested.
+    """
+    stays, attested = not slot.leaves_machine(environ), slot.zero_retention_attested_on
+    if data_class not in slot.allowed_data and not (stays and "allowed_data" not in slot.model_fields_set):
+        return f"allowed_data does not list {data_class!r}"
+    if stays or data_class == "synthetic":
+        return None
+    if attested is None or not slot.zero_retention_attested_by.strip():
+        return (
+            "nobody has attested that its service keeps nothing (zero_retention_attested_on and "
+            "zero_retention_attested_by)"
+        )
+    return f"its zero retention is attested for {attested}, which has not come" if attested > today else None
 
 
 def examination(

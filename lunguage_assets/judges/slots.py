@@ -133,7 +133,7 @@ _VARIABLE = r"^([A-Z_][A-Z0-9_]*)?$"
 
 
 class ModelSlot(Part):
-    """A language model; the judges file explains each field, `policy.preflight` what it may be sent. A model
+    """A language model; the judges file explains each field, `opening.preflight` what it may be sent. A model
     in this process costs nothing unless a price is given; unless limited, two of its batches are in flight.
     """
 

@@ -264,8 +264,8 @@ class _Preview:
             for steps in (fewest, self.steps, most)
         ]
         examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
-        pairs = zip(lacking[:500], cycle(examples), strict=False)  # enough to know how long prompts are
-        shown = [self.prompts.comparison(ComparisonQuestion(one, other)).prompt for one, other in pairs]
+        pairs = map(ComparisonQuestion, lacking[:500], cycle(examples))  # enough to know how long prompts are
+        shown = [self.prompts.comparison(pair).prompt for pair in pairs]
         for asker in models:
             asker.prompts = shown
             counts = [max(0.0, count - partly[asker.key]) for count in answers]

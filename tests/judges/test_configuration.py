@@ -12,8 +12,7 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.opening import judge_identity
-from lunguage_assets.judges.policy import PolicyRefused, preflight, require
+from lunguage_assets.judges.opening import PolicyRefused, judge_identity, preflight, require
 from lunguage_assets.judges.providers.base import variables_of
 from lunguage_assets.judges.slots import ModelSlot, checked_base_url, on_this_machine
 

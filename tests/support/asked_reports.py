@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import pandas as pd
 from loopback import Call
@@ -141,16 +143,12 @@ def opened(
     configuration: JudgesConfiguration, ledger: Path, budget: Budget | None = None, **surroundings: Any
 ) -> Iterator[ModelStructurer]:
     """Structurer `one` over the ledger in a file."""
-    around = Surroundings(
-        surroundings.pop("data_class", "synthetic"),
-        lambda: Ledger.open(ledger),
-        budget,
-        environ=surroundings.pop("environ", KEYS),
-        **surroundings,
-    )
+    data_class = surroundings.pop("data_class", "synthetic")
+    around = Surroundings(data_class, lambda: Ledger.open(ledger), budget, **surroundings)
     structurer = open_structurer("one", configuration, pd.DataFrame(), lambda: around)
     assert isinstance(structurer, ModelStructurer)
-    yield structurer
+    with mock.patch.dict(os.environ, KEYS):
+        yield structurer
 
 
 def plain(answers: list[StructuredReport]) -> list[dict[str, Any]]:

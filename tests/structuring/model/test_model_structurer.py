@@ -28,8 +28,7 @@ from loopback import Act, Call, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import examination, judge_identity
-from lunguage_assets.judges.policy import PolicyRefused
+from lunguage_assets.judges.opening import PolicyRefused, examination, judge_identity
 from lunguage_assets.structuring.model.grounding import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import LONGEST_REPORT, ModelStructurer, structurer_identity
 
