@@ -75,7 +75,7 @@ def test_killed_in_a_backfill_and_started_again_the_tables_end_the_same(
             f"no run of the backfill starts\n{served.logs()}",
         )
         served.kill()
-        served.start(webserver=False)
+        served.start()
         ended = wait_for(
             lambda: (found := instance.get_backfill(backfill).status.value) != "REQUESTED" and found,
             300,
