@@ -368,6 +368,4 @@ class LexicalEmbedder:
 
 
 Embedder = VectorEmbedder | LexicalEmbedder
-"""What measures the similarity of two phrases. An encoder of one's own is any object with the members of the
-first.
-"""
+"""What measures the similarity of two phrases; one's own has the members of `VectorEmbedder`."""
