@@ -1,9 +1,7 @@
 """The page on the loopback address where a person pastes a report (docs/read.md, "Privacy").
 
-Nothing is stored, logged or sent: a report is in the memory of this process, and the answer is not to be
-cached. Only pages of this server may post to it: a foreign page in the same browser is refused by its headers
-(Host, Origin, Sec-Fetch-Site), so that it can neither ask nor read; ours forbid it to show this one in a
-frame.
+Nothing is stored, logged, sent or cached. Only pages of this server may post to it: a foreign page in the
+same browser is refused by its headers (Host, Origin, Sec-Fetch-Site).
 """
 
 from __future__ import annotations

@@ -113,9 +113,7 @@ def chosen_home(folder: Path) -> Home:
 
 
 def existing_home(folder: Path) -> Home:
-    """The home in a folder, for commands that only look, or work on what is there: they make none. Raises
-    `ConfigurationError`: nothing was ever registered there.
-    """
+    """The home in a folder. Raises `ConfigurationError`: nothing was ever registered there."""
     place = chosen_home(folder)
     if place.corpus() is not None or (place.root / "tables").exists():
         return place
@@ -197,9 +195,7 @@ class Chosen:
         return Ledger.at(self.ledger_place)
 
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
-        """The judges configuration in force. Raises `ConfigurationError`: an unusable judges file, or no such
-        ranker in it.
-        """
+        """The judges configuration in force. Raises `ConfigurationError`: unusable, or no such ranker."""
         from lunguage_assets.judges.configuration import load_judges
 
         judges = load_judges(

@@ -1,7 +1,6 @@
 """One name for every finding and place (implicit.md section 3).
 
-The delivered vocabulary is joined with the built-in forms of `resources/terms.yaml`. Only the form of names
-is decided here; what a finding implies is in `implicit/pathways`, what is the same in `implicit/merging`.
+The delivered vocabulary is joined with the built-in forms of `resources/terms.yaml`.
 """
 
 from __future__ import annotations
