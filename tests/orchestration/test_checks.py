@@ -182,7 +182,7 @@ def test_earlier_batches_are_those_registered_before_and_stored_in_this_form(tmp
     for batch in ("one", "two", "three", "four"):
         delivery = tmp_path / batch
         delivery.mkdir()
-        (delivery / "Lunguage.csv").write_text(f"study_id\n{batch}\n")
+        (delivery / "Lunguage.csv").write_text(f"study_id,sent\n{batch},x\n")
         home.register(delivery, batch)
     for batch, table in (("one", REPORTS), ("three", FITTED_PROBABILITIES), ("four", FITTED_PROBABILITIES)):
         path = partition_path(home.tables, "fitted_probabilities", "panel", batch)

@@ -14,8 +14,8 @@ from small_homes import SmallHome
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.automation import Ready, is_ready
+from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
-from lunguage_assets.structuring.rules import structurer
 from lunguage_assets.tables import TABLES
 
 REPORTS = {
@@ -115,7 +115,7 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
         theirs = rows["study_id"] == study
         return made._replace(structured_findings=rows.assign(status=rows["status"].mask(theirs, "planted")))
 
-    monkeypatch.setattr(structurer, "structured_tables", broken)
+    monkeypatch.setattr(rows_of_texts, "structured_tables", broken)
     keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"}
     for step in (
         "structured_findings",
