@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 12
+_NAMED = 20
 """Steps that a run would make, as they are listed for one ranker; the rest is counted."""
 
 
@@ -242,7 +243,7 @@ def _opened(chosen: Chosen) -> Ledger:
 def ledger_import(chosen: Chosen, file: Path) -> None:
     """Add the attempts of an exported file, or of any ledger's; what is there already stays as it is.
 
-    Each answer is read as when it was given. A file with a row that does not fit is refused.
+    Each answer is read as when it was given. A row that does not fit is named and left out.
     """
     from lunguage_assets.judges.ledger.ledger import Ledger
     from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
@@ -250,8 +251,13 @@ def ledger_import(chosen: Chosen, file: Path) -> None:
 
     chosen.home.create()
     parsers = {"extract": parse_phrase_list, "compare": choice_of, "structure": parse_answer}
-    added, known = Ledger.open(chosen.ledger_place).import_(file, parsers)
-    click.echo(f"{added} attempts added, {known} were there already")
+    added, known, refused = Ledger.open(chosen.ledger_place).import_(file, parsers)
+    for error in refused[:_NAMED]:
+        click.echo(str(error), err=True)
+    if len(refused) > _NAMED:
+        click.echo(f"... and {len(refused) - _NAMED} more rows that do not fit", err=True)
+    left_out = f", {len(refused)} left out" if refused else ""
+    click.echo(f"{added} attempts added, {known} were there already{left_out}")
 
 
 @click.command(short_help="Open the Dagster UI on a home.")

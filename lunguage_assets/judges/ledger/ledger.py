@@ -232,31 +232,31 @@ class Ledger:
         other.close()
         return len(rows)
 
-    def import_(self, path: Path, parsers: Parsers) -> tuple[int, int]:
+    def import_(self, path: Path, parsers: Parsers) -> tuple[int, int, list[InputError]]:
         """Add the attempts of another ledger's file that are not here yet, after those that are: how many
-        were added, and how many were here already. A question that is settled here stays as it is: results
-        that were computed do not change.
+        were added, how many were here already, and an error for each row (in the order of key and attempt)
+        that is left out, because it does not fit or its answer is not what its stage's parser would say.
+
+        A question that is settled here stays as it is: results that were computed do not change.
 
         Raises:
             LedgerError: not a ledger; nothing was added.
-            InputError: a row (in the order of key and attempt) does not fit, or its answer is not what its
-                stage's parser would say; nothing was added.
         """
         other = Ledger.at(path)
         if other is None:
             raise LedgerError(f"{path}: no ledger; expected a file that `lunguage ledger export` wrote.")
-        rows = list[dict[str, Any]]()
+        fit, errors = list[dict[str, Any]](), list[InputError]()
         for number, row in enumerate(other._all(), start=1):
             try:
-                rows.append(_row(_checked(row, parsers)))
+                fit.append(_row(_checked(row, parsers)))
             except ValueError as error:
-                rule, remedy = str(error), "Nothing was imported. Take the row out, or export again."
+                rule = str(error)
                 if isinstance(error, ValidationError):  # its own text quotes the value
                     rule = ", ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
-                found = "a value that does not fit"
-                raise InputError(str(path), found, rule, remedy, row=number) from None
-        added = self.transaction(lambda connection: _add(connection, rows))
-        return added, len(rows) - added
+                remedy = "It is left out; the others are imported."
+                errors.append(InputError(str(path), "a value that does not fit", rule, remedy, row=number))
+        added = self.transaction(lambda connection: _add(connection, fit))
+        return added, len(fit) - added, errors
 
     def transaction(self, work: Callable[[sa.Connection], T]) -> T:
         """What `work` returns, done in one transaction, alone among all writers. Tried again when the

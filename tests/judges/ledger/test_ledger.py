@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, inspect
 
-from lunguage_assets.errors import InputError
 from lunguage_assets.judges.ledger.attempts import Attempt, settle
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url
@@ -224,8 +223,8 @@ def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_p
     assert mine.export(file) == mine.export(file) == 4
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     yours = Ledger.open(tmp_path / "yours.sqlite")
-    assert yours.import_(file, PARSERS) == (4, 0)
-    assert yours.import_(file, PARSERS) == (0, 4)
+    assert yours.import_(file, PARSERS) == (4, 0, [])
+    assert yours.import_(file, PARSERS) == (0, 4, [])
     assert yours.answers([KEY, OTHER]) == mine.answers([KEY, OTHER])
     assert yours.statistics().equals(mine.statistics())
 
@@ -235,7 +234,7 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
     recorded(yours, attempt(answer="sentence_2"), attempt(OTHER))
     mine = Ledger.open(place)
     mine.record(attempt(answer="sentence_1"))
-    assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0)
+    assert mine.import_(tmp_path / "yours.sqlite", PARSERS) == (2, 0, [])
     assert mine.answers([KEY]) == {KEY: "sentence_1"}
     assert OTHER in mine.answers([OTHER])
 
@@ -246,7 +245,7 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
     ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
     ("input_tokens", SECRET),
 ])  # fmt: skip
-def test_a_row_that_would_poison_the_ledger_is_named_and_nothing_is_imported(
+def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others_are_taken(
     tmp_path: Path, column: str, value: object
 ) -> None:
     place = tmp_path / "bad.sqlite"
@@ -256,11 +255,11 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_nothing_is_imported(
     with sqlite3.connect(place) as connection:
         connection.execute(f"UPDATE judge_attempts SET {column} = ? WHERE key = ?", (value, OTHER))
     other = Ledger.open(tmp_path / "other.sqlite")
-    with pytest.raises(InputError) as error:
-        other.import_(place, PARSERS)
-    assert error.value.row == (3 if column == "key" else 2)
-    assert SECRET not in str(error.value)
-    assert other.statistics().empty
+    added, known, (error,) = other.import_(place, PARSERS)
+    assert (added, known, error.row) == (2, 0, 3 if column == "key" else 2)
+    assert SECRET not in str(error)
+    assert list(other.answers([KEY, OTHER])) == [KEY]
+    assert other.statistics()["cost_usd"].tolist() == [1.0]
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:
