@@ -244,6 +244,8 @@ def _copy(path: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("it was exchanged")
             is_packed = path.name.lower().endswith(".gz")
             stream = gzip.GzipFile(fileobj=source) if is_packed else source
             while block := stream.read(1 << 20):
