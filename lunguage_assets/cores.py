@@ -13,11 +13,11 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, lru_cache
-from itertools import repeat
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -57,9 +57,33 @@ def by_studies(
         tuple(part.get(at, frame.iloc[:0]) for part, frame in zip(parts, frames, strict=True))
         for at in range(-(-len(studies) // CHUNK))
     ]
-    made = pickle.dumps((tools, given))
+    return list(each(function, of_chunks, tools, *given, studies=len(studies), processes=processes))
+
+
+def each(
+    function: Callable[..., Result],
+    parts: Iterable[tuple[Any, ...]],
+    tools: Callable[..., tuple[Any, ...]],
+    *given: Any,
+    studies: int,
+    processes: int | None = None,
+) -> Iterator[Result]:
+    """`function(*part, *tools(*given))` for each part of so many `studies`, in their order; a few parts more
+    than there are processes are held at a time. The rest is as in `by_studies`.
+    """
+    at_once = _at_once(studies, processes)
+    if at_once < 2:
+        own = tools(*given)
+        yield from (function(*part, *own) for part in parts)
+        return
+    made, begun = pickle.dumps((tools, given)), deque[Future[Result]]()
     try:
-        return list(_pool(at_once).map(_call, repeat(function), of_chunks, repeat(made)))
+        for part in parts:
+            begun.append(_pool(at_once).submit(_call, function, part, made))
+            if len(begun) > 2 * at_once:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
     except BrokenProcessPool:
         _pool.cache_clear()
         raise ProcessLost(
@@ -67,6 +91,9 @@ def by_studies(
             "memory. Run the same command again, with fewer of them (--processes, $LUNGUAGE_PROCESSES): "
             "what is finished is kept."
         ) from None
+    finally:
+        for one in begun:
+            one.cancel()
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

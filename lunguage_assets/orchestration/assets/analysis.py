@@ -80,7 +80,7 @@ def pathway_audit(home: HomeResource, keys: Keys) -> Result:
     with newest_studies(home, *keys, home.standings()) as studies:
         known = {batch: of_batch(batch) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
-            for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
+            for batch, rows in part.frames()["lunguage_plus_plus"].groupby("report_batch", sort=True):
                 counts.update(edge_counts(rows, known[str(batch)], listed))
     audit = audit_table(counts, dictionary)
     below = int((audit["against_experts"] == "below").sum())

@@ -58,7 +58,7 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
             with newest_studies(home, ranker, now) as studies:
                 missing = tuple(key for key in now.batches if key not in complete)
                 written = write_bundle(
-                    Release(ranker, ranking, studies, missing),
+                    Release(ranker, ranking, studies, missing, home.processes_at_once),
                     folder := now.releases / ranker,
                     read_origin(home.home, home.settings, home.judges, home.prompts),
                     *stored_extras(root, ranker, home.judges.extractor),

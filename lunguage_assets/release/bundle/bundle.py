@@ -5,26 +5,28 @@ version (`versions.py`) with an open and a restricted part.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pandas.api.types import is_list_like
 
+from lunguage_assets.cores import each
 from lunguage_assets.data_files import page_template
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.rating.trueskill import BETA
-from lunguage_assets.files import replace_text, sheet_frame, shown_phrase, write_csv
+from lunguage_assets.files import replace_text, sheet_frame, shown_phrase
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.rows import BARE
-from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.quality.rules import refuse_broken
 from lunguage_assets.release.bundle.context import ANALYSES, Release, ReportContext, context_of
-from lunguage_assets.release.bundle.newest import NewestStudies
+from lunguage_assets.release.bundle.newest import Order, Part
 from lunguage_assets.release.bundle.provenance import Origin, json_text
 from lunguage_assets.release.bundle.versions import Written, publish
 from lunguage_assets.release.labels import (
@@ -65,9 +67,11 @@ Absent text is the empty string; "may be empty" means null. In CSV, lists are jo
 thereby absent.**
 """
 
+_OF_LABELS = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log", "fitted_probabilities")
+_OF_ROWS = ("lunguage_plus_plus", "accounting", "reports", "set_aside")
 
-Append = Callable[[pd.DataFrame], None]
-"""Writes further rows of the same columns."""
+Files = Mapping[str, str | pa.Table]
+"""What files grow by, by name: text of a CSV, or rows of a Parquet file."""
 
 
 def write_bundle(
@@ -110,51 +114,58 @@ def write_bundle(
 def _write_restricted(release: Release, folder: Path) -> None:
     """Rows of single studies; what is written has passed its rules and guarantees."""
     studies = release.studies
-    with ExitStack() as stack:
-        plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in PLAIN}
-        for tables in studies.parts("batch", PLAIN):
-            for name, append in plain.items():  # a person fixes what was rejected, in a spreadsheet
-                append(sheet_frame(tables[name]) if name == "rejected" else tables[name])
-    _write_labels(studies, folder)
-    with (
-        growing_csv(folder / "Lunguage_plus_plus.csv") as csv,
-        growing_parquet(RELEASE, folder / "Lunguage_plus_plus.parquet") as parquet,
-        growing_csv(folder / "studies.csv") as studies_csv,
-        growing_parquet(STUDIES, folder / "studies.parquet") as studies_parquet,
-    ):
-        names = ("lunguage_plus_plus", "accounting", "reports", "set_aside")
-        for tables in studies.parts("patient", names):
-            rows, accounts, reports, aside = (tables[name] for name in names)
-            refuse_violations(rows, accounts, reports)
-            _refuse_missing(rows, accounts)
-            released = released_rows(rows, release.ranker, release.ranking)
-            csv(published_frame(released, reports))
-            parquet(released[RELEASE.names])
-            listed = studies_frame(accounts, reports, aside)
-            studies_csv(listed)
-            studies_parquet(listed)
+    count, ranked, processes = studies.count, (release.ranker, release.ranking), release.processes
+    written: Sequence[tuple[Callable[..., Files], Order, Sequence[str]]] = (
+        (_plain, "batch", PLAIN),
+        (_labels, "study", _OF_LABELS),
+        (_rows, "patient", _OF_ROWS),
+    )
+    for write, order, names in written:
+        parts = ((part,) for part in studies.parts(order, names))
+        with growing_files(folder) as append:
+            for files in each(write, parts, _tools, *ranked, studies=count, processes=processes):
+                append(files)
 
 
-def _write_labels(studies: NewestStudies, folder: Path) -> None:
+def _tools(ranker: str, ranking: pd.DataFrame) -> tuple[str, pd.DataFrame, LabelList]:
+    return ranker, ranking, load_label_list()
+
+
+def _plain(part: Part, *_: object) -> Files:
+    """Tables as they are stored; what was rejected is for a spreadsheet, in which a person fixes it."""
+    return {
+        f"{name}.csv": csv_text(sheet_frame(rows) if name == "rejected" else rows)
+        for name, rows in part.frames().items()
+    }
+
+
+def _rows(part: Part, ranker: str, ranking: pd.DataFrame, _: LabelList) -> Files:
+    """Lunguage++ and the list of the studies."""
+    rows, accounts, reports, aside = part.frames().values()
+    refuse_violations(rows, accounts, reports)
+    _refuse_missing(rows, accounts)
+    released, listed = released_rows(rows, ranker, ranking), studies_frame(accounts, reports, aside)
+    return {
+        "Lunguage_plus_plus.csv": csv_text(published_frame(released, reports)),
+        "Lunguage_plus_plus.parquet": RELEASE.to_arrow(released[RELEASE.names]),
+        "studies.csv": csv_text(listed),
+        "studies.parquet": STUDIES.to_arrow(listed),
+    }
+
+
+def _labels(part: Part, _ranker: str, _ranking: pd.DataFrame, listed: LabelList) -> Files:
     """The files of labels; the rules about probabilities are asserted on the rows behind them."""
-    listed = load_label_list()
-    with (
-        growing_csv(folder / "labels.csv") as csv,
-        growing_parquet(LABELS, folder / "labels.parquet") as parquet,
-        growing_csv(folder / "labels_chexpert.csv") as chexpert,
-        growing_csv(folder / "labels_probability.csv") as probability,
-    ):
-        names = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log", "fitted_probabilities")
-        for tables in studies.parts("study", names):
-            rows, matches, reports, log, fitted = (tables[name] for name in names)
-            refuse_broken("fitted_probabilities", fitted)
-            refuse_broken("lunguage_plus_plus", rows)
-            said = what_is_said(rows, matches, listed, log)
-            labels = label_frame(said, reports, listed)
-            parquet(labels)
-            csv(labels)
-            chexpert(chexpert_labels(said, reports, listed))
-            probability(chexpert_probabilities(labels))
+    rows, matches, reports, log, fitted = part.frames().values()
+    refuse_broken("fitted_probabilities", fitted)
+    refuse_broken("lunguage_plus_plus", rows)
+    said = what_is_said(rows, matches, listed, log)
+    labels = label_frame(said, reports, listed)
+    return {
+        "labels.parquet": LABELS.to_arrow(labels),
+        "labels.csv": csv_text(labels),
+        "labels_chexpert.csv": csv_text(chexpert_labels(said, reports, listed)),
+        "labels_probability.csv": csv_text(chexpert_probabilities(labels)),
+    }
 
 
 def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
@@ -230,7 +241,7 @@ def _write_open(context: ReportContext, folder: Path) -> None:
     for name, frame in (("ranking", context.ranking), ("phrase_scale", context.scale)):
         is_open = context.origin.is_synthetic
         shown = frame if is_open else frame.assign(phrase=frame["phrase"].map(shown_phrase))
-        write_csv(_flat(shown), folder / f"{name}.csv")
+        replace_text(folder / f"{name}.csv", csv_text(shown))
     for name in ("pathways", "blacklist"):
         _, file = context.origin.files[name]
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
@@ -240,7 +251,7 @@ def _write_counts(context: ReportContext, folder: Path) -> None:
     """The paper's tables, the analyses, and the report with its figures."""
     counted = {f"table_{name}": frame for name, frame in context.tables.items()}
     for name, frame in (counted | dict(context.analyses)).items():
-        write_csv(_flat(frame), folder / f"{name}.csv")
+        replace_text(folder / f"{name}.csv", csv_text(frame))
     figures = report_figures(context)
     (folder / "figures").mkdir(parents=True)
     for name, png in figures.items():
@@ -249,35 +260,45 @@ def _write_counts(context: ReportContext, folder: Path) -> None:
 
 
 @contextmanager
-def growing_csv(path: Path) -> Iterator[Append]:
-    """UTF-8, comma, LF, with one header; lists are joined by '; '."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as stream:
+def growing_files(folder: Path) -> Iterator[Callable[[Files], None]]:
+    """Files of a folder that grow part by part: a CSV by texts, of which the header of the first counts, a
+    Parquet file by a row group, or some.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        streams: dict[str, BinaryIO] = {}
+        writers: dict[str, pq.ParquetWriter] = {}
 
-        def append(frame: pd.DataFrame) -> None:
-            _flat(frame).to_csv(stream, index=False, header=stream.tell() == 0, lineterminator="\n")
+        def append(files: Files) -> None:
+            for name, content in files.items():
+                is_new = name not in streams
+                if is_new:
+                    stream = streams[name] = stack.enter_context(_synced(folder / name))
+                if isinstance(content, str):
+                    text = content if is_new else content.partition("\n")[2]
+                    streams[name].write(text.encode("utf-8"))
+                    continue
+                if is_new:
+                    opened = pq.ParquetWriter(stream, content.schema, compression="zstd")
+                    writers[name] = stack.enter_context(opened)
+                writers[name].write_table(content)
 
         yield append
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 @contextmanager
-def growing_parquet(table: Table, path: Path) -> Iterator[Append]:
-    """A row group, or some, for every part, which is validated first (`Table.to_arrow`)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _synced(path: Path) -> Iterator[BinaryIO]:
     with path.open("wb") as stream:
-        with pq.ParquetWriter(stream, table.arrow, compression="zstd") as writer:
-            yield lambda frame: writer.write_table(table.to_arrow(frame))
+        yield stream
         stream.flush()
         os.fsync(stream.fileno())
 
 
-def _flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Lists joined by '; ', for a CSV."""
+def csv_text(frame: pd.DataFrame) -> str:
+    """Comma, LF, with a header; lists are joined by '; '."""
     mixed = [name for name in frame.columns if frame[name].dtype == object]
     joined = {name: ["; ".join(v) if is_list_like(v) else v for v in frame[name]] for name in mixed}
-    return frame.assign(**joined)
+    return frame.assign(**joined).to_csv(index=False, lineterminator="\n")
 
 
 def notes(context: ReportContext) -> dict[str, str]:

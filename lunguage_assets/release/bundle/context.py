@@ -36,12 +36,15 @@ _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int
 
 @dataclass(frozen=True)
 class Release:
-    """A ranker's ranking, and of each study the newest delivery over its batches."""
+    """A ranker's ranking, and of each study the newest delivery over its batches; `processes` as in
+    `cores.by_studies`.
+    """
 
     ranker: str
     ranking: pd.DataFrame
     studies: NewestStudies
     missing_batches: tuple[str, ...] = ()
+    processes: int | None = 1
 
     @property
     def batches(self) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from upath import UPath
 
@@ -38,6 +39,29 @@ _ORDERS: Mapping[Order, str] = {
     "study": "study_id, batch_number",
     "patient": "subject_id, sequence, study_id, batch_number",
 }
+
+
+class Part(NamedTuple):
+    """Tables of some studies as they are stored, with numbers of `batches`, and their files by batch."""
+
+    tables: Mapping[str, pa.Table]
+    batches: Sequence[str]
+    files: Mapping[str, Sequence[str]]
+
+    def frames(self) -> Tables:
+        """The tables with the column `report_batch`. Raises `InvalidTable` for rows that break a value rule,
+        with file and keys, never a value.
+        """
+        return {name: self._sound(TABLES_PER_BATCH[name], rows) for name, rows in self.tables.items()}
+
+    def _sound(self, table: Table, rows: pa.Table) -> pd.DataFrame:
+        batch = np.array(self.batches, dtype=object)[rows.column("batch").to_numpy()]
+        frame = table.from_arrow(rows).assign(report_batch=pd.Series(batch, dtype="str"))
+        if table.violations(frame, ["report_batch"]):
+            file_of = dict(zip(self.batches, self.files[table.name], strict=True))
+            for one, of in frame.groupby("report_batch", sort=False):
+                table.require(of, f"file {file_of[str(one)]}")
+        return frame
 
 
 class NewestStudies:
@@ -83,33 +107,31 @@ class NewestStudies:
         """`query`, as a frame of numbers."""
         return self._connection.execute(sql).df()
 
-    def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
-        """Tables of some studies after those of others, in an order of the studies, with the column
-        `report_batch`; at least one part. Rows of a part are in the order of batches and files. Raises
-        `InvalidTable` for rows that break a value rule, with file and keys, never a value.
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ((studies,),) = self.query("SELECT count(*) FROM newest")
+        return int(studies)
+
+    def parts(self, order: Order, names: Sequence[str]) -> Iterator[Part]:
+        """Tables of some studies after those of others, in an order of the studies; at least one part. Rows
+        of a part are in the order of batches and files.
         """
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE in_{order} AS SELECT study_id, batch_number, "
             f"(row_number() OVER (ORDER BY {_ORDERS[order]}) - 1) // {STUDIES_AT_ONCE} AS part FROM newest"
         )
-        ((studies,),) = self.query("SELECT count(*) FROM newest")
-        for part in range(max(1, -(-int(studies) // STUDIES_AT_ONCE))):
+        for part in range(max(1, -(-self.count // STUDIES_AT_ONCE))):
             chosen = f"(SELECT * FROM in_{order} WHERE part = {part})"
-            yield {name: self._part(TABLES_PER_BATCH[name], chosen) for name in names}
+            tables = {name: self._part(TABLES_PER_BATCH[name], chosen) for name in names}
+            yield Part(tables, self.batches, {name: self._files[name] for name in names})
 
-    def _part(self, table: Table, chosen: str) -> pd.DataFrame:
+    def _part(self, table: Table, chosen: str) -> pa.Table:
         columns = ", ".join(f'"{column}"' for column in table.names)
-        found = self._connection.sql(
+        return self._connection.sql(
             f"SELECT {columns}, batch_number AS batch FROM {table.name} "
             f"SEMI JOIN {chosen} USING (study_id, batch_number) ORDER BY batch_number, row"
         ).to_arrow_table()
-        batch = np.array(self.batches, dtype=object)[found.column("batch").to_numpy()]
-        frame = table.from_arrow(found).assign(report_batch=pd.Series(batch, dtype="str"))
-        if table.violations(frame, ["report_batch"]):
-            file_of = dict(zip(self.batches, self._files[table.name], strict=True))
-            for one, rows in frame.groupby("report_batch", sort=False):
-                table.require(rows, f"file {file_of[str(one)]}")
-        return frame
 
 
 _DELIVERIES = " UNION ".join(f"SELECT study_id, batch_number FROM every_{name}" for name in TABLES_PER_BATCH)

@@ -21,6 +21,7 @@ from platform_support import contents
 from small_release import WORD, Made, opened, stored, write_release
 from upath import UPath
 
+from lunguage_assets import cores
 from lunguage_assets.release.bundle import newest
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import Release
@@ -114,10 +115,11 @@ def test_the_same_release_gives_the_same_bytes_whatever_the_order_and_place_of_i
 
 
 @pytest.mark.lengthy
-def test_read_five_studies_at_a_time_every_file_says_the_same(
+def test_read_five_studies_at_a_time_in_two_processes_every_file_says_the_same(
     invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 5)
+    monkeypatch.setattr(cores, "ALONE", 8)
 
     def data_of(folder: Path) -> dict[str, object]:
         """A Parquet by its rows, because parts become its row groups."""
@@ -129,14 +131,15 @@ def test_read_five_studies_at_a_time_every_file_says_the_same(
             for path in files
         }
 
-    apart = write_release(invented, tmp_path)
+    release = replace(invented.release(), processes=2)
+    apart = write_bundle(release, tmp_path, invented.origin(), {}, invented.examples).folder
     assert data_of(apart) == data_of(version)
     assert pq.ParquetFile(apart / "restricted/Lunguage_plus_plus.parquet").num_row_groups >= 3
 
 
 def test_of_a_study_that_came_again_the_newest_delivery_is_read(invented: Made) -> None:
     release = invented.release()
-    (part,) = release.studies.parts("batch", ["reports", "lunguage_plus_plus"])
+    (part,) = (one.frames() for one in release.studies.parts("batch", ["reports", "lunguage_plus_plus"]))
     first, second = (set(invented.batches[key]["reports"]["study_id"]) for key in ("first", "second"))
     assert first & second
     for table in part.values():
@@ -149,7 +152,7 @@ def test_rows_without_a_readable_study_are_kept_of_every_batch(invented: Made, t
     rejected = {"rejected": REJECTED.frame([REFUSED])}
     batches = {key: tables | rejected for key, tables in invented.batches.items()}
     studies = opened(invented.ranking, stored(tmp_path, batches)).studies
-    (part,) = studies.parts("batch", ["rejected"])
+    (part,) = (one.frames() for one in studies.parts("batch", ["rejected"]))
     assert part["rejected"]["report_batch"].tolist() == ["first", "second"]
 
 
