@@ -18,7 +18,7 @@ import pytest
 import yaml
 from PIL import Image
 from platform_support import contents
-from small_release import WORD, Made, opened, stored, write_release
+from small_release import WORD, Made, opened, stored
 from upath import UPath
 
 from lunguage_assets import cores
