@@ -111,6 +111,7 @@ class Settings(_Options):
 
     as_published: bool = Field(default=False, strict=True)
     strict: bool = Field(default=False, strict=True)
+    preset: str = ""
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
     implicit: ImplicitSettings = ImplicitSettings()

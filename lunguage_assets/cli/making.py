@@ -86,6 +86,8 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
         print_release(folder, place)
         return
     _require_judges(chosen, judges, stages)
+    if not settings.preset:
+        place.remember_preset(judges.preset)
     from lunguage_assets.orchestration.runs.runner import Runner
 
     with chosen.instance() as instance, run_display() as display:

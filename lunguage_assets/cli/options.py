@@ -51,7 +51,8 @@ HOME_OPTION = click.option(
     help="Folder that holds everything: tables, DuckDB file, Dagster instance. Also $LUNGUAGE_HOME.",
 )
 RANKER_OPTION = click.option(
-    "--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge."
+    "--ranker",
+    help="One judge; default: 'panel', all judges pooled (of another preset than the home's: its name).",
 )
 REBUILD_OPTION = click.option(
     "--rebuild-ranking",
@@ -65,7 +66,8 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
     },
     "batch": {"help": "Key of the batch: [a-z0-9._-]; default: the name of --data."},
     "preset": {
-        "help": "Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET."
+        "help": "Preset of the judges file; default: that of the home's first run, before it the file's own "
+        "('offline'). Also $LUNGUAGE_PRESET."
     },
     "structurer": {
         "help": "Who reads findings in raw reports: 'rules' or a language model of the judges file; default: "
@@ -95,7 +97,10 @@ def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
         def choosing(*, home: Path, **given: Any) -> None:
             place = existing_home(home) if there else chosen_home(home)
             own = {name: given.pop(name) for name in options}
-            command(chosen=Chosen(place, **own), **given)
+            chosen = Chosen(place, **own)
+            if "ranker" in given and given["ranker"] is None:
+                given["ranker"] = chosen.judges().panel_ranker
+            command(chosen=chosen, **given)
 
         decorated = choosing
         for name in reversed(options):
@@ -202,6 +207,7 @@ class Chosen:
             self.judges_file,
             self.preset or os.environ.get("LUNGUAGE_PRESET") or None,
             self.structurer or os.environ.get("LUNGUAGE_STRUCTURER") or None,
+            of_home=self.settings.preset,
             chosen_by="--preset" if self.preset else "$LUNGUAGE_PRESET",
         )
         if ranker is not None and ranker not in judges.rankers:

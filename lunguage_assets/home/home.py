@@ -161,6 +161,12 @@ class Home:
         if self.corpus() is None:
             self._record("corpus.json", asdict(corpus))
 
+    def remember_preset(self, preset: str) -> None:
+        """Write the preset into the home's settings: further runs use it, unless they name another."""
+        file = self.settings_file
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
+
     def require_private(self, corpus: Corpus | None) -> None:
         """Refuse a home of patients' reports that other accounts can read. Raises `ConfigurationError`: it is
         open to others.

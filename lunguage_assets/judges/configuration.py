@@ -6,14 +6,16 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot, OfflineSlot, Part
 
 PANEL = "panel"
-"""The ranker that pools the active preset's panel; every other ranker is one judge alone."""
+"""The ranker that pools the panel of the home's preset; that of another preset is named as the preset, and
+every other ranker is one judge alone.
+"""
 
 RULES = "rules"
 """The offline structurer; every other one is a language model among the judges."""
@@ -52,6 +54,7 @@ class JudgesConfiguration(Part):
     judges: dict[Key, JudgeSlot] = Field(min_length=1)
     panels: dict[Key, Panel] = Field(min_length=1)
     presets: dict[Key, Preset] = Field(min_length=1)
+    _panel_ranker: str = PrivateAttr(default=PANEL)
 
     @model_validator(mode="after")
     def _names_exist(self) -> JudgesConfiguration:
@@ -70,6 +73,11 @@ class JudgesConfiguration(Part):
     @property
     def _active(self) -> Preset:
         return self.presets[self.preset]
+
+    @property
+    def panel_ranker(self) -> str:
+        """The ranker that pools the active preset's panel."""
+        return self._panel_ranker
 
     @property
     def panel_members(self) -> tuple[str, ...]:
@@ -104,9 +112,9 @@ class JudgesConfiguration(Part):
 
     @property
     def rankers(self) -> tuple[str, ...]:
-        """`panel`, then every judge of the active preset's panel and every candidate, in the file's order."""
+        """The panel, then every judge of the preset's panel and every candidate, in the file's order."""
         alone = {*self.panel_members, *self._active.candidates}
-        return (PANEL, *(key for key in self.judges if key in alone))
+        return (self.panel_ranker, *(key for key in self.judges if key in alone))
 
     @property
     def models(self) -> dict[str, ModelSlot]:
@@ -131,7 +139,7 @@ class JudgesConfiguration(Part):
         Raises:
             ConfigurationError: no such ranker.
         """
-        if ranker == PANEL:
+        if ranker == self.panel_ranker:
             return self.panel_members
         if ranker in self.rankers:
             return (ranker,)
@@ -146,10 +154,12 @@ def load_judges(
     preset: str | None = None,
     structurer: str | None = None,
     *,
+    of_home: str = "",
     chosen_by: str = "--preset or $LUNGUAGE_PRESET",
 ) -> JudgesConfiguration:
-    """The judges file at `path`, or the bundled one, with `preset` active, or the file's own.
+    """The judges file at `path`, or the bundled one; `preset` is active, or the home's, or the file's own.
 
+    `of_home` is the preset of the home: the panel of another one ranks under the name of its preset.
     `structurer` stands in for the preset's own; `chosen_by` is the option that names the preset.
 
     Raises:
@@ -158,11 +168,11 @@ def load_judges(
     file = path or resource("judges.toml")
     remedy = "Fix the judges file; a key stands once and for one model: a changed model gets a new key."
     configuration = read_as(file, JudgesConfiguration, remedy)
-    chosen = preset or configuration.preset
+    chosen = preset or of_home or configuration.preset
     if chosen not in configuration.presets:
         raise ConfigurationError(
-            f"{chosen_by}: preset {chosen!r} is not in {file}; expected one of "
-            f"{', '.join(configuration.presets)}.{did_you_mean(chosen, configuration.presets)}"
+            f"{chosen_by if preset else 'settings.toml'}: preset {chosen!r} is not in {file}; expected one "
+            f"of {', '.join(configuration.presets)}.{did_you_mean(chosen, configuration.presets)}"
         )
     active, known = configuration.presets[chosen], configuration.known_structurers
     if structurer is not None and structurer not in known:
@@ -172,7 +182,15 @@ def load_judges(
         )
     active = active.model_copy(update={"structurer": structurer or active.structurer})
     presets = {**configuration.presets, chosen: active}
-    return configuration.model_copy(update={"preset": chosen, "presets": presets})
+    loaded = configuration.model_copy(update={"preset": chosen, "presets": presets})
+    if chosen != (of_home or chosen):
+        loaded._panel_ranker = chosen
+        if chosen in loaded.judges:
+            raise ConfigurationError(
+                f"{file}: preset {chosen!r} is named as a judge is, so that the two rankers cannot be told "
+                "apart. Rename the preset."
+            )
+    return loaded
 
 
 def _expect(field: str, names: Collection[str], known: Collection[str]) -> None:

@@ -117,7 +117,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """The judges configuration in force."""
         if self._judges is None:
             file, preset, structurer = map(_value, (self.judges_file, self.preset, self.structurer_key))
-            self._judges = load_judges(Path(file) if file else None, preset or None, structurer or None)
+            self._judges = load_judges(
+                Path(file) if file else None,
+                preset or None,
+                structurer or None,
+                of_home=self.settings.preset,
+            )
         return self._judges
 
     @property

@@ -14,6 +14,7 @@ from commands import lunguage
 from finished_homes import Finished, brief_analyses
 from platform_support import contents
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.release.bundle.versions import current_version
 
 
@@ -49,6 +50,20 @@ def test_runs_materialisations_and_checks_are_in_the_persistent_instance(ran: tu
         record = instance.get_latest_materialization_event(dg.AssetKey("lunguage_plus_plus"))
         assert record is not None
         assert record.asset_materialization.partition == "panel|first"
+
+
+def test_a_run_with_another_preset_leaves_the_release_of_the_homes_own_as_it_is(
+    home: Path, five: Path, tmp_path: Path
+) -> None:
+    packaged = resource("judges.toml").read_text(encoding="utf-8")
+    mine = '\n[presets.mine]\npanel = "mine"\nextractor = "lexicon"\n\n[panels.mine]\nmembers = ["cues"]\n'
+    (tmp_path / "judges.toml").write_text(packaged + mine)
+    before = contents(home / "release" / "panel")
+    with_mine = {"LUNGUAGE_JUDGES": str(tmp_path / "judges.toml")}
+    assert lunguage(home, "run", "--preset", "mine", **with_mine).returncode == 0
+    assert current_version(home / "release" / "mine") is not None
+    assert lunguage(home, "run", **with_mine).stdout.startswith("Everything is current: nothing to do.")
+    assert contents(home / "release" / "panel") == before
 
 
 def test_a_second_run_has_nothing_to_do_and_does_nothing(home: Path, five: Path) -> None:

@@ -81,6 +81,18 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path)
         judge_identity("nobody", offline)
 
 
+def test_the_panel_of_another_preset_than_the_homes_ranks_under_the_name_of_its_preset(
+    tmp_path: Path,
+) -> None:
+    read(tmp_path, GPT)
+    file = tmp_path / "judges.toml"
+    assert load_judges(file, of_home="models").members("panel") == ("gpt", "lexicon")
+    other = load_judges(file, "offline", of_home="models")
+    assert other.rankers[0] == other.panel_ranker == "offline"
+    with pytest.raises(ConfigurationError, match="'panel' is not known; expected one of offline"):
+        other.members("panel")
+
+
 @pytest.mark.parametrize(("old", "new", "place", "problem"), [
     ("2.0, output", "-2.0, output", "judges.gpt.openai.price.input", "greater than or equal to 0"),
     ('"credentialed"', '"public"', "judges.gpt.openai.allowed_data.1", "'synthetic' or 'credentialed'"),
