@@ -112,13 +112,14 @@ def _spent(chosen: Chosen) -> tuple[float, float]:
 
 @click.command(short_help="Check keys, policy, retirement dates and storage.")
 @chooses("preset", "structurer")
-def doctor(chosen: Chosen) -> None:
+@click.option("--ask", is_flag=True, help="Ask each language model one invented question: a paid call each.")
+def doctor(chosen: Chosen, ask: bool) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
     from datetime import UTC, datetime
 
     from lunguage_assets.current.reads import broken_files
     from lunguage_assets.judges.configuration import RULES
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.opening import ask_once, examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     root, judges, given = chosen.home.root, chosen.judges(), chosen.data_class
@@ -132,6 +133,9 @@ def doctor(chosen: Chosen) -> None:
     if judges.models:
         shared = "LUNGUAGE_DAILY_BUDGET holds for all that share the ledger"
         lines.append(("ok", f"--budget holds within one process; {shared}"))
+    if ask:
+        surroundings = chosen.resource().surroundings()
+        lines += [ask_once(key, judges, surroundings) for key in judges.models]
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
     if refused := sum(severity == "refusal" for severity, _ in lines):

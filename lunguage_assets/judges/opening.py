@@ -7,6 +7,7 @@ Nothing is sent, no key is read and no SDK imported until a question is asked th
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,7 +21,7 @@ from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
-from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, Judge
 from lunguage_assets.judges.providers.base import resolve_endpoint
 from lunguage_assets.judges.providers.local import local_provider
 from lunguage_assets.judges.providers.sdks import SDKS
@@ -72,6 +73,23 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
     if isinstance(slot, OfflineSlot):
         return rule_judge(key, slot)
     return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
+
+
+def ask_once(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Problem:
+    """Ask a language model which of two invented sentences is surer: a call of its own each time, tried once,
+    paid and in the ledger.
+    """
+    slot, started = configuration.models[key], time.time()
+    limits = slot.limits.model_copy(update={"failures_per_request": 1})
+    asker = open_asker(key, slot.model_copy(update={"limits": limits}), surroundings)
+    judge = ModelJudge(asker, load_prompts(surroundings.prompts), slot.mode)
+    question = ComparisonQuestion(f"Probable {MASK}.", f"{MASK} is unlikely.", replicate=time.time_ns())
+    try:
+        (answer,) = judge.compare([question])
+    except LunguageError as error:
+        return "refusal", str(error)
+    told = f"judge {key!r} was asked, and answered in {time.time() - started:.1f} s: {answer}"
+    return "ok" if answer == "sentence_1" else "warning", told
 
 
 def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:

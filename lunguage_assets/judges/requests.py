@@ -98,14 +98,20 @@ class Reply:
 
 
 class ProviderFailure(Exception):
-    """A request that brought no reply. Carries a kind and a status, never the SDK's exception: that holds the
-    prompt.
+    """A request that brought no reply. Carries a kind, a status, and `about` what it is: an address, a
+    variable; never the SDK's exception: that holds the prompt.
     """
 
     def __init__(
-        self, kind: FailureKind, status: int | None = None, retry_after: float | None = None
+        self,
+        kind: FailureKind,
+        status: int | None = None,
+        retry_after: float | None = None,
+        about: str = "",
     ) -> None:
-        super().__init__(f"{kind}" + (f" (HTTP {status})" if status is not None else ""))
+        known = (f"HTTP {status}" if status is not None else "", about)
+        told = ", ".join(filter(None, known))
+        super().__init__(f"{kind} ({told})" if told else kind)
         self.kind, self.status, self.retry_after = kind, status, retry_after
 
     @property

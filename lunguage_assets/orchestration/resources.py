@@ -142,15 +142,16 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def judge(self, key: str, progress: Callable[[Progress], None] = announce) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
-        return open_judge(key, self.judges, self._surroundings(progress))
+        return open_judge(key, self.judges, self.surroundings(progress))
 
     def structurer(
         self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] = announce
     ) -> Structurer:
         """A structurer (`rules`, or a language model of the active preset) for reports with these `terms`."""
-        return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress))
+        return open_structurer(key, self.judges, terms, lambda: self.surroundings(progress))
 
-    def _surroundings(self, progress: Callable[[Progress], None] = announce) -> Surroundings:
+    def surroundings(self, progress: Callable[[Progress], None] = announce) -> Surroundings:
+        """What a language model needs of this home."""
         corpus = self.home.corpus()
         return Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from commands import lunguage
+from loopback import LoopbackServer
+
+from lunguage_assets.data_files import resource
 
 LOOKING = {
     "status": ("status",),
@@ -54,3 +57,37 @@ def test_doctor_and_estimate_make_no_home_either(beside: Path, five: Path) -> No
     assert lunguage(beside / ".lunguage", "doctor").returncode == 0
     assert lunguage(beside / ".lunguage", "estimate", "--data", five).returncode == 0
     assert listed(beside) == before
+
+
+MINE = """
+[presets.mine]
+panel = "mine"
+extractor = "lexicon"
+
+[panels.mine]
+members = ["mine-1"]
+
+[judges.mine-1]
+provider = "openai-compatible"
+model = "model-1"
+base_url = "ADDRESS"
+params = { max_tokens = 50 }
+"""
+
+
+def test_doctor_asks_each_language_model_a_question_of_its_own_and_says_what_came_of_it(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "judges.toml"
+    given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine"}
+    with LoopbackServer() as server:
+        packaged = resource("judges.toml").read_text(encoding="utf-8")
+        file.write_text(packaged + MINE.replace("ADDRESS", server.openai_url))
+        assert lunguage(tmp_path, "doctor", **given).returncode == 0
+        assert not server.calls
+        asked = lunguage(tmp_path, "doctor", "--ask", **given)
+        assert "judge 'mine-1' was asked, and answered" in asked.stdout, asked.stderr
+        assert len(server.calls) == 1
+    down = lunguage(tmp_path, "doctor", "--ask", **given)
+    assert down.returncode == 1
+    assert "Connection refused" in down.stdout

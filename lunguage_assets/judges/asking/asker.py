@@ -9,6 +9,7 @@ appear in no message here.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import math
 import os
 import re
@@ -47,6 +48,9 @@ GRACE_S = 10.0
 
 IN_VAIN = 20
 """After so many questions given up without a reply between them the judge has failed."""
+
+UNREACHED = 4
+"""Tries of a question to a service that has not answered any yet, and to which no connection is made."""
 
 MANY = 10
 """Answers of which one at least can be read, if the model is any use."""
@@ -95,6 +99,7 @@ class Asker:
         self.budget, self.price, self.progress = budget, price, progress
         self._working: set[Future[Any]] = set()
         self._asked = self._read = 0
+        self.is_reached = False
 
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
         """One value per request, in their order; identical requests are asked once, settled ones not at
@@ -161,7 +166,14 @@ def _loop(process: int) -> asyncio.AbstractEventLoop:
     next. A forked process has its own.
     """
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="judges", daemon=True).start()
+    thread = threading.Thread(target=loop.run_forever, name="judges", daemon=True)
+    thread.start()
+
+    @atexit.register  # a thread that still runs keeps libraries from clearing away, and they say so
+    def end() -> None:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(GRACE_S)
+
     return loop
 
 
@@ -267,7 +279,8 @@ class _Round(Generic[T]):
                 continue
             failures += 1
             wait_s = self.limiter.backoff(failures, failure)
-            if wait_s is None:
+            is_down = failure.kind == "connection" and not self.asker.is_reached
+            if wait_s is None or (is_down and failures >= UNREACHED):
                 self.given_up[str(failure)] += 1
                 self.in_vain += 1
                 if failure.kind == "authentication" or self.in_vain >= IN_VAIN:
@@ -337,7 +350,7 @@ class _Round(Generic[T]):
                     "judge was stopped and the answer is not used. If both are the same model, add the name "
                     "to the judge's aliases and run again."
                 )
-            self.in_vain = 0
+            self.in_vain, self.asker.is_reached = 0, True
             exceeded = reply.input_tokens / estimated_input_tokens(request.prompt)
             self.underestimated = max(self.underestimated, exceeded)
             return None

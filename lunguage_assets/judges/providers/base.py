@@ -13,6 +13,7 @@ import importlib
 import logging
 import math
 import os
+import socket
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
@@ -196,6 +197,11 @@ class SdkProvider(ABC):
         self._module = sdk(key, self.module)
         self.binding, self._endpoint = slot.binding, endpoint
         self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight
+        variable = variables_of(slot).get("api_key")
+        self._about: Mapping[FailureKind, str] = {
+            "connection": endpoint.base_url,
+            "authentication": f"the key is read from ${variable}" if variable else "no api_key_env is named",
+        }
         self._clients = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]()
 
     async def answer(self, request: Request) -> Reply:
@@ -209,7 +215,7 @@ class SdkProvider(ABC):
             http = http_client(self._endpoint.base_url, self._timeout_s, self._in_flight)
             self._clients[loop] = self._client(http)
             _silence()  # the first client loads the modules of the connections
-        response = await _attempt(self._send(self._clients[loop], request), self._timeout_s)
+        response = await _attempt(self._send(self._clients[loop], request), self._timeout_s, self._about)
         try:
             reply = self._reply(response, request)
             if isinstance(reply.text, str) and isinstance(reply.returned_model, str):
@@ -265,9 +271,9 @@ _STUMBLED = {"ValueError", "StreamError", "AttributeError", "TypeError", "Lookup
 """What the SDKs stumble over when a response is JSON of other types than theirs."""
 
 
-async def _attempt(call: Awaitable[Any], timeout_s: float) -> Any:
+async def _attempt(call: Awaitable[Any], timeout_s: float, about: Mapping[FailureKind, str]) -> Any:
     """The response of one call, within `timeout_s` seconds overall (the SDKs' own timeouts are per read);
-    None when its error is a refusal of the prompt.
+    None when its error is a refusal of the prompt. `about`: what a failure of a kind is about.
 
     Raises:
         ProviderFailure: raised outside the handler, so that neither its cause nor its context is the SDK's
@@ -277,26 +283,41 @@ async def _attempt(call: Awaitable[Any], timeout_s: float) -> Any:
         async with asyncio.timeout(timeout_s):
             return await call
     except Exception as error:
-        failure = None if getattr(error, "code", None) == _FILTERED else _failure_of(error)
+        failure = None if getattr(error, "code", None) == _FILTERED else _failure_of(error, about)
     if failure is not None:
         raise failure
     return None
 
 
-def _failure_of(error: Exception) -> ProviderFailure:
-    """Kind, HTTP status and seconds to wait of an SDK's exception; nothing else of it is kept."""
+def _failure_of(error: Exception, about: Mapping[FailureKind, str]) -> ProviderFailure:
+    """Kind, HTTP status, seconds to wait, and the system's word for a connection that failed, of an SDK's
+    exception; nothing else of it is kept.
+    """
     # an SDK wraps what it met
     names = {cls.__name__ for cls in (*type(error).__mro__, type(error.__cause__))}
     codes = [getattr(error, name, None) for name in ("status_code", "code")]
     status = next((code for code in codes if isinstance(code, int) and code >= 300), None)
     if status is None or "APIResponseValidationError" in names:  # it carries the status of the body
         found = (kind for kind, known in _BY_NAME.items() if names & set(known.split()))
-        return ProviderFailure(next(found, "malformed" if names & _STUMBLED else "rejected"))
+        kind = next(found, "malformed" if names & _STUMBLED else "rejected")
+        told = (about.get(kind, ""), _system_error(error) if kind == "connection" else "")
+        return ProviderFailure(kind, about=": ".join(filter(None, told)))
     kind = _KINDS.get(status, "server" if status >= 500 else "rejected")
     if status == 429 and not _EXHAUSTED.isdisjoint(map(str, codes)):
         kind = "authentication"
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    return ProviderFailure(kind, status, _seconds_to_wait(headers.get("retry-after"), error))
+    wait_s = _seconds_to_wait(headers.get("retry-after"), error)
+    return ProviderFailure(kind, status, wait_s, about.get(kind, ""))
+
+
+def _system_error(error: BaseException | None) -> str:
+    """Such as `Connection refused`, or `Name or service not known`; empty where no system call failed."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno is not None:
+            known = isinstance(error, socket.gaierror)
+            return str(error.strerror) if known else os.strerror(abs(error.errno))
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _seconds_to_wait(header: str | None, error: Exception) -> float | None:

@@ -148,9 +148,9 @@ def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
 ) -> None:
     for name in VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
-    assert HomeResource.from_environment(Home(tmp_path))._surroundings().budget is None
+    assert HomeResource.from_environment(Home(tmp_path)).surroundings().budget is None
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
-    one, again = (HomeResource.from_environment(Home(tmp_path))._surroundings() for _ in range(2))
+    one, again = (HomeResource.from_environment(Home(tmp_path)).surroundings() for _ in range(2))
     assert one.budget is not None
     assert one.budget.of_day_usd == 2.0
     assert one.budget is again.budget, "one for all judges of the process"

@@ -15,7 +15,7 @@ from loopback import Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
 from sdk_run import judge_of, pairs
 
-from lunguage_assets.judges.asking.asker import WrongModel
+from lunguage_assets.judges.asking.asker import UNREACHED, JudgeIncomplete, WrongModel
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.protocol import Choice
 from lunguage_assets.judges.providers.base import http_client
@@ -126,3 +126,14 @@ def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_
         asked = [(arrival.method, arrival.path) for arrival in proxy.arrivals]
         assert asked == [("CONNECT", "gpu.invalid:443")]
         assert [arrival.path for arrival in here.arrivals] == ["/y"]
+
+
+def test_a_service_that_never_answered_and_cannot_be_reached_is_given_up_after_a_few_tries(
+    tmp_path: Path,
+) -> None:
+    with LoopbackServer() as gone:
+        pass
+    judge = judge_of("openai", gone.url, ledger := Ledger.open(tmp_path / "ledger.sqlite"))
+    with pytest.raises(JudgeIncomplete, match=r"1 of 1 .*127\.0\.0\.1.*Connection refused"):
+        judge.compare(pairs(1))
+    assert totals(ledger)["attempts"] == UNREACHED

@@ -371,3 +371,19 @@ def test_an_account_without_money_is_not_asked_again(server: LoopbackServer) -> 
     server.plan(Act("no_quota"))
     failure = trouble(made("openai", server))
     assert (failure.kind, failure.status, failure.retryable) == ("authentication", 429, False)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_a_server_that_is_down_is_named_with_the_systems_word(provider: str) -> None:
+    with LoopbackServer() as gone:
+        pass
+    told = str(trouble(made(provider, gone)))
+    assert told.startswith(f"connection ({gone.url}")
+    assert told.endswith(": Connection refused)")
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_a_key_that_is_refused_is_told_by_its_variable(provider: str, server: LoopbackServer) -> None:
+    server.plan(Act("unauthorized"))
+    told = f"authentication (HTTP 401, the key is read from ${provider.upper()}_API_KEY)"
+    assert str(trouble(made(provider, server))) == told
