@@ -9,7 +9,6 @@ appear in no message here.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import math
 import os
 import re
@@ -166,14 +165,7 @@ def _loop(process: int) -> asyncio.AbstractEventLoop:
     next. A forked process has its own.
     """
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="judges", daemon=True)
-    thread.start()
-
-    @atexit.register  # a thread that still runs keeps libraries from clearing away, and they say so
-    def end() -> None:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(GRACE_S)
-
+    threading.Thread(target=loop.run_forever, name="judges", daemon=True).start()
     return loop
 
 
