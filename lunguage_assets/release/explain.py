@@ -126,8 +126,8 @@ class StudyStory:
 
 def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
     """Read a study (its id here or as delivered, with or without an `s`) from the tables below `root`;
-    `batches` are the registered ones, oldest first. Raises `ConfigurationError` when the ranker has no results or no batch
-    delivered the study, `InvalidTable` for a partition of another schema.
+    `batches` are the registered ones, oldest first. Raises `ConfigurationError` when the ranker has no
+    results or no batch delivered the study, `InvalidTable` for a partition of another schema.
     """
     study = study_of(study_id)
 
