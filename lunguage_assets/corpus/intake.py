@@ -151,9 +151,11 @@ def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
     """The studies of REPORT_TEXTS, without their rows."""
     names = ("study_id", "subject_id", "source_id", "report", "view_information", "view_source", "taken_at")
     columns = (texts[name].tolist() for name in (*names, "rows_delivered"))
-    for line, (*ids, report, named, source, taken_at, refused) in enumerate(zip(*columns, strict=True), 1):
-        study = DeliveredStudy(*ids, line, report=report, taken_at=taken_at)
-        study.views, study.rows_delivered = (named, source), refused
+    for line, (study_id, subject, own, report, *views, taken_at, refused) in enumerate(
+        zip(*columns, strict=True), 1
+    ):
+        study = DeliveredStudy(study_id, subject, own, line, report=report, taken_at=taken_at)
+        study.views, study.rows_delivered = (views[0], views[1]), refused
         yield study
 
 

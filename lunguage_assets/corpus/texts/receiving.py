@@ -92,7 +92,8 @@ class _Reader:
         study_id = study_of(raw.study) if raw.study else ""
         shown = raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
         if raw.broken:
-            self._reject(raw.broken, raw, study_id, "", shown)
+            reason, _, column = raw.broken.partition(": ")
+            self._reject(reason, raw, study_id, column, shown)
         elif not study_id:
             self._reject("study-id-missing", raw, "", "study_id", shown)
         elif len(raw.content) > LARGEST:
