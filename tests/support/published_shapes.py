@@ -13,7 +13,7 @@ path_to_image path_to_dcm frontal_lateral ap_pa deid_patient_id patient_report_d
 section_narrative section_clinical_history section_history section_comparison section_technique
 section_procedure_comments section_findings section_impression section_end_of_impression section_summary
 section_accession_number age sex race ethnicity interpreter_needed insurance_type recent_bmi deceased split
-""".split()
+"""
 """The header of `df_chexpert_plus_240401.csv`."""
 
 
@@ -30,7 +30,7 @@ def chexpert_row(image: str, ap_pa: str = "", **sections: str) -> dict[str, str]
 def write_chexpert_plus(folder: Path, rows: Sequence[Mapping[str, str]]) -> Path:
     path = folder / "df_chexpert_plus_240401.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, ["", *CHEXPERT_PLUS], restval="")
+        writer = csv.DictWriter(stream, ["", *CHEXPERT_PLUS.split()], restval="")
         writer.writeheader()
         writer.writerows(rows)
     return path
