@@ -107,7 +107,7 @@ def _padchest_gr(_: str, entry: Mapping[str, Any], patients: Mapping[str, str]) 
     study, findings = _said(entry.get("StudyID")), entry.get("findings")
     if not study or not isinstance(findings, list):
         return "findings" if study else "StudyID"
-    said = [_said(one.get("sentence_en")) if isinstance(one, dict) else "" for one in findings]
+    said = [_said(_object(one).get("sentence_en")) for one in findings]
     if not all(said):
         return f"findings.{said.index('')}.sentence_en"
     text = "\n".join(one if one.endswith((".", "!", "?")) else f"{one}." for one in said)
@@ -125,13 +125,13 @@ def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawRe
     github.com/MouYongli/MedKGC (data/radgraph/README.md); labels of RadGraph-XL: aclanthology.org
     2024.findings-acl.765.
     """
-    entry = entry.get("0", entry)
-    entities = entry.get("entities", (entry.get("labeler_1") or {}).get("entities"))
+    entry = _object(entry.get("0")) or entry
+    entities = entry.get("entities", _object(entry.get("labeler_1")).get("entities"))
     if not isinstance(entry.get("text"), str) or not isinstance(entities, dict):
         return "entities" if isinstance(entry.get("text"), str) else "text"
     for name, one in entities.items():
         for part, fits in _OF_ENTITY.items():
-            if not isinstance(one, dict) or part not in one or not fits(one[part]):
+            if not fits(_object(one).get(part)):
                 return f"entities.{name}.{part}"
     mimic, image = _OF_MIMIC.fullmatch(key), _OF_IMAGE.search(key)
     patient, study = mimic.groups() if mimic else ("", key)
@@ -184,8 +184,7 @@ def keys_of(path: Path) -> list[str]:
     """The keys of the first entry of a JSON file; none where it has no such entry."""
     with suppress(InputError):
         _, first = next(_entries(_text(path, _LOOKED_AT), path.name), ("", None))
-        first = first.get("0", first) if isinstance(first, dict) else first
-        return [*first] if isinstance(first, dict) else []
+        return [*(_object(_object(first).get("0")) or _object(first))]
     return []
 
 
@@ -260,6 +259,10 @@ def _entries(text: str, file: str) -> Iterator[tuple[str, Any]]:
     except (ValueError, IndexError, RecursionError):
         found, remedy = "JSON that breaks off here or is damaged", "Deliver the complete file."
         raise InputError(file, found, "a whole JSON file", remedy, row=number + 1) from None
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _said(value: Any) -> str:

@@ -145,12 +145,15 @@ def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(tmp_path: 
 def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_read(tmp_path: Path) -> None:
     odd = json.loads(json.dumps(GRAPH))
     odd["entities"]["1"]["label"] = "OBS-MAYBE"
-    path = write_json(tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH, "s3": 5})
+    path = write_json(
+        tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}}
+    )
     taken = received(path)
     assert taken.report_texts["source_id"].tolist() == ["s2"]
     assert taken.rejected[["line", "study_id", "column", "reason"]].to_numpy().tolist() == [
         [1, "s00000001", "entities.1.label", "radgraph-entry"],
         [3, "s00000003", "an object", "radgraph-entry"],
+        [4, "s00000004", "text", "radgraph-entry"],
     ]
 
 
