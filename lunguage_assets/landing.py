@@ -40,8 +40,8 @@ QUARANTINE = "quarantine"
 _SHARED = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
 _BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
-_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip)$", re.IGNORECASE)
-_TAKEN = re.compile(r"\.(?:csv|parquet|zip|txt|xml|csv\.gz|txt\.gz|xml\.gz)$|^corpus\.toml$", re.IGNORECASE)
+_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet|zip|json|json\.gz)$", re.IGNORECASE)
+_TAKEN = re.compile(r"\.(?:(?:csv|txt|xml|json)(?:\.gz)?|parquet|zip)$|^corpus\.toml$", re.IGNORECASE)
 _PASSED_OVER = re.compile(
     rf"^[.~_]|^{QUARANTINE}$|(?:~|\.done|\.rejected\.csv)$"
     r"|\.(?:te?mp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
@@ -229,7 +229,7 @@ def _fetch(entry: _Entry, folder: Path) -> None:
         _copy(path, target)
         unpacked += target.stat().st_size if is_packed else 0
         require_size(path.name, unpacked)
-        if not entry.is_folder and table_holds(target) in ("reports", "open-i"):
+        if not entry.is_folder and table_holds(target) in ("reports", "open-i", "chexpert-plus"):
             target.rename(target.with_stem("reports"))
 
 

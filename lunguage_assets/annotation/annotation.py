@@ -238,7 +238,7 @@ def _named(table: pd.DataFrame, given: Mapping[str, Given], row: Callable[[str],
         elif name in _LISTS_OF_IDS:
             renamed[name] = table[name].map(lambda ids: list(map(row, ids)))
     typed = {name: values.astype(table[name].dtype) for name, values in renamed.items()}
-    known = table.drop(columns=["subject_id", "number"], errors="ignore")
+    known = table.drop(columns=["subject_id", "source_id", "number"], errors="ignore")
     return known.assign(**typed).reset_index(drop=True)
 
 

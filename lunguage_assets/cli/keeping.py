@@ -118,14 +118,14 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.current.reads import broken_files
-    from lunguage_assets.judges.configuration import RULES
+    from lunguage_assets.judges.configuration import RADGRAPH, RULES
     from lunguage_assets.judges.opening import ask_once, examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     root, judges, given = chosen.home.root, chosen.judges(), chosen.data_class
     lines = [*examination(judges, given, datetime.now(UTC).date(), os.environ)]
-    if judges.structurer == RULES:
-        lines.append(("ok", "raw reports are structured by rules in this process: nothing is sent"))
+    if judges.structurer in (RULES, RADGRAPH):
+        lines.append(("ok", "raw reports are structured in this process: nothing is sent"))
     lines.append(instance_examination(chosen.home))
     lines += [("refusal", problem) for problem in broken_files(chosen.home)]
     if given == "credentialed" and open_to_others(root):

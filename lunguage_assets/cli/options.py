@@ -70,8 +70,8 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
         "('offline'). Also $LUNGUAGE_PRESET."
     },
     "structurer": {
-        "help": "Who reads findings in raw reports: 'rules' or a language model of the judges file; default: "
-        "what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER."
+        "help": "Who reads findings in raw reports: 'rules', 'radgraph' (delivered entities) or a model of "
+        "the judges file; default: what the preset says ('rules'). Also $LUNGUAGE_STRUCTURER."
     },
     "budget": {
         "type": click.FloatRange(min=0),

@@ -18,6 +18,7 @@ _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[_ .:/()-]|(?<=[^\W\d])\d{1,3}(?!\d)){0,39}")
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
@@ -50,17 +51,23 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
 def require_columns(
     file: str, header: Sequence[str], found: Collection[str], required: Sequence[str], others: Sequence[str]
 ) -> None:
-    """Refuse a file that lacks a required column. The error shows names of the format only: a file without a
-    header line has report text there.
-    """
+    """Refuse a file that lacks a required column, and list those that it has (`shown_names`)."""
     absent = [name for name in required if name not in found]
     if absent:
-        known = {*required, *others}
-        names = [name.strip() for name in header if folded_name(name) in known and name.strip()]
-        unknown = sum(bool(name.strip()) for name in header) - len(names)
-        there = f"columns {names} and {unknown} of other names"
+        there = f"columns {shown_names(header, (*required, *others))}"
         remedy = "Add the header line if it is missing, else the column, or correct its name."
         raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
+
+
+def shown_names(header: Sequence[str], known: Collection[str] = ()) -> str:
+    """The names of columns; only the known ones, and how many others, where one can be no name: a file
+    without a header line has ids and text there.
+    """
+    written = [name.strip() for name in header if name.strip()]
+    names = [name for name in written if folded_name(name) in known]
+    if all(_NAME.fullmatch(name) for name in written if name not in names):
+        return str(written)
+    return f"{names} and {len(written) - len(names)} of other names"
 
 
 def column_places(header: Sequence[str]) -> dict[str, int]:

@@ -6,9 +6,11 @@ Only the corpus declaration is parsed here.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -20,7 +22,7 @@ from pydantic.dataclasses import dataclass as validated
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.records import read_header, read_records
 from lunguage_assets.corpus.side_files import read_patients
-from lunguage_assets.corpus.texts import layouts
+from lunguage_assets.corpus.texts import layouts, published
 from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
 from lunguage_assets.errors import InputError
@@ -37,9 +39,12 @@ PACKED = "raw_reports.parquet"
 _ACCEPTED = (
     f"a file {FINDINGS} (or another table of its columns, or .gz), or raw reports: reports.csv or "
     "reports.parquet (study_id, report), MIMIC-CXR's text files or mimic-cxr-reports.zip, the Open-i "
-    "collection (indiana_reports.csv or its XML files), or .txt files"
+    "collection (indiana_reports.csv or its XML files), .txt files, or the published files of CheXpert Plus, "
+    "ReXGradient, PadChest-GR or RadGraph"
 )
 _TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
+_TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet)$", re.IGNORECASE)
+_BESIDE = re.compile(r"projections|master_table", re.IGNORECASE)
 _LARGEST_DECLARATION = 1 << 16
 _MOST_TEXT = 4 << 30
 """Bytes of all raw reports of a delivery, which are held while it is registered; MIMIC-CXR's are 0.2 GiB."""
@@ -53,12 +58,13 @@ class Corpus:
     data_class: DataClass = "credentialed"
 
 
-TableKind = Literal["findings", "open-i", "projections", "reports"]
+TableKind = Literal["findings", "open-i", "projections", "reports", "patients", "chexpert-plus"]
 _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
     "findings": columns.REQUIRED,
     "open-i": layouts.OPENI_REQUIRED,
     "projections": layouts.PROJECTIONS,
     "reports": layouts.REQUIRED,
+    "patients": published.PATIENTS,
 }
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
@@ -123,7 +129,7 @@ def find_delivery(place: Path) -> Delivery:
     kinds = [FINDINGS] if findings is not None else []
     kinds += [f"{source.layout} ({source.place.name})" for source in sources]
     if not kinds:
-        names = "a file of another kind"
+        names = f"a file of another kind{_told(place)}"
         if place.is_dir():
             names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
         raise InputError(str(place), names, _ACCEPTED, "Put the files there or name another place.")
@@ -143,6 +149,16 @@ def find_delivery(place: Path) -> Delivery:
         read_declaration(folder / DECLARATION),
         sources[0] if sources else None,
     )
+
+
+def _told(path: Path) -> str:
+    """The columns of a table, or the keys of a JSON file."""
+    with suppress(InputError):
+        if published.JSON_FORM.search(path.name):
+            return f" with the keys {published.keys_of(path)[:20]}"
+        if _TABLE.search(path.name):
+            return f" with the columns {columns.shown_names(read_header(path))}"
+    return ""
 
 
 def _folded(path: Path) -> str:
@@ -166,8 +182,8 @@ def _text_sources(place: Path, files: Sequence[Path], *, loose: bool) -> list[Te
     if place.is_file():
         if layouts.TEXT_FORM.search(place.name):
             return [TextSource("text files", place)]
-        views = [path for path in files if path != place and "projections" in path.name.lower()]
-        return [source for source in _of_files([place, *views]) if source.place == place]
+        besides = [path for path in files if path != place and _BESIDE.search(path.name)]
+        return [source for source in _of_files([place, *besides]) if source.place == place]
     if packed := [TextSource("packed", path) for path in files if path.name == PACKED]:
         return packed
     found = _of_files(files)
@@ -196,13 +212,22 @@ def _of_tree(place: Path) -> list[TextSource]:
 
 def _of_files(files: Sequence[Path]) -> list[TextSource]:
     """Tables of reports, and packages of files of one report each."""
-    tables = [path for path in files if path.name.lower().endswith((".csv", ".csv.gz", ".parquet"))]
-    held = {path: table_holds(path) for path in tables}
-    projections = next((path for path, what in held.items() if what == "projections"), None)
+    held = {path: table_holds(path) for path in files if _TABLE.search(path.name)}
+    beside = {what: path for path, what in reversed(held.items())}
+    layout_of = {"open-i": "open-i table", "reports": "table", "chexpert-plus": "chexpert-plus"}
     found = [
-        TextSource("open-i table", path, projections) if what == "open-i" else TextSource("table", path)
+        TextSource(layout_of[what], path, beside.get("projections"))
         for path, what in held.items()
-        if what in ("open-i", "reports")
+        if what in layout_of
+    ]
+    shaped = {path: published.shape_of(path) for path in files if published.JSON_FORM.search(path.name)}
+    splits = [path for path, shape in shaped.items() if shape == "rexgradient"]
+    if splits := [path for path in splits if "view_position" in path.name.lower()] or splits:
+        found.append(TextSource("rexgradient", splits[0], more=tuple(splits[1:])))
+    found += [
+        TextSource(shape, path, beside.get("patients"))
+        for path, shape in shaped.items()
+        if shape in ("padchest-gr", "radgraph")
     ]
     for path in files:
         if path.name.lower().endswith(".zip"):
@@ -220,6 +245,8 @@ def table_holds(path: Path) -> TableKind | Literal[""]:
     for held, required in _COLUMNS_OF.items():
         if names >= {*required}:
             return held
+    if len(names & {*published.CHEXPERT_PLUS}) > 1:
+        return "chexpert-plus"
     return "reports" if is_named else ""
 
 
@@ -256,7 +283,7 @@ def in_parts(delivery: Delivery, most: int | None = None) -> list[Delivery]:
     parts: list[list[RawReport]] = [[]]
     part_of: dict[str, list[RawReport]] = {}
     for report in raw_reports(delivery.texts):
-        held += len(report.content)
+        held += len(report.content) + len(report.graph)
         if held > _MOST_TEXT:
             found, expected = "more than 4 GiB of raw reports", "at most 4 GiB in a delivery"
             raise InputError(delivery.main_file, found, expected, "Deliver them in several deliveries.")

@@ -68,6 +68,7 @@ class DeliveredStudy:
 
     study_id: str
     subject_id: str = ""
+    source_id: str = ""
     first_line: int = 0
     sequence: int | None = None
     report: str = ""

@@ -149,12 +149,12 @@ def _take_in_part(
 
 def _studies(texts: pd.DataFrame) -> Iterator[DeliveredStudy]:
     """The studies of REPORT_TEXTS, without their rows."""
-    names = ("study_id", "subject_id", "report", "view_information", "view_source", "taken_at")
+    names = ("study_id", "subject_id", "source_id", "report", "view_information", "view_source", "taken_at")
     columns = (texts[name].tolist() for name in (*names, "rows_delivered"))
-    for line, (study_id, subject_id, report, *views, taken_at, refused) in enumerate(
+    for line, (study_id, subject, own, report, *views, taken_at, refused) in enumerate(
         zip(*columns, strict=True), 1
     ):
-        study = DeliveredStudy(study_id, subject_id, line, report=report, taken_at=taken_at)
+        study = DeliveredStudy(study_id, subject, own, line, report=report, taken_at=taken_at)
         study.views, study.rows_delivered = (views[0], views[1]), refused
         yield study
 
@@ -186,6 +186,7 @@ def _tables(
             {
                 "study_id": study_id,
                 "subject_id": study.subject_id,
+                "source_id": study.source_id,
                 "sequence": study.sequence,
                 "report": study.report,
                 "view_information": views,

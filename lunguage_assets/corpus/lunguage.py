@@ -113,7 +113,9 @@ class RowReader:
         study_id = columns.study_id(cells["study_id"])
         if study_id is None or (record.broken and not columns.is_plainly_study(cells["study_id"])):
             return None  # in a broken record another column may stand in the place of the study
-        study = self.studies.setdefault(study_id, DeliveredStudy(study_id, first_line=record.number))
+        study = self.studies.setdefault(
+            study_id, DeliveredStudy(study_id, source_id=cells["study_id"], first_line=record.number)
+        )
         study.rows_delivered += 1
         study.subject_id = study.subject_id or columns.subject_id(cells["subject_id"]) or ""
         return study

@@ -18,12 +18,17 @@ every other ranker is one judge alone.
 """
 
 RULES = "rules"
-"""The offline structurer; every other one is a language model among the judges."""
+"""The offline structurer."""
+
+RADGRAPH = "radgraph"
+"""The structurer that takes delivered entities of RadGraph as findings; every other one is a language model
+among the judges.
+"""
 
 
 def _free(key: str) -> str:
-    if key in (PANEL, RULES):
-        raise ValueError(f"key {key!r} is reserved for the active preset's panel or the offline structurer")
+    if key in (PANEL, RULES, RADGRAPH):
+        raise ValueError(f"key {key!r} is reserved for the active preset's panel or a structurer")
     return key
 
 
@@ -91,18 +96,18 @@ class JudgesConfiguration(Part):
 
     @property
     def structurer(self) -> str:
-        """Who reads findings in raw reports: `rules`, or a language model among the judges."""
+        """Who reads findings in raw reports, of `known_structurers`."""
         return self._active.structurer
 
     @property
     def structurers(self) -> tuple[str, ...]:
-        """`rules`, then the language models of the active preset."""
-        return (RULES, *self.models)
+        """`rules`, `radgraph`, then the language models of the active preset."""
+        return (RULES, RADGRAPH, *self.models)
 
     @property
     def known_structurers(self) -> tuple[str, ...]:
-        """`rules`, and every language model of the file."""
-        return (RULES, *(key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)))
+        """`rules`, `radgraph`, and every language model of the file."""
+        return (RULES, RADGRAPH, *(key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)))
 
     @property
     def active_judges(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ tables. Nothing is computed again. Codes are told in the words of `resources/exp
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from upath import UPath
 
+from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InvalidTable
@@ -125,11 +125,11 @@ class StudyStory:
 
 
 def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
-    """Read a study (with its `s`, or the bare number) from the tables below `root`; `batches` are the
-    registered ones, oldest first. Raises `ConfigurationError` when the ranker has no results or no batch
-    delivered the study, `InvalidTable` for a partition of another schema.
+    """Read a study (its id here or as delivered, with or without an `s`) from the tables below `root`;
+    `batches` are the registered ones, oldest first. Raises `ConfigurationError` when the ranker has no
+    results or no batch delivered the study, `InvalidTable` for a partition of another schema.
     """
-    study = f"s{study_id}" if re.fullmatch(r"\d+", study_id) else study_id
+    study = study_of(study_id)
 
     def path(name: str, batch: str) -> UPath:
         parts = {"ranker": ranker, "report_batch": batch}
@@ -153,7 +153,7 @@ def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id
     if not holding:
         waiting = f"; without a result yet: {', '.join(unprocessed)}" if unprocessed else ""
         there = f"Batches of ranker {ranker!r}: {', '.join(complete)}{waiting}."
-        raise ConfigurationError(f"no batch delivered study {study!r}. {there}")
+        raise ConfigurationError(f"no batch delivered study {study_id!r}. {there}")
     *older, batch = holding
     tables = {name: rows(name, batch) for name in TABLES_OF_A_STUDY}
     return StudyRecord(study, ranker, batch, older, unprocessed, tables)

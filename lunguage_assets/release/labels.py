@@ -327,11 +327,12 @@ def _weighed(own: Claim | None, others: Sequence[Claim]) -> Claim:
 
 def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
     """Turn claims (`what_is_said`) and the REPORTS of the studies into LABELS."""
-    subject = dict(zip(reports["study_id"].tolist(), reports["subject_id"].tolist(), strict=True))
+    names = ("study_id", "subject_id", "source_id")
+    ids = sorted(zip(*(reports[name].tolist() for name in names), strict=True))
     return LABELS.frame(
-        {"study_id": study, "subject_id": subject[study], "label": label.name, "chexpert": label.chexpert}
-        | (_told(said[study, number]) if (study, number) in said else _NOTHING)
-        for study in sorted(subject)
+        {**dict(zip(names, own, strict=True)), "label": label.name, "chexpert": label.chexpert}
+        | (_told(said[own[0], number]) if (own[0], number) in said else _NOTHING)
+        for own in ids
         for number, label in enumerate(listed.labels)
     )
 

@@ -131,6 +131,7 @@ STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
 SUBJECT = text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT))
 ANY_SUBJECT = replace(SUBJECT, pattern="")
 """Where the patient need not be known."""
+SOURCE_ID = text("source_id", "The study's id as delivered (file name, accession number)")
 SEQUENCE = integer("sequence", "1-based rank of the study in the patient's time line")
 SECTION = code("section", "Report section: history, findings or impression", SECTIONS)
 SENTENCE_NUMBER = integer("sent_idx", "Number of the sentence in its section, from 1", 1)

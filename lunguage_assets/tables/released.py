@@ -50,6 +50,7 @@ STUDIES = table(
     "All studies of a release, one row each: identifiers as numbers, as in the files of MIMIC-CXR-JPG.",
     c.STUDY,
     c.ANY_SUBJECT,
+    replace(c.SOURCE_ID, description=f"{c.SOURCE_ID.description}; empty of a study set aside"),
     integer("study_number", "study_id without its letter"),
     integer("subject_number", "subject_id without its letter"),
     c.VIEWS_WRITTEN,
@@ -69,6 +70,7 @@ LABELS = table(
     "count).",
     c.STUDY,
     c.ANY_SUBJECT,
+    c.SOURCE_ID,
     text("label", "Label, of the closed list in resources/labels.yaml"),
     text("chexpert", "Its CheXpert name, or empty"),
     code("source", "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the "

@@ -36,5 +36,5 @@ def test_the_page_names_every_frame_with_the_table_whose_columns_it_has() -> Non
     for frame, columns, more in listed:
         table, *some = re.findall(r"`(\w+)`", columns)
         stored = some or KNOWN[table].names if table in KNOWN else [table, *some]
-        named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "number"}
+        named = {*stored, *re.findall(r"`(\w+)`", more), "study_id"} - {"subject_id", "source_id", "number"}
         assert named == set(getattr(found, frame).columns), frame

@@ -94,6 +94,7 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     delivered = take_in(find_delivery(folder), CorpusSettings())
     columns = [name for name in delivered.findings.columns if name != "view_information"]
     pd.testing.assert_frame_equal(taken.findings[columns], delivered.findings[columns])
+    assert delivered.reports["source_id"].tolist() == delivered.reports["study_id"].tolist()
     shared = ["study_id", "subject_id", "sequence", "report", "rows_delivered", "rows_rejected"]
     pd.testing.assert_frame_equal(taken.reports[shared], delivered.reports[shared])
     told = ["study_id", "finding_id", "reason"]
@@ -123,6 +124,7 @@ def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> N
         ]
     )  # fmt: skip
     taken = take_in_structured(received(2, refused), structured(1, 7, 0), CorpusSettings())
+    assert taken.reports["source_id"].tolist() == ["0", "1"]
     assert taken.reports["rows_delivered"].tolist() == [7, 1]
     assert taken.reports["rows_rejected"].tolist() == [0, 1]
     assert taken.rejected.equals(refused)

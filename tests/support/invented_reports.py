@@ -100,7 +100,7 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
             fitted.append(_fitted(own, row.study, row.p, row.phrases))
     reports = [
         {
-            "study_id": study, "subject_id": "p00000001", "sequence": 1, "report": "",
+            "study_id": study, "subject_id": "p00000001", "source_id": study, "sequence": 1, "report": "",
             "view_information": views[study], "view_source": "metadata", "rows_delivered": count,
             "rows_rejected": 0,
         }

@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import is_plainly_study
 from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
-from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
+from lunguage_assets.corpus.texts import published
+from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
 from lunguage_assets.errors import InputError, damaged
 
 REQUIRED, OPTIONAL = ("study_id", "report"), ("subject_id", "view", "study_date")
@@ -54,22 +55,28 @@ _NO_REPORT = re.compile(
 
 @dataclass(frozen=True)
 class TextSource:
-    """Raw reports of one layout, a key of `_READERS`.
+    """Raw reports of one layout, a key of `_READERS` or `published.SHAPES`.
 
     `place` is a table, a package (`.zip`), one text file, or the folder under which the files of one report
-    each lie; `projections` are the views of an Open-i table.
+    each lie; `beside` has the views of an Open-i table, or the patients of PadChest-GR. `more` are further
+    files of the same layout.
     """
 
     layout: str
     place: Path
-    projections: Path | None = None
+    beside: Path | None = None
+    more: tuple[Path, ...] = ()
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """The records of a source in the order of reading."""
-    if source.layout == "open-i table":
-        return read_openi_table(source.place, source.projections)
-    return _READERS[source.layout](source.place)
+    """The records of a source in the order of reading; raises as its reader."""
+    for place in (source.place, *source.more):
+        if source.layout == "open-i table":
+            yield from read_openi_table(place, source.beside)
+        elif source.layout in published.SHAPES:
+            yield from published.read_shape(source.layout, place, source.beside)
+        else:
+            yield from _READERS[source.layout](place)
 
 
 def write_packed(reports: Sequence[RawReport], place: Path) -> None:
@@ -84,6 +91,8 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
     for report in reports:
         for name in _STORED.names:
             value = getattr(report, name) if name != "file" else report.file.removesuffix(".gz")
+            if name == "graph" and not value:
+                continue
             written = value if isinstance(value, bytes) else str(value).encode()
             digest.update(f"{len(written)}\0".encode())
             digest.update(written)
@@ -93,7 +102,7 @@ def reports_digest(reports: Iterable[RawReport]) -> str:
 def _read_packed(path: Path) -> Iterator[RawReport]:
     try:
         file = pq.ParquetFile(path)
-        if file.schema_arrow.names != _STORED.names:
+        if file.schema_arrow.names not in (_STORED.names, _STORED.names[:-1]):  # before there were graphs
             raise pa.ArrowInvalid("other columns")
         for batch in file.iter_batches(_TOGETHER):
             for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -130,7 +139,7 @@ def read_openi_table(path: Path, projections: Path | None) -> Iterator[RawReport
             continue
         uid = _uid(cell["uid"])
         named = {"views": ", ".join(sorted(views.get(uid, ()))), "procedure": _stored(cell["image"])}
-        yield RawReport(path.name, record.number, uid, **named, content=_as_bytes(_under_headings(cell)))
+        yield RawReport(path.name, record.number, uid, **named, content=_as_bytes(_report(cell)))
 
 
 def read_openi_xml(place: Path) -> Iterator[RawReport]:
@@ -151,7 +160,7 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
             parts[label] = " ".join((parts.get(label, "") + "".join(part.itertext())).split())
         uid = next((one.get("id", "") for one in citation.iter("uId")), "") or stem
         title = " ".join("".join(one.text or "" for one in citation.iter("ArticleTitle")).split())
-        text = _under_headings(parts).encode() if parts else content
+        text = _report(parts).encode() if parts else content
         yield RawReport(name, 1, uid, procedure=title, content=text, broken="" if parts else _UNREADABLE)
 
 
@@ -190,10 +199,8 @@ def _uid(written: str) -> str:
     return _stored(written).removesuffix(".0")
 
 
-def _under_headings(parts: Mapping[str, str]) -> str:
-    """The report under its headings; a part without words has none."""
-    found = ((name.upper(), parts.get(name, "").strip()) for name in _PARTS)
-    return "\n\n".join(f"{heading}: {text}" for heading, text in found if text)
+def _report(parts: Mapping[str, str]) -> str:
+    return under_headings({name: parts.get(name, "") for name in _PARTS})
 
 
 def names_in(place: Path, form: re.Pattern[str]) -> Iterator[str]:
@@ -263,6 +270,7 @@ def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
 _READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
     "packed": _read_packed,
     "table": read_table,
+    "chexpert-plus": published.read_chexpert_plus,
     "open-i XML": read_openi_xml,
     "text files": read_text_files,
 }

@@ -11,6 +11,7 @@ import codecs
 import hashlib
 import html
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -32,7 +33,9 @@ class RawReport:
         views: codes of projections as delivered; empty when unknown.
         procedure: name of the examination as delivered, which may name projections.
         content: bytes of the text; those of a table are UTF-8 unless the table is not.
-        broken: reason code when the record itself could not be read (resources/reasons.yaml).
+        broken: reason code when the record itself could not be read (resources/reasons.yaml), with ": " and
+            the column or key that is wrong, if one is.
+        graph: entities of RadGraph as JSON; empty without any.
     """
 
     file: str
@@ -44,6 +47,13 @@ class RawReport:
     procedure: str = ""
     content: bytes = field(default=b"", repr=False)
     broken: str = ""
+    graph: str = field(default="", repr=False)
+
+
+def under_headings(parts: Mapping[str, str]) -> str:
+    """A report put together from its sections by name; one without words has no heading."""
+    found = ((name.upper(), text.strip()) for name, text in parts.items())
+    return "\n\n".join(f"{heading}: {text}" for heading, text in found if text)
 
 
 _LOWEST = 10**16

@@ -82,7 +82,7 @@ class _Reader:
     def __init__(self, log: IntakeLog) -> None:
         self.studies: dict[str, dict[str, object]] = {}
         self._log = log
-        self._numbered = 0
+        self._numbered = self._with_entities = 0
         self._patient_unknown: list[str] = []
         self._file = ""
 
@@ -92,7 +92,8 @@ class _Reader:
         study_id = study_of(raw.study) if raw.study else ""
         shown = raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
         if raw.broken:
-            self._reject(raw.broken, raw, study_id, "", shown)
+            reason, _, column = raw.broken.partition(": ")
+            self._reject(reason, raw, study_id, column, shown)
         elif not study_id:
             self._reject("study-id-missing", raw, "", "study_id", shown)
         elif len(raw.content) > LARGEST:
@@ -112,6 +113,7 @@ class _Reader:
 
     def _take(self, raw: RawReport, study_id: str, text: str) -> None:
         self._numbered += not is_number(raw.study)
+        self._with_entities += bool(raw.graph)
         if not raw.patient:
             self._patient_unknown.append(study_id)
         views, source = self._views(raw, study_id)
@@ -170,7 +172,8 @@ class _Reader:
                 self.studies[study_id]["subject_id"] = patient_of(metadata[study_id].patient)
             else:
                 unknown += 1
-        for reason, count in (("id-numbered", self._numbered), ("patient-unknown", unknown)):
+        counts = {"id-numbered": self._numbered, "patient-unknown": unknown}
+        for reason, count in {**counts, "entities-delivered": self._with_entities}.items():
             if count:
                 self._log.note(reason, self._file, found=f"{count} reports")
 

@@ -13,16 +13,19 @@ from lunguage_assets.corpus.delivery import Corpus, Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
+from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
-from lunguage_assets.judges.configuration import RULES
+from lunguage_assets.judges.configuration import RADGRAPH, RULES
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import Spending
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
+from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
 from lunguage_assets.tables import TABLES
@@ -53,12 +56,17 @@ def structured_findings(
     """Read findings in the raw reports of a batch with one structurer."""
     key, batch = keys
     terms = read_terms(home.home.delivery(batch).vocabulary, IntakeLog())
-    structurer = home.structurer(key, terms, spending.note)
+    structurer: Structurer
+    if key == RADGRAPH:
+        graphs = ((one.study, one.graph) for one in home.home.delivery(batch).raw_reports() if one.graph)
+        structurer = RadGraphStructurer({study_of(study): graph for study, graph in graphs}, terms)
+    else:
+        structurer = home.structurer(key, terms, spending.note)
     given = report_texts, report_sentences
     if key == RULES:
         at_once = home.processes_at_once
         made = by_studies(structured_reports, given, rule_structurer, terms, processes=at_once)
-    else:  # a language model gets all: its limits say how many are in flight
+    else:  # others get all: its limits say how many are in flight
         made = [structured_reports(*given, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
     aside = studies_of(set_aside)

@@ -209,10 +209,10 @@ def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.
 
 def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, aside: pd.DataFrame) -> pd.DataFrame:
     """ACCOUNTING (with `report_batch`), REPORTS and SET_ASIDE of some studies to STUDIES, sorted."""
-    columns = ["study_id", "subject_id", "view_information", "set_aside"]
+    columns = ["study_id", "subject_id", "source_id", "view_information", "set_aside"]
     listed = [
-        *((*one, "") for one in reports[columns[:3]].itertuples(index=False, name=None)),
-        *((*own, "", "; ".join(rows["rule"].unique())) for own, rows in aside.groupby(columns[:2])),
+        *((*one, "") for one in reports[columns[:4]].itertuples(index=False, name=None)),
+        *((*own, "", "", "; ".join(rows["rule"].unique())) for own, rows in aside.groupby(columns[:2])),
     ]
     joined = accounts[["study_id", "report_batch", "rows_out"]].merge(
         pd.DataFrame(listed, columns=columns), on="study_id", validate="1:1"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
+from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.files import edited_rows
 from lunguage_assets.home.home import Home
@@ -25,7 +26,6 @@ ANSWERS = ("1", "0", "-1", "blank")
 """What a file of labels says of a cell."""
 
 _FITTED = ("finding_id", "phrases", "p")
-_STUDY = re.compile(r"s?\d{1,18}(?:\.0)?")
 _NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{1,6})?")
 _OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
 """The radiologists' test set names one label in another way."""
@@ -75,9 +75,8 @@ def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     rows = [row for _, row in edited_rows(path, columns)]
     frame = pd.DataFrame(rows, dtype="str") if rows else pd.DataFrame(columns=list(columns), dtype="str")
     frame = pd.DataFrame({name.strip(): frame[name].str.strip() for name in frame.columns})
-    given = frame["study_id"].str.lower()
-    _refuse(path, frame["study_id"], ~given.str.fullmatch(_STUDY), "digits, with or without 's'")
-    return frame.assign(study_id="s" + given.str.removesuffix(".0").str.removeprefix("s"))
+    _refuse(path, frame["study_id"], frame["study_id"] == "", "a study's id, here or as delivered")
+    return frame.assign(study_id=frame["study_id"].map(study_of).astype("str"))
 
 
 def _number(text: str) -> str:
@@ -115,7 +114,7 @@ def released_labels(home: Home, ranker: str) -> tuple[pd.DataFrame, str]:
     wide = pd.read_csv(path.with_name("labels_chexpert.csv"))
     cells = wide.melt("study_id", CHEXPERT, "chexpert", "answer")
     cells["answer"] = cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
-    cells["study_id"] = "s" + cells["study_id"].astype(str)
+    cells["study_id"] = "s" + cells["study_id"].astype(str).str.zfill(8)
     return labels.merge(cells, on=["study_id", "chexpert"], how="left"), version.name
 
 

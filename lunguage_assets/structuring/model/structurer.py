@@ -18,7 +18,7 @@ import pandas as pd
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
+from lunguage_assets.judges.configuration import RADGRAPH, RULES, JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import Surroundings, open_asker
@@ -26,6 +26,7 @@ from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport, Structurer
 from lunguage_assets.structuring.model import grounding
+from lunguage_assets.structuring.radgraph import radgraph_identity
 from lunguage_assets.structuring.rules.lexicon import content_hash
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
@@ -60,8 +61,8 @@ def open_structurer(
 
 def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
     """Identity of the structurer with the bundled words or these prompts; errors as in `open_structurer`."""
-    if key == RULES:
-        return identity_of(content_hash())
+    if key in (RULES, RADGRAPH):
+        return (identity_of if key == RULES else radgraph_identity)(content_hash())
     slot = _model_slot(key, configuration)
     return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
 

@@ -219,7 +219,7 @@ def delivered(rows: int, rejected: int) -> pd.DataFrame:
     """REPORTS of the one study."""
     empty = dict.fromkeys(("report", "view_information"), "") | {"view_source": "unknown", "sequence": 1}
     numbers = {"rows_delivered": rows, "rows_rejected": rejected}
-    return REPORTS.frame([{"study_id": STUDY, "subject_id": "p", **empty, **numbers}])
+    return REPORTS.frame([{"study_id": STUDY, "subject_id": "p", "source_id": "", **empty, **numbers}])
 
 
 def test_rejected_rows_are_counted_also_where_no_study_can_be_read() -> None:

@@ -13,6 +13,7 @@ import pytest
 import raw_deliveries
 from asked_reports import model_like
 from loopback import LoopbackServer
+from published_shapes import graph, write_json
 from sdk_run import KEYS
 from small_homes import SmallHome
 
@@ -133,3 +134,20 @@ def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
     assert before["input_tokens"] == pytest.approx(asked, rel=0.05)
     recorded = Ledger.open(small.resource.ledger_place).statistics()
     assert recorded["stage"].tolist() == ["structure"]
+
+
+def test_delivered_entities_are_a_reading_beside_that_of_the_rules(tmp_path: Path) -> None:
+    entry = graph("No effusion .", ("effusion", "OBS-DA", []))
+    Home(tmp_path / "home").register(write_json(tmp_path / "graphs.json", {"1": entry, "2": entry}), "b")
+    with SmallHome.opened(tmp_path / "home") as small:
+        make(small, "report_texts")
+        for structurer in ("rules", "radgraph"):
+            assert make(small, "structured_findings", structurer=structurer)["studies_with_findings"] == 2
+        make(small, "structuring_agreement")
+        found = table(small, "structuring_agreement").set_index("field")
+        assert found.loc["status", ["structurer_1", "structurer_2", "f1"]].tolist() == [
+            "rules",
+            "radgraph",
+            1.0,
+        ]
+        assert small.resource.standings().is_current("structured_findings", "radgraph", "b")

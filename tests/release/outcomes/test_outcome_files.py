@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import InputError
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.release.outcomes.files import read_label_file, read_outcomes
@@ -42,7 +43,7 @@ def test_outcomes_name_labels_as_either_list_does_and_studies_with_or_without_th
             f"{OUTCOMES}50000001,Edema,1\n50000002,gout,1\n",
             "row 2, column 'label': found text",
         ),
-        (read_outcomes, f"{OUTCOMES}Jane,Edema,1\n", "row 1, column 'study_id': found text"),
+        (read_outcomes, f"{OUTCOMES},Edema,1\n", "row 1, column 'study_id': found nothing"),
         (
             read_outcomes,
             f"{OUTCOMES}50000001,Edema,1\ns50000001,pulmonary edema,0\n",
@@ -70,6 +71,11 @@ def test_a_bad_file_is_refused_by_row_and_column_and_no_text_of_it_is_quoted(
     assert message in str(refused.value)
     assert "Jane" not in str(refused.value)
     assert "gout" not in str(refused.value)
+
+
+def test_a_study_may_be_named_as_it_was_delivered(tmp_path: Path) -> None:
+    read = read_outcomes(written(tmp_path, f"{OUTCOMES}st00001,Edema,1\n1,Edema,0\n"), load_label_list())
+    assert read["study_id"].tolist() == ["s00000001", study_of("st00001")]
 
 
 def test_a_file_of_mimic_is_read_also_compressed(tmp_path: Path) -> None:

@@ -1,0 +1,282 @@
+"""Published corpora in shapes of their own, one reader each: CheXpert Plus, ReXGradient, PadChest-GR, and the
+entities of RadGraph. Facts about the shapes are from the sources that a reader names.
+
+A reader gives one record per report. An entry without what its shape has is a broken record, "shape: key";
+a file of which no entry fits is refused by its first one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lunguage_assets.corpus.columns import clean
+from lunguage_assets.corpus.log import reasons
+from lunguage_assets.corpus.records import MOST_UNPACKED, read_cells, require_size
+from lunguage_assets.corpus.texts.raw import RawReport, under_headings
+from lunguage_assets.errors import InputError, damaged
+
+CHEXPERT_PLUS = ("path_to_image", "section_findings", "section_impression")
+"""Columns without which a table is not that of CheXpert Plus."""
+PATIENTS = ("studyid", "patientid")
+"""Columns of PadChest-GR's `master_table.csv` that say whose a study is."""
+JSON_FORM = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
+_LOOKED_AT = 1 << 20
+_SECTIONS = ("narrative", "clinical_history", "history", "comparison", "technique", "procedure_comments",
+             "findings", "impression")  # fmt: skip
+_OF_IMAGE = re.compile(r"(patient\d+)[/_](study\d+)(?![^/_.])")
+_OF_MIMIC = re.compile(r"(?:.*/)?(p\d{8,})/(s\d{8,})(?:\.txt)?", re.IGNORECASE)
+_GAP = re.compile(r"[\s,]*")
+_NO_VIEW = {"", "none", "n/a", "unknown", "other"}
+RADGRAPH_LABELS = {
+    **{f"{part}-{code}": (part, code) for part in ("OBS", "ANAT") for code in ("DP", "U", "DA")},
+    **{
+        f"{name}::{size}{sure}": ("SIZE" if size else part, code)
+        for part, name in (("OBS", "Observation"), ("ANAT", "Anatomy"))
+        for size in ("", "measurement::")
+        for code, sure in (("DP", "definitely present"), ("U", "uncertain"), ("DA", "definitely absent"))
+    },
+}
+"""Labels of RadGraph and RadGraph-XL: what is named, and whether it is present, uncertain or absent."""
+
+
+def read_chexpert_plus(path: Path) -> Iterator[RawReport]:
+    """`df_chexpert_plus_240401.csv`: a row per image, a report per study of its path
+    (`train/patient00001/study1/view1_frontal.jpg`), the sections of columns of their own under their
+    headings, else `report`. The summary code, the accession number and what follows the impression are no
+    part of a section and are left out.
+
+    Source: github.com/Stanford-AIMI/chexpert-plus (README), arXiv 2405.19538; views as the table's users
+    read `frontal_lateral` and `ap_pa`.
+    """
+    studies: dict[str, tuple[RawReport, set[str]]] = {}
+    others: list[RawReport] = []
+    optional = ("report", *(f"section_{name}" for name in _SECTIONS[:-2]), "frontal_lateral", "ap_pa")
+    for record, cell in read_cells(path, CHEXPERT_PLUS, optional, keep_bytes=True)[1]:
+        named = _OF_IMAGE.search(cell["path_to_image"])
+        wrong = record.broken or ("" if named else "chexpert-plus-path: path_to_image")
+        if named is None or wrong:
+            shown = _bytes(record.raw or json.dumps(cell, ensure_ascii=False))
+            others.append(RawReport(path.name, record.number, "", content=shown, broken=wrong))
+            continue
+        parts = {name.replace("_", " "): cell[f"section_{name}"] for name in _SECTIONS}
+        content = _bytes(under_headings(parts) or cell["report"])
+        study = "/".join(named.groups())
+        own = RawReport(path.name, record.number, study, named.group(1), content=content)
+        known, views = studies.setdefault(study, (own, set()))
+        views |= _views([cell["ap_pa"] or cell["frontal_lateral"]])
+        if cell["frontal_lateral"].lower() == "lateral":
+            views.add("lateral")
+        if known.content != content:
+            others.append(own)
+    for known, views in studies.values():
+        yield replace(known, views=", ".join(sorted(views)))
+    yield from others
+
+
+def _rexgradient(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawReport | str:
+    """`<split>_metadata_view_position.json`: study -> sections, and an image's path and view in lists.
+
+    Source: huggingface.co/datasets/rajpurkarlab/ReXGradient-160K, and its reader in
+    github.com/f10409/RadHarmony (radharmony/harmonizer): keys, views, "None" for an empty section.
+    """
+    if not {"Findings", "Impression"} & entry.keys():
+        return "Findings"
+    parts = {name: _said(entry.get(name.capitalize())) for name in
+             ("indication", "comparison", "findings", "impression")}  # fmt: skip
+    views = entry.get("ImageViewPosition")
+    seen = ", ".join(sorted(_views(views if isinstance(views, list) else [views])))
+    patient, date = _said(entry.get("PatientID")), _said(entry.get("StudyDate"))
+    return RawReport("", 1, key, patient, date, seen, content=_bytes(under_headings(parts)))
+
+
+def _padchest_gr(_: str, entry: Mapping[str, Any], patients: Mapping[str, str]) -> RawReport | str:
+    """`grounded_reports_*.json`: a list of studies with one sentence per finding; all images are frontal. The
+    patient is that of `master_table.csv` beside it. Only the sentences are read: labels and places are codes
+    of present findings in a tree of PadChest's own, without certainty, so that they compare with no status.
+
+    Source: arXiv 2411.05085; keys as github.com/javiermq/EX-IA-PadChest-Gr and others read them.
+    """
+    study, findings = _said(entry.get("StudyID")), entry.get("findings")
+    if not study or not isinstance(findings, list):
+        return "findings" if study else "StudyID"
+    said = [_said(_object(one).get("sentence_en")) for one in findings]
+    if not all(said):
+        return f"findings.{said.index('')}.sentence_en"
+    text = "\n".join(one if one.endswith((".", "!", "?")) else f"{one}." for one in said)
+    return RawReport(
+        "", 1, study, patients.get(study, ""), content=_bytes(under_headings({"findings": text}))
+    )
+
+
+def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawReport | str:
+    """`MIMIC-CXR_graphs.json` and the like: report -> words, and entities with label, first and last word and
+    relations; also what the package radgraph returns, and lists of it. Of a report that two people annotated
+    the first one counts.
+
+    Source: physionet.org/content/radgraph/1.0.0; README of the package radgraph 0.1.18;
+    github.com/MouYongli/MedKGC (data/radgraph/README.md); labels of RadGraph-XL: aclanthology.org
+    2024.findings-acl.765.
+    """
+    entry = _object(entry.get("0")) or entry
+    entities = entry.get("entities", _object(entry.get("labeler_1")).get("entities"))
+    if not isinstance(entry.get("text"), str) or not isinstance(entities, dict):
+        return "entities" if isinstance(entry.get("text"), str) else "text"
+    for name, one in entities.items():
+        for part, fits in _OF_ENTITY.items():
+            if not fits(_object(one).get(part)):
+                return f"entities.{name}.{part}"
+    mimic, image = _OF_MIMIC.fullmatch(key), _OF_IMAGE.search(key)
+    patient, study = mimic.groups() if mimic else ("", key)
+    if image:
+        patient, study = image.group(1), "/".join(image.groups())
+    graph = json.dumps(entities, separators=(",", ":"))
+    return RawReport("", 1, study, patient, content=_bytes(entry["text"]), graph=graph)
+
+
+_OF_ENTITY: Mapping[str, Callable[[Any], bool]] = {
+    "tokens": lambda value: isinstance(value, str),
+    "label": lambda value: isinstance(value, str) and value in RADGRAPH_LABELS,
+    "start_ix": lambda value: isinstance(value, int),
+    "end_ix": lambda value: isinstance(value, int),
+    "relations": lambda value: (
+        isinstance(value, list) and all(isinstance(one, list) and len(one) == 2 for one in value)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A JSON corpus: the keys by which an entry is known, two of which are enough; whether entries stand in
+    an object, in a list, or in either; and the reader of an entry, which gives a report or the missing key.
+    """
+
+    marks: frozenset[str]
+    within: str
+    read: Callable[[str, Mapping[str, Any], Mapping[str, str]], RawReport | str]
+
+
+SHAPES: Mapping[str, Shape] = {
+    "rexgradient": Shape(
+        frozenset(("Indication", "Comparison", "Findings", "Impression", "ImagePath", "ImageViewPosition")),
+        "{", _rexgradient,
+    ),
+    "padchest-gr": Shape(frozenset(("StudyID", "ImageID", "findings")), "[", _padchest_gr),
+    "radgraph": Shape(frozenset(("text", "entities", "data_source", "labeler_1")), "{[", _radgraph),
+}  # fmt: skip
+
+
+def shape_of(path: Path) -> str:
+    """The shape of a JSON file by the keys of its first entry, whatever their case; empty: another."""
+    keys = {key.lower() for key in keys_of(path)}
+    marks = ((name, {mark.lower() for mark in shape.marks}) for name, shape in SHAPES.items())
+    return next((name for name, own in marks if len(own & keys) > 1), "")
+
+
+def keys_of(path: Path) -> list[str]:
+    """The keys of the first entry of a JSON file; none where it has no such entry."""
+    with suppress(InputError):
+        _, first = next(_entries(_text(path, _LOOKED_AT), path.name), ("", None))
+        return [*(_object(_object(first).get("0")) or _object(first))]
+    return []
+
+
+def read_shape(name: str, path: Path, beside: Path | None = None) -> Iterator[RawReport]:
+    """The records of a JSON file of a shape. Raises `InputError`: no entry fits, or it breaks off."""
+    shape, text, missing = SHAPES[name], _text(path), ""
+    expected, remedy = reasons()["rejections"][f"{name}-entry"].values()
+    opened = text[_begin(text) : _begin(text) + 1]
+    if opened not in shape.within:
+        found = "a list of entries" if opened == "[" else "an object of entries"
+        raise InputError(path.name, found, expected, remedy, row=1)
+    patients: dict[str, str] = {}
+    for record, cell in read_cells(beside, PATIENTS)[1] if beside is not None else ():
+        if not record.broken:
+            patients.setdefault(cell["studyid"], cell["patientid"])
+    refused: list[RawReport] | None = []  # until an entry fits
+    for number, (key, entry) in enumerate(_entries(text, path.name), 1):
+        read = shape.read(key, entry, patients) if isinstance(entry, dict) else "an object"
+        if isinstance(read, RawReport):
+            yield from refused or ()
+            refused = None
+            yield replace(read, file=path.name, line=number)
+            continue
+        missing = missing or read
+        content, study = _bytes(json.dumps(entry, ensure_ascii=False)), key if opened == "{" else ""
+        broken = RawReport(path.name, number, study, content=content, broken=f"{name}-entry: {read}")
+        if refused is None:
+            yield broken
+        else:
+            refused.append(broken)
+    if refused is not None:
+        found = f"keys {keys_of(path)[:20]}" if missing else "no entry"
+        raise InputError(path.name, found, expected, remedy, row=1, column=missing or None)
+
+
+def _text(path: Path, most: int = -1) -> str:
+    """The text of a file, or its beginning of so many bytes."""
+    is_packed = path.name.lower().endswith(".gz")
+    try:
+        with gzip.open(path) if is_packed else path.open("rb") as stream:
+            content = stream.read(MOST_UNPACKED + 1 if is_packed and most < 0 else most)
+    except (OSError, EOFError, zlib.error) as error:
+        raise damaged(path.name, "a file that cannot be unpacked", error, "a whole file") from None
+    if is_packed:
+        require_size(path.name, len(content))
+    return content.decode("utf-8-sig", "replace")
+
+
+def _begin(text: str, at: int = 0) -> int:
+    """The next character that is neither blank nor comma."""
+    found = _GAP.match(text, at)
+    return found.end() if found else at
+
+
+def _entries(text: str, file: str) -> Iterator[tuple[str, Any]]:
+    """Key, or place from 0, and value of every entry of a JSON object or list, one after the other: all of
+    RadGraph's would take gigabytes. Raises `InputError`: it breaks off, with the row.
+    """
+    decoder, number, at = json.JSONDecoder(), 0, _begin(text)
+    end = {"{": "}", "[": "]"}.get(text[at : at + 1], "")
+    try:
+        at = _begin(text, at + 1)
+        while text[at] != end:
+            key: Any = str(number)
+            if end == "}":
+                key, at = decoder.raw_decode(text, at)
+                at = text.index(":", at) + 1
+            value, at = decoder.raw_decode(text, _begin(text, at))
+            number += 1
+            yield str(key), value
+            at = _begin(text, at)
+    except (ValueError, IndexError, RecursionError):
+        found, remedy = "JSON that breaks off here or is damaged", "Deliver the complete file."
+        raise InputError(file, found, "a whole JSON file", remedy, row=number + 1) from None
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _said(value: Any) -> str:
+    """A text or number; empty for null, NaN and "None"."""
+    written = clean(str(value)) if isinstance(value, str | int) else ""
+    return "" if written.lower() == "none" else written
+
+
+def _views(written: Sequence[Any]) -> set[str]:
+    named = {" ".join(_said(one).lower().replace("_", " ").split()) for one in written}
+    return named - _NO_VIEW
+
+
+def _bytes(text: str) -> bytes:
+    with suppress(UnicodeEncodeError):
+        return text.encode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "replace")  # half a character of JSON

@@ -1,0 +1,189 @@
+"""Published corpora are read in the shapes in which they are published; what is almost one is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published_shapes import (
+    chexpert_row,
+    graph,
+    padchest_study,
+    rexgradient_entry,
+    write_chexpert_plus,
+    write_json,
+)
+
+from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.texts.layouts import raw_reports, write_packed
+from lunguage_assets.corpus.texts.raw import patient_of, study_of
+from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.errors import InputError
+from lunguage_assets.settings import CorpusSettings
+
+GRAPH = graph("No effusion .", ("effusion", "OBS-DA", []))
+TRAIN = "train_metadata_view_position.json"
+
+
+def received(place: Path) -> Received:
+    return receive(find_delivery(place), CorpusSettings())
+
+
+def test_chexpert_plus_has_one_report_per_study_of_its_images_paths(tmp_path: Path) -> None:
+    said = {"clinical_history": "Cough.", "findings": "Clear lungs.", "impression": "Normal chest."}
+    write_chexpert_plus(
+        tmp_path,
+        [
+            chexpert_row("patient00001/study1/view1_frontal", "PA", report="ignored", **said),
+            chexpert_row("patient00001/study2/view1_frontal", "AP", report="Small effusion.\nEdema."),
+            chexpert_row("patient00001/study1/view2_lateral", report="ignored", **said),
+        ],
+    )
+    texts = received(tmp_path).report_texts.set_index("source_id")
+    first, second = texts.loc["patient00001/study1"], texts.loc["patient00001/study2"]
+    assert first["report"] == (
+        "CLINICAL HISTORY: Cough.\n\nFINDINGS: Clear lungs.\n\nIMPRESSION: Normal chest."
+    )
+    assert (first["view_information"], second["view_information"]) == ("pa, lateral", "ap")
+    assert second["report"] == "Small effusion.\nEdema."
+    assert first["subject_id"] == second["subject_id"] == patient_of("patient00001")
+    assert first["study_id"] == study_of("patient00001/study1")
+    assert len(texts) == 2
+
+
+def test_rows_of_chexpert_plus_that_cannot_be_read_cost_nothing_but_themselves(tmp_path: Path) -> None:
+    good = chexpert_row("patient00001/study1/view1_frontal", findings="Clear lungs.")
+    other = chexpert_row("patient00001/study1/view2_frontal", findings="Edema.")
+    write_chexpert_plus(tmp_path, [good, good | {"path_to_image": "view.jpg"}, other])
+    taken = received(tmp_path)
+    assert taken.report_texts["report"].tolist() == ["FINDINGS: Clear lungs."]
+    assert taken.rejected[["line", "reason", "column"]].to_numpy().tolist() == [
+        [2, "chexpert-plus-path", "path_to_image"],
+        [3, "report-repeated", "report"],
+    ]
+
+
+def test_rexgradient_is_read_from_its_splits_with_views_of_all_images(tmp_path: Path) -> None:
+    one = rexgradient_entry(views=["POSTERO_ANTERIOR", "LL", None, "N/A"], Impression="Edema.")
+    write_json(tmp_path / TRAIN, {"pINVENTED_st1": one})
+    write_json(tmp_path / "train_metadata.json", {"pINVENTED_st1": one})
+    write_json(tmp_path / "test_metadata_view_position.json", {"st2": rexgradient_entry(Findings="Clear.")})
+    texts = received(tmp_path).report_texts.set_index("source_id")
+    own = texts.loc["pINVENTED_st1"]
+    assert own["report"] == "INDICATION: Cough.\n\nCOMPARISON: None.\n\nIMPRESSION: Edema."
+    assert (own["view_information"], own["view_source"]) == ("pa, lateral", "metadata")
+    assert (own["subject_id"], own["taken_at"]) == (patient_of("GRDNINVENTED0001"), "20150102000000")
+    assert sorted(texts.index) == ["pINVENTED_st1", "st2"]
+
+
+def test_padchest_gr_is_read_by_its_english_sentences_with_patients_of_the_master_table(
+    tmp_path: Path,
+) -> None:
+    study = "216840111366964012" * 2
+    place = write_json(
+        tmp_path / "grounded_reports_1.json", [padchest_study(study, "No edema.", "Scoliosis")]
+    )
+    (tmp_path / "master_table.csv").write_text(f"StudyID,ImageID,PatientID\n{study},1.png,12\n")
+    for where in (tmp_path, place):
+        (own,) = received(where).report_texts.to_dict("records")
+        assert own["report"] == "FINDINGS: No edema.\nScoliosis."
+        assert (own["source_id"], own["subject_id"]) == (study, "p00000012")
+
+
+@pytest.mark.parametrize(
+    ("content", "source", "patient"),
+    [
+        ({"p10/p10000032/s50000001.txt": GRAPH}, "s50000001", "p10000032"),
+        ({"patient00001/study2/view1_frontal.jpg": GRAPH}, "patient00001/study2", patient_of("patient00001")),
+        ([{"0": GRAPH}], "0", None),
+        ({"7": {"text": GRAPH["text"], "labeler_1": GRAPH, "labeler_2": {}}}, "7", None),
+    ],
+)
+def test_radgraph_names_studies_as_mimic_chexpert_or_its_package_does(
+    tmp_path: Path, content: Any, source: str, patient: str | None
+) -> None:
+    path = tmp_path / "graphs.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    (own,) = received(path).report_texts.to_dict("records")
+    assert (own["source_id"], own["report"]) == (source, "No effusion .")
+    assert patient in (None, own["subject_id"])
+
+
+def test_entities_stay_with_their_report_where_a_home_stores_it(tmp_path: Path) -> None:
+    delivery = find_delivery(write_json(tmp_path / "graphs.json", {"1": GRAPH}))
+    (tmp_path / "stored").mkdir()
+    write_packed([*delivery.raw_reports()], tmp_path / "stored" / "raw_reports.parquet")
+    stored = find_delivery(tmp_path / "stored")
+    assert stored.texts is not None
+    assert [one.graph for one in raw_reports(stored.texts)] == [
+        json.dumps(GRAPH["entities"], separators=(",", ":"))
+    ]
+    assert content_hash(stored) == content_hash(delivery)
+
+
+WRONG: dict[str, tuple[str, Any, str]] = {
+    "rexgradient": (TRAIN, {"a": {"findings": "Clear.", "impression": ""}}, "row 1, column 'Findings'"),
+    "a list of it": (TRAIN, [rexgradient_entry()], "row 1: found a list of entries"),
+    "padchest-gr": ("gr.json", [{"StudyID": 1, "findings": "Clear."}], "row 1, column 'findings'"),
+    "radgraph": ("g.json", {"a": GRAPH | {"entities": []}}, "row 1, column 'entities'"),
+    "another form": ("g.json", {"a": {"reader": 1}}, r"a file of another kind with the keys ['reader']"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_file_of_which_no_entry_fits_is_refused_by_file_row_and_key(tmp_path: Path, case: str) -> None:
+    name, content, message = WRONG[case]
+    with pytest.raises(InputError) as refused:
+        received(write_json(tmp_path / name, content))
+    assert name in str(refused.value)
+    assert message in str(refused.value)
+
+
+def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_read(tmp_path: Path) -> None:
+    odd = json.loads(json.dumps(GRAPH))
+    odd["entities"]["1"]["label"] = "OBS-MAYBE"
+    path = write_json(
+        tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH, "s3": 5, "s4": {"0": 5, "labeler_1": 5}}
+    )
+    taken = received(path)
+    assert taken.report_texts["source_id"].tolist() == ["s2"]
+    assert taken.rejected[["line", "study_id", "column", "reason"]].to_numpy().tolist() == [
+        [1, "s00000001", "entities.1.label", "radgraph-entry"],
+        [3, "s00000003", "an object", "radgraph-entry"],
+        [4, "s00000004", "text", "radgraph-entry"],
+    ]
+
+
+def test_a_json_file_that_breaks_off_is_refused_with_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.json"
+    path.write_text(json.dumps({"s1": GRAPH, "s2": GRAPH})[:-30])
+    with pytest.raises(InputError, match=r"graphs\.json, row 2: found JSON that breaks off"):
+        received(path)
+
+
+def test_two_files_of_entities_are_refused_with_both_names(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        write_json(tmp_path / name, {"s1": GRAPH})
+    with pytest.raises(InputError, match=r"radgraph \(a\.json\) and radgraph \(b\.json\)"):
+        find_delivery(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("path_to_image,Section Findings,ap_pa", "columns ['path_to_image', 'Section Findings', 'ap_pa']"),
+        ("study,text of report", "a file of another kind with the columns ['study', 'text of report']"),
+        ("50000001,No effusion", "a file of another kind with the columns [] and 2 of other names"),
+    ],
+)
+def test_wrong_columns_are_answered_with_those_that_are_there(
+    tmp_path: Path, header: str, found: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"{header}\n{header}\n")
+    with pytest.raises(InputError) as refused:
+        received(path)
+    assert found in str(refused.value)

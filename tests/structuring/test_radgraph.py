@@ -1,0 +1,128 @@
+"""Entities of RadGraph as findings: what they say, in the structure of every other reading, and no more."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+from published_shapes import graph
+
+from lunguage_assets.structuring.agreement import structuring_agreement
+from lunguage_assets.structuring.contract import SectionedReport, StructuredReport, Structurer
+from lunguage_assets.structuring.radgraph import RadGraphStructurer
+from lunguage_assets.structuring.rows import structured_tables
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.tables import STRUCTURED_FINDINGS
+
+STUDY = "s00000001"
+LEFT = "FINDINGS : Patchy opacity in the left lower lobe may represent pneumonia . No pleural effusion ."
+OF_LEFT = graph(
+    LEFT,
+    ("Patchy", "OBS-DP", [("modify", "2")]),
+    ("opacity", "OBS-DP", [("located_at", "5"), ("suggestive_of", "6")]),
+    ("left", "ANAT-DP", [("modify", "5")]),
+    ("lower", "ANAT-DP", [("modify", "5")]),
+    ("lobe", "ANAT-DP", []),
+    ("pneumonia", "OBS-U", []),
+    ("pleural", "ANAT-DP", []),
+    ("effusion", "OBS-DA", [("located_at", "7")]),
+)
+
+
+def read(entry: Any, **graphs: str) -> tuple[SectionedReport, StructuredReport]:
+    report = sectioned(STUDY, entry["text"])
+    graphs = graphs or {STUDY: json.dumps(entry["entities"])}
+    (answer,) = RadGraphStructurer(graphs).structure([report])
+    return report, answer
+
+
+def said(entry: Any) -> list[tuple[Any, ...]]:
+    """Words, name, status, place and attributes of each finding."""
+    report, answer = read(entry)
+    return [
+        (
+            one.ent.of(report.text), one.normed_ent, one.status,
+            ", ".join(span.of(report.text) for span in one.location),
+            {name: [span.of(report.text) for span in spans] for name, spans in one.attributes.items()},
+        )
+        for one in answer.mentions
+    ]  # fmt: skip
+
+
+def test_observations_have_place_status_attributes_and_evidence() -> None:
+    assert said(OF_LEFT) == [
+        ("opacity", "opacity", "dp", "left lower lobe", {"morphology": ["Patchy"]}),
+        ("pneumonia", "pneumonia", "tp", "", {}),
+        ("pleural effusion", "pleural effusion", "dn", "", {}),
+    ]
+    _, answer = read(OF_LEFT)
+    assert [(one.evidence, one.associate) for one in answer.mentions] == [((), (1,)), ((0,), ()), ((), ())]
+    assert [one.account for one in answer.readings] == ["findings", "findings"]
+
+
+def test_a_place_that_is_called_normal_is_a_row_of_the_place_that_is_negative() -> None:
+    entry = graph(
+        "FINDINGS : Heart size is normal . Lungs not clear .",
+        ("Heart", "ANAT-DP", []),
+        ("size", "ANAT-DP", [("modify", "1")]),
+        ("normal", "OBS-DP", [("located_at", "1")]),
+        ("Lungs", "ANAT-DP", []),
+        ("clear", "OBS-DA", [("located_at", "4")]),
+    )
+    assert [one[:3] for one in said(entry)] == [("Heart size", "heart size", "dn"), ("Lungs", "lungs", "dp")]
+
+
+def test_a_measurement_is_an_attribute_and_labels_of_radgraph_xl_mean_the_same() -> None:
+    entry = graph(
+        "Right nodule of 9 mm .",
+        ("Right", "Anatomy::definitely present", []),
+        ("nodule", "Observation::uncertain", [("located_at", "1")]),
+        ("9 mm", "Observation::measurement::definitely present", [("modify", "2")]),
+    )
+    assert said(entry) == [("nodule", "nodule", "tp", "Right", {"measurement": ["9 mm"]})]
+
+
+def test_what_no_sentence_and_no_column_has_is_listed_and_costs_nothing_else() -> None:
+    entry = graph(
+        "COMPARISON : edema FINDINGS : Whorled density . Shifted words .",
+        ("edema", "OBS-DP", []),
+        ("Whorled", "OBS-DP", [("modify", "3")]),
+        ("density", "OBS-DP", [("modify", "9"), ("located_at", "nowhere")]),
+        ("words", "OBS-DP", []),
+    )
+    entry["entities"]["4"]["tokens"] = "other words"
+    assert [one[0] for one in said(entry)] == ["density"]
+    assert [(one.column, one.found, one.reason) for one in read(entry)[1].refused] == [
+        ("ent", "edema", "section"),
+        ("ent", "other words", "not-in-sentence"),
+        ("modify", "Whorled", "no-such-column"),
+    ]
+
+
+def test_entities_that_modify_each_other_are_findings_both() -> None:
+    entry = graph("Basal opacity .", ("Basal", "OBS-DP", [("modify", "2")]), ("opacity", "OBS-DP", []))
+    entry["entities"]["2"]["relations"] = [["modify", "1"]]
+    assert sorted(one[0] for one in said(entry)) == ["Basal", "opacity"]
+
+
+def test_a_report_without_entities_is_unreadable_and_one_without_an_observation_is_not() -> None:
+    assert {one.account for one in read(OF_LEFT, other="{}")[1].readings} == {"unreadable"}
+    assert {one.account for one in read(OF_LEFT, s00000001="{}")[1].readings} == {"nothing stated"}
+
+
+def test_the_rules_reading_of_the_same_text_is_held_against_it() -> None:
+    report = sectioned(STUDY, LEFT)
+    structurers: list[Structurer] = [
+        RuleStructurer(),
+        RadGraphStructurer({STUDY: json.dumps(OF_LEFT["entities"])}),
+    ]
+    frames: dict[str, pd.DataFrame] = {}
+    for one in structurers:
+        frames[one.key] = structured_tables([report], one.structure([report])).structured_findings
+        STRUCTURED_FINDINGS.to_arrow(frames[one.key])
+    found = structuring_agreement(frames).set_index("field")
+    agreed = found.loc[["finding", "normed_ent", "status", "evidence"], ["first", "second", "agreed"]]
+    assert agreed.to_numpy().tolist() == [[3, 3, 3], [3, 3, 3], [3, 3, 3], [1, 1, 1]]
+    assert found.loc["location", ["first", "second"]].tolist() == [6, 3]  # the rules place pneumonia, too

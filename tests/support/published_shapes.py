@@ -1,0 +1,78 @@
+"""Invented reports in the exact shapes of published corpora; no tests here. The readers name the sources."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+CHEXPERT_PLUS = """
+path_to_image path_to_dcm frontal_lateral ap_pa deid_patient_id patient_report_date_order report
+section_narrative section_clinical_history section_history section_comparison section_technique
+section_procedure_comments section_findings section_impression section_end_of_impression section_summary
+section_accession_number age sex race ethnicity interpreter_needed insurance_type recent_bmi deceased split
+"""
+"""The header of `df_chexpert_plus_240401.csv`."""
+
+
+def chexpert_row(image: str, ap_pa: str = "", **sections: str) -> dict[str, str]:
+    """A row of the table: `image` such as patient00001/study1/view1_frontal."""
+    patient, _, view = image.split("/")
+    return {
+        "path_to_image": f"train/{image}.jpg", "ap_pa": ap_pa, "deid_patient_id": patient, "split": "train",
+        "frontal_lateral": view.split("_")[1].capitalize(), "section_summary": "SUMMARY: 4-INVENTED",
+        **{name if name == "report" else f"section_{name}": text for name, text in sections.items()},
+    }  # fmt: skip
+
+
+def write_chexpert_plus(folder: Path, rows: Sequence[Mapping[str, str]]) -> Path:
+    path = folder / "df_chexpert_plus_240401.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, ["", *CHEXPERT_PLUS.split()], restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def rexgradient_entry(patient: str = "GRDNINVENTED0001", views: Sequence[Any] = ("PA",), **said: Any) -> Any:
+    images = [f"../deid_png/{patient}/ACC/studies/1/series/1/instances/{n}.png" for n in range(len(views))]
+    return {
+        "PatientID": patient, "AccessionNumber": "ACC", "StudyInstanceUid": "1.2.3", "PatientSex": "F",
+        "PatientAge": "061Y", "StudyDate": 20150102, "EthnicGroup": None, "Indication": "Cough.",
+        "Comparison": "None.", "Findings": float("nan"), "Impression": None, "ImagePath": images,
+        "ImageViewPosition": [*views], **said,
+    }  # fmt: skip
+
+
+def padchest_study(study: str, *sentences: str) -> Any:
+    findings = [
+        {"sentence_en": one, "sentence_es": "", "abnormal": True, "boxes": [], "extra_boxes": [],
+         "labels": ["infiltrates"], "locations": ["lower lobe"], "progression": None}
+        for one in sentences
+    ]  # fmt: skip
+    return {"StudyID": study, "ImageID": f"{study}_00-000-001.png", "findings": findings}
+
+
+def graph(text: str, *entities: tuple[str, str, Sequence[tuple[str, str]]]) -> Any:
+    """An entry of RadGraph: a text of words between blanks, and (words, label, relations), each at its first
+    place behind the entity before.
+    """
+    words, made, behind = text.split(), {}, 0
+    for number, (tokens, label, relations) in enumerate(entities, 1):
+        own = tokens.split()
+        behind = next(at for at in range(behind, len(words)) if words[at : at + len(own)] == own)
+        place = {"start_ix": behind, "end_ix": behind + len(own) - 1}
+        made[str(number)] = {
+            "tokens": tokens,
+            "label": label,
+            **place,
+            "relations": list(map(list, relations)),
+        }
+    return {"text": text, "entities": made, "data_source": None, "data_split": "inference"}
+
+
+def write_json(path: Path, content: Any) -> Path:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
