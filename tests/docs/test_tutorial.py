@@ -18,6 +18,8 @@ PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 EXPORT = "export LUNGUAGE_HOME=$PWD/"
 PROGRAM = ".venv/bin/lunguage "
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
 def test_the_commands_of_the_tutorial_print_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
