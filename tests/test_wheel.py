@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from platform_support import without_expectations
 
 pytestmark = pytest.mark.lengthy
 
@@ -18,10 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = """
 import lunguage_assets
 from lunguage_assets.cli.main import commands
+from lunguage_assets.data_files import expectation
 for words in ("sample --reports 12 --out delivery", "run --data delivery --batch b", "read report.txt"):
     commands(words.split(), standalone_mode=False)
-print(lunguage_assets.__file__)
+print(lunguage_assets.__file__, sorted(path.name for path in expectation().glob("*")))
 """
+"""One process, whose suites are empty: Great Expectations costs seconds of imports."""
 
 
 def without_ours() -> dict[str, str]:
@@ -51,6 +54,7 @@ def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(wheel: 
 def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: Path) -> None:
     """Beside the libraries of this environment, which `make` installs from the lock file."""
     zipfile.ZipFile(wheel).extractall(installed := tmp_path / "installed")
+    home = without_expectations(tmp_path / ".lunguage")
     (tmp_path / "report.txt").write_text("FINDINGS: Possible pneumonia in the left lower lobe.\n")
     said = subprocess.run(
         [sys.executable, "-c", COMMANDS],
@@ -63,5 +67,5 @@ def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: P
     assert "checks passed" in said
     assert "hedged by" in said
     assert str(installed) in said
-    released = tmp_path / ".lunguage" / "release" / "panel" / "v1" / "restricted"
-    assert (released / "Lunguage_plus_plus.csv").is_file()
+    assert str(sorted(path.name for path in (home / "expectations").iterdir())) in said
+    assert (home / "release/panel/v1/restricted/Lunguage_plus_plus.csv").is_file()

@@ -18,7 +18,7 @@ from planted import PLANTED
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.tables import TABLES
 
-pytest.importorskip("openai", reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+pytestmark = pytest.mark.lengthy
 
 SPOKEN = {
     "s1": f"FINDINGS: A possible nodule {PLANTED}. No effusion.\nIMPRESSION: Opacity {PLANTED}.",
