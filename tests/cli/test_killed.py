@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from commands import lunguage
 from finished_homes import QUICK_STICK
 from platform_support import contents, environment, without_expectations
+from served_home import wait_for
 
 from lunguage_assets.sample import write_sample
 
@@ -30,17 +31,21 @@ def started(home: Path, forty: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment(home), stdout=nothing, stderr=nothing)
 
 
+def tables(home: Path) -> int:
+    """How many tables are stored, or being stored."""
+    return len(list((home / "tables").rglob("*.parquet*")))
+
+
 def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(tmp_path: Path) -> None:
     forty = tmp_path / "forty"
     write_sample(forty, reports=40, seed=5)
-    whole = new_home(tmp_path / "whole")
-    begun = time.monotonic()
-    assert started(whole, forty).wait() == 0
-    seconds = time.monotonic() - begun
-    home = new_home(tmp_path / "home")
-    for share in (0.3, 0.6):  # the second is killed further on, in what the first has not finished
+    whole, home = new_home(tmp_path / "whole"), new_home(tmp_path / "home")
+    assert lunguage(whole, "run", "--data", forty, "--batch", "first", draws=True).returncode == 0
+    everything = tables(whole)
+    for share in (0.3, 0.7):  # the second is killed further on, in what the first has not finished
         process = started(home, forty)
-        time.sleep(share * seconds)
+        few = share * everything
+        wait_for(lambda few=few: tables(home) > few, 300, "the run does not get on", every=0.02)
         process.kill()
         process.wait()
     assert started(home, forty).wait() == 0

@@ -2,64 +2,47 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
+from commands import lunguage
 
 pytestmark = pytest.mark.lengthy
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+EXPORT = "export LUNGUAGE_HOME=$PWD/"
+PROGRAM = ".venv/bin/lunguage "
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-COLUMNS = "110"
-PROGRAM = """
-import sys
-from contextlib import nullcontext
-sys.argv[0] = "lunguage"
-if sys.argv[1] == "run":
-    from blank_pictures import blank_pictures
-from lunguage_assets.cli.main import main
-with blank_pictures() if sys.argv[1] == "run" else nullcontext():
-    main()
-"""
-"""The command, whose pictures nobody looks at."""
 
 
-def test_the_commands_of_the_tutorial_print_what_it_shows(tmp_path: Path) -> None:
-    program = tmp_path / ".venv" / "bin" / "lunguage"
-    program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{PROGRAM}' \"$@\"\n")
-    program.chmod(0o755)
-    exports, printed, shown = "", "", 0
+def test_the_commands_of_the_tutorial_print_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home, printed, shown = tmp_path, "", 0
     for language, block in BLOCKS:
         if language == "sql":
             printed += answered(block, tmp_path / "tutorial" / "lunguage.duckdb")
-        elif ".venv/bin/" in block:
-            exports += "".join(line for line in block.splitlines(keepends=True) if line.startswith("export "))
-            printed += run(exports + block, tmp_path)
+        elif PROGRAM in block:
+            lines = block.splitlines()
+            written = [line for line in lines if not line.startswith((EXPORT, PROGRAM))]
+            subprocess.run(["bash", "-c", "\n".join(written)], check=True)
+            for line in lines:
+                if line.startswith(EXPORT):
+                    home = tmp_path / line.removeprefix(EXPORT)
+                elif line.startswith(PROGRAM):
+                    done = lunguage(home, *shlex.split(line)[1:], COLUMNS="110")
+                    assert done.returncode == 0, done.stderr
+                    printed += done.stdout
         elif not block.startswith("make "):
             assert [part for part in block.split("...\n") if plain(part) not in plain(printed)] == [], printed
             shown += 1
     assert shown > 7
-
-
-def run(script: str, folder: Path) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LUNGUAGE", "DAGSTER"))}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env={**kept, "COLUMNS": COLUMNS, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'support'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def answered(query: str, file: Path) -> str:

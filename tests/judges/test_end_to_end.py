@@ -17,8 +17,6 @@ from loopback import TROUBLES, LoopbackServer, failing_share
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.sample import write_sample
 
-pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
-
 SETTINGS = "[explicit]\nruler = 'published'\nrepetitions = 1\nbootstrap = 20\npatience = 3\npanel_steps = 2\n"
 JUDGE = """
 [judges.{key}]

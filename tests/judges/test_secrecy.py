@@ -27,9 +27,6 @@ import pytest
 from loopback import LoopbackServer
 from platform_support import without_expectations
 
-for _module in ("openai", "anthropic", "google.genai"):
-    pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
-
 LOUD = {
     "OPENAI_LOG": "debug",
     "ANTHROPIC_LOG": "debug",

@@ -5,14 +5,11 @@ text belongs, and searches.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import child_process
 import planted
+import planted_runs
 import pytest
 from asked_reports import model_like
 from loopback import LoopbackServer
@@ -21,7 +18,7 @@ from planted import PLANTED
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.tables import TABLES
 
-pytest.importorskip("openai", reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+pytestmark = pytest.mark.lengthy
 
 SPOKEN = {
     "s1": f"FINDINGS: A possible nodule {PLANTED}. No effusion.\nIMPRESSION: Opacity {PLANTED}.",
@@ -71,7 +68,7 @@ def write_reports(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the homes and what was shown: commands one after the other, in one other process."""
+    """A folder with the homes and what was shown: commands one after the other."""
     folder = tmp_path_factory.mktemp("raw")
     data, landing = write_reports(folder / "archive"), folder / "landing"
     write_reports(landing / "night")
@@ -100,13 +97,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             scenario("land", "land", "--now", home="landed"),
             scenario("read", "read", str(data / "reports.csv"), home="well", crash=[CRASHES["structuring"]]),
         ]
-        file = folder / "shown" / "all.json"
-        file.write_text(json.dumps(scenarios))
-        clean = {
-            key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE", "DAGSTER"))
-        }
-        command = child_process.program("planted_runs.py", str(file))
-        subprocess.run(command, env=child_process.environment(clean), timeout=900, check=True)
+        for one in scenarios:
+            planted_runs.run(one, folder / "shown")
         assert any(planted.WORD in call.user for call in server.calls), "the model was to read the words"
     return folder
 

@@ -1,17 +1,14 @@
-"""Several `lunguage` commands, one after the other in one process: SCENARIOS.json, a list of {name,
-arguments, environment, crash}.
+"""`lunguage` commands, each as a scenario: {name, arguments, environment, crash, files, copy}.
 
-Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
-scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
-planted words in their message, cause and context; `idle` names functions that find nothing; `files` are
-written for the time of the command, and `copy` names a home that is copied before, and to where. Pictures
-are blank: nobody searches them.
+What a command shows, with everything that Python logs, goes to NAME.out in a folder, its exit status to
+NAME.status. `crash` names functions, as module:function, that burst with the planted words in their message,
+cause and context; `idle` names functions that find nothing; `files` are written for the time of the command,
+and `copy` names a home that is copied before, and to where. Pictures are blank: nobody searches them.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import logging
 import os
 import shutil
@@ -99,9 +96,3 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
     for file in scenario["files"]:
         Path(file).unlink()
     (folder / f"{scenario['name']}.status").write_text(str(status))
-
-
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    for one in json.loads(file.read_text(encoding="utf-8")):
-        run(one, file.parent)

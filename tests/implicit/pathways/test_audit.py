@@ -11,7 +11,6 @@ from generated_reports import reports as reported
 from hypothesis import given
 from invented_reports import Said, dictionary, run, said
 from profiles import examples
-from statsmodels.stats.proportion import proportion_confint
 
 from lunguage_assets.implicit.pathways.audit import Counts, audit_table, edge_counts
 from lunguage_assets.implicit.statements.label_file import load_label_list
@@ -63,6 +62,8 @@ def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
 
 
 def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies() -> None:
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
+
     pathway = dictionary().pathways_of("consolidation")[0].id
     for hits, n, verdict in ((10, 40, "below"), (97, 100, "above"), (8, 10, "open")):
         found: Counts = Counter({((pathway, 0), "present"): hits, ((pathway, 0), "absent"): n - hits})

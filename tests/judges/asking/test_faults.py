@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from loopback import Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
@@ -33,7 +34,6 @@ NO_REPLY = (
     Act("overloaded"), Act("dropped"), Act("reset"), Act("garbage"), Act("wrong_shape"),
     Act("slow", delay=4.0), Act("trickle", delay=0.1),
 )  # fmt: skip
-httpx2 = pytest.importorskip("httpx2")
 UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
 """Replies that are paid and cannot be used."""
 

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from forked import Forked
 from loopback import LoopbackServer
 from sdk_run import PRICE, pairs, started
 
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.rules.cues import CuesJudge
-
-pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
 
 COUNT = 60
 

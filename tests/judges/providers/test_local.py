@@ -157,6 +157,7 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
     assert (str(llama), "main", "float32", "cpu") not in local._LOADED
 
 
+@pytest.mark.lengthy  # loads torch once more
 def test_nothing_is_imported_before_the_first_question_and_nothing_printed_after_it(llama: Path) -> None:
     program = f"""
 import asyncio, sys

@@ -26,9 +26,6 @@ from lunguage_assets.judges.providers.base import withheld_headers
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
-for _module in ("openai", "anthropic", "google.genai"):
-    pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
-
 PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini", "vertex")
 CLIENTS = ("openai", "anthropic", "gemini", "vertex")
 """One provider per SDK and way of signing in; the others differ from `openai` only in what they send."""

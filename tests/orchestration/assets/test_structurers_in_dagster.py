@@ -24,8 +24,6 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.tables import TABLES
 
-pytest.importorskip("openai", reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
-
 JUDGES = """
 preset = "p"
 [judges.lexicon]

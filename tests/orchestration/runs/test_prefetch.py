@@ -21,8 +21,6 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
 
-pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
-
 MODELS = ("one", "two", "three")
 STAGES = [Stage("compare", (key,)) for key in MODELS]
 JUDGE = """

@@ -32,9 +32,6 @@ from lunguage_assets.judges.opening import PolicyRefused, examination, judge_ide
 from lunguage_assets.structuring.model.grounding import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import LONGEST_REPORT, ModelStructurer, structurer_identity
 
-for _module in ("openai", "anthropic", "google.genai"):
-    pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
-
 MARKER = "zanzibar quartz lantern"
 
 
