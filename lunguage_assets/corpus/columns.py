@@ -19,6 +19,7 @@ _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
+_NAME = re.compile(r"(?=.{1,30}$)[A-Za-z][\w-]*(?: [\w-]+){0,2}", re.ASCII)
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
@@ -50,17 +51,22 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
 def require_columns(
     file: str, header: Sequence[str], found: Collection[str], required: Sequence[str], others: Sequence[str]
 ) -> None:
-    """Refuse a file that lacks a required column. The error shows names of the format only: a file without a
-    header line has report text there.
+    """Refuse a file that lacks a required column. The error lists what may be a name of a column (at most
+    three words): a file without a header line has report text there.
     """
     absent = [name for name in required if name not in found]
     if absent:
-        known = {*required, *others}
-        names = [name.strip() for name in header if folded_name(name) in known and name.strip()]
-        unknown = sum(bool(name.strip()) for name in header) - len(names)
-        there = f"columns {names} and {unknown} of other names"
-        remedy = "Add the header line if it is missing, else the column, or correct its name."
+        remedy = "Add the header line if it is missing, else the column, or correct its name. "
+        remedy += "Of a table of reports: --text-column and --id-column name them."
+        there = shown_names(header, {*required, *others})
         raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
+
+
+def shown_names(header: Sequence[str], known: Collection[str] = ()) -> str:
+    """The columns of a file for a message."""
+    named = [name.strip() for name in header if name.strip()]
+    names = [name for name in named if folded_name(name) in known or _NAME.fullmatch(name)]
+    return f"columns {names[:40]} and {len(named) - len(names[:40])} of other names"
 
 
 def column_places(header: Sequence[str]) -> dict[str, int]:

@@ -203,15 +203,23 @@ class Home:
         self.batch(key)
         return find_delivery(self.batches / key)
 
-    def register(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Batch]:
+    def register(
+        self,
+        place: Path,
+        key: str,
+        *,
+        batch_reports: int | None = None,
+        columns: tuple[str, str] | None = None,
+    ) -> list[Batch]:
         """Copy a delivery into the home as one immutable batch; raw reports of more than `batch_reports`
-        become batches `key-001`, `key-002`..., all reports of a patient in one of them.
+        become batches `key-001`, `key-002`..., all reports of a patient in one of them. `columns` as in
+        `find_delivery`.
 
         The same content changes nothing, also under another key: its batch is the one that is there. Raises
         `LunguageError`: as `examine`.
         """
         with self._registering():
-            found = self.examine(place, key, batch_reports=batch_reports)
+            found = self.examine(place, key, batch_reports=batch_reports, columns=columns)
             self.claim(found[0].corpus)
             self._store([one for one in found if one.is_new], in_parts=len(found) > 1)
         return [one.batch for one in found]
@@ -296,7 +304,14 @@ class Home:
         names = [field.name for field in fields(Removal)]  # records of before have more
         return [Removal(**{name: one[name] for name in names}) for one in noted]
 
-    def examine(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Registration]:
+    def examine(
+        self,
+        place: Path,
+        key: str,
+        *,
+        batch_reports: int | None = None,
+        columns: tuple[str, str] | None = None,
+    ) -> list[Registration]:
         """Preview what `register` would do.
 
         Raises:
@@ -310,7 +325,7 @@ class Home:
                 f"batch key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', "
                 "'_' and '-', and no '.' at the beginning. Name it with --batch KEY."
             )
-        delivery = find_delivery(place)
+        delivery = find_delivery(place, columns)
         corpus = self._corpus_of(delivery)
         parts, batches = in_parts(delivery, batch_reports), self.registered()
         of_key = {batch.key: batch for batch in batches}

@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.columns import is_plainly_study
+from lunguage_assets.corpus.columns import folded_name, is_plainly_study
 from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
 from lunguage_assets.errors import InputError, damaged
@@ -57,18 +57,21 @@ class TextSource:
     """Raw reports of one layout, a key of `_READERS`.
 
     `place` is a table, a package (`.zip`), one text file, or the folder under which the files of one report
-    each lie; `projections` are the views of an Open-i table.
+    each lie; `projections` are the views of an Open-i table, `columns` those of ids and texts in a table.
     """
 
     layout: str
     place: Path
     projections: Path | None = None
+    columns: tuple[str, str] = REQUIRED
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
     """The records of a source in the order of reading."""
     if source.layout == "open-i table":
         return read_openi_table(source.place, source.projections)
+    if source.layout == "table":
+        return read_table(source.place, source.columns)
     return _READERS[source.layout](source.place)
 
 
@@ -103,15 +106,16 @@ def _read_packed(path: Path) -> Iterator[RawReport]:
         raise damaged(path.name, "damaged data", error, "raw reports as a home stores them", remedy) from None
 
 
-def read_table(path: Path) -> Iterator[RawReport]:
+def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawReport]:
     """`study_id, report`, and if there `subject_id`, `view`, `study_date`, in CSV or Parquet."""
-    for record, cell in read_cells(path, REQUIRED, OPTIONAL, keep_bytes=True)[1]:
-        study = _stored(cell["study_id"])
+    own, text = map(folded_name, columns)
+    for record, cell in read_cells(path, (own, text), OPTIONAL, keep_bytes=True)[1]:
+        study = _stored(cell[own])
         if record.broken:
             yield _broken(path, record, study if is_plainly_study(study) else "")
             continue
         patient, date, view = (_stored(cell[name]) for name in ("subject_id", "study_date", "view"))
-        content = _as_bytes(cell["report"])
+        content = _as_bytes(cell[text])
         yield RawReport(path.name, record.number, study, patient, date, view, content=content)
 
 
@@ -262,7 +266,6 @@ def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
 
 _READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
     "packed": _read_packed,
-    "table": read_table,
     "open-i XML": read_openi_xml,
     "text files": read_text_files,
 }

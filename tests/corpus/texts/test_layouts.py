@@ -231,7 +231,9 @@ def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
         find_delivery(tmp_path / "nowhere")
     path = tmp_path / "picture.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"found a file of another kind; expected a file Lunguage\.csv"):
+    with pytest.raises(
+        InputError, match=r"found columns \['a', 'b'\] and 0 of other names; expected a file Lunguage\.csv"
+    ):
         find_delivery(path)
 
 
