@@ -28,6 +28,9 @@ from lunguage_assets.tables import VIEWS
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
 
+REPORTS_IN_A_NOTEBOOK = 5
+"""Reports that an `Annotation` shows of itself; the others are in its frames."""
+
 _A_REPORT = "the text of one report"
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 _SENTENCE = ["study_id", "section", "sent_idx"]
@@ -69,6 +72,15 @@ class Annotation:
         """Counts only: the frames hold report text."""
         counts = ", ".join(f"{part.name}: {len(getattr(self, part.name))}" for part in fields(self))
         return f"Annotation({counts})"
+
+    def _repr_html_(self) -> str:
+        """The first reports as the page of `lunguage read` shows them, in a notebook."""
+        from lunguage_assets.annotation.page import notebook_frame
+
+        first = self.reports["study_id"].head(REPORTS_IN_A_NOTEBOOK)
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        shown = {name: frame[frame["study_id"].isin(first)] for name, frame in parts.items()}
+        return notebook_frame(Annotation(**shown), repr(self))
 
 
 def read(text: str, *, views: str = "") -> Annotation:

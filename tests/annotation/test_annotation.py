@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import subprocess
 import sys
 from dataclasses import fields
@@ -124,6 +125,16 @@ def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
         with pytest.raises(InputError) as raised:
             lunguage_assets.read(text, views=views)
         assert SPOKEN not in str(raised.value)
+
+
+def test_a_notebook_shows_the_first_reports_in_a_frame_that_runs_nothing() -> None:
+    found = lunguage_assets.annotate([HEDGED, "<script>No effusion.", *["No pneumothorax."] * 9])
+    frame = found._repr_html_()
+    assert frame.startswith("<iframe sandbox srcdoc=")
+    assert "hedged by “may represent”" in frame
+    assert "<script" not in html.unescape(frame)
+    assert html.unescape(frame).count('<div class="report">') == annotation.REPORTS_IN_A_NOTEBOOK
+    assert "reports: 11" in frame
 
 
 def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None:

@@ -97,7 +97,7 @@ def test_a_table_is_labelled_in_one_command_under_its_own_ids(
     assert printed.output == expected.to_csv(index=False)
     wide = pd.read_csv(io.StringIO(_annotate(str(table), "--text-column", "Narrative", "--wide").output))
     assert wide["study_id"].tolist() == [1, 3, 4]
-    assert wide["consolidation"].isna().all()
+    assert wide["fracture"].isna().all()
     assert wide["pleural effusion"].tolist()[1] == 0
 
 
