@@ -104,7 +104,8 @@ def print_report(report: ShownReport, console: Console) -> None:
         lines = "\n".join(map(shown, piece.text.split("\n")))
         text.append(lines, tone or _KINDS.get(piece.kind, ""))
     console.print(Padding(text, (1, 2)))
-    console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
+    if console.is_terminal and not console.no_color:
+        console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
     if report.rows:
         console.print(Padding(_findings(report), (1, 0, 0, 0)))
     elif not report.is_set_aside:

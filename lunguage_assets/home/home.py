@@ -366,9 +366,14 @@ def _read_batch(manifest: Path) -> Batch:
 
 
 def batch_key(place: Path) -> str:
-    """A usable partition key from the name of a folder or file, without the file's ending."""
-    name = place.resolve().name
-    return usable_key(name.split(".")[0] if place.is_file() else name)
+    """A usable partition key from the name of a folder or file, without the file's ending; a folder that is
+    called by its version alone (`mimic-cxr/2.1.0`) is named with the one above it.
+    """
+    place = place.resolve()
+    if place.is_file():
+        return usable_key(place.name.split(".")[0])
+    is_version = re.fullmatch(r"v?\d+(\.\d+)+", place.name)
+    return usable_key(f"{place.parent.name}-{place.name}" if is_version else place.name)
 
 
 def batch_keys(key: str, parts: int) -> list[str]:

@@ -271,9 +271,7 @@ LABEL_TABLE = table(
     "label_table",
     "What the studies say of each label. Unmentioned is not absent: of the unmentioned nothing is known.",
     text("label", "Label"),
-    probability(
-        "prevalence", "Share of the studies whose report puts p at 0.5 or more, implied ones aside"
-    ),
+    probability("prevalence", "Share of the studies whose report puts p at 0.5 or more, implied ones aside"),
     *ends("prevalence", "its 95% interval (Wilson)"),
     integer("present", "Studies that state it without doubt"),
     integer("hedged", "Studies that state or deny it with doubt"),
