@@ -8,6 +8,17 @@ SELECT (SELECT count(*) FROM reports), (SELECT count(DISTINCT subject_id) FROM r
         WHERE stage = 'resolve' AND event IN ('merged', 'removed', 'discarded'))
 FROM accounting
 
+-- name: labels
+-- Of labels.parquet, in its order.
+SELECT label, count(*), count(*) FILTER (source IN ('stated', 'denied') AND p >= 0.5),
+    count(*) FILTER (source = 'stated' AND status = 'dp'),
+    count(*) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')),
+    avg(p) FILTER (source IN ('stated', 'denied') AND status IN ('tp', 'tn')),
+    count(*) FILTER (source = 'denied' AND status = 'dn'),
+    count(*) FILTER (source = 'implied'), count(*) FILTER (source = 'contradictory'),
+    count(*) FILTER (source = 'unmentioned')
+FROM read_parquet('{file}', file_row_number = true) GROUP BY label ORDER BY min(file_row_number)
+
 -- name: certainty
 -- Stated current findings, those that were merged or removed too: rows, tentative ones without a p, and the p of the others.
 SELECT diagnosis, status, count(*), count(*) FILTER (tentative AND nothing), list(p) FILTER (tentative AND NOT nothing)

@@ -216,12 +216,12 @@ def visit(page: Page, url: str) -> None:
 
 
 def visit_report(page: Page, home: Path) -> None:
-    """The report of the newest release, where it shows how words become probabilities."""
+    """The report of the newest release, where it shows its labels."""
     released = home / "release" / "panel"
     version = (released / "LATEST").read_text(encoding="utf-8").strip()
     page.size(840, 690)
-    page.open((released / version / "open" / "report.html").as_uri(), "The probability scale")
-    scroll_to(page, "From place to probability")
+    page.open((released / version / "open" / "report.html").as_uri(), "The ranking of the phrases")
+    scroll_to(page, "What the studies say of each label")
     keep(page, "report")
 
 

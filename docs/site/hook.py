@@ -34,6 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
 
 NOTEBOOK = ".ipynb"
+UNSEARCHED = "---\nsearch: {exclude: true}\n---\n"
+"""Before what is shown but no page: who searches looks for pages."""
 BLOCK = re.compile(r"<(li|table|pre|blockquote|h[1-6])\b")
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*""")
 
@@ -145,13 +147,13 @@ def shown(path: str) -> str:
         return "\n".join(map(cell_shown, json.loads(place.read_text(encoding="utf-8"))["cells"]))
     if place.is_dir():
         inside = sorted(file for file in place.iterdir() if file.is_file())
-        return f"# {path}\n\n" + "".join(f"- [{file.name}]({place.name}/{file.name})\n" for file in inside)
+        listed = "".join(f"- [{file.name}]({place.name}/{file.name})\n" for file in inside)
+        return f"{UNSEARCHED}# {path}\n\n{listed}"
     try:
         language = get_lexer_for_filename(place.name).aliases[0]
     except ClassNotFound:
         language = "text"
-    head = "---\nsearch: {exclude: true}\n---\n" if place.suffix == ".py" else ""
-    return f"{head}# {path}\n\n~~~~~~ {language}\n{place.read_text(encoding='utf-8')}~~~~~~\n"
+    return f"{UNSEARCHED}# {path}\n\n~~~~~~ {language}\n{place.read_text(encoding='utf-8')}~~~~~~\n"
 
 
 def cell_shown(cell: dict[str, Any]) -> str:

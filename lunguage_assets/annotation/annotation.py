@@ -6,7 +6,7 @@ value was read. No home, no Dagster, nothing stored or sent, and nothing of the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.method import Frames, Given, bundled_method
+from lunguage_assets.corpus.columns import folded_name
+from lunguage_assets.corpus.records import read_cells
+from lunguage_assets.corpus.records import shown as stored
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.errors import InputError
@@ -25,7 +28,11 @@ from lunguage_assets.tables import VIEWS
 REPORTS_AT_ONCE = 1000
 """Reports that go through the method together; memory follows from it, results do not."""
 
+REPORTS_IN_A_NOTEBOOK = 5
+"""Reports that an `Annotation` shows of itself; the others are in its frames."""
+
 _A_REPORT = "the text of one report"
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 _SENTENCE = ["study_id", "section", "sent_idx"]
 _ROW_IDS = ("finding_id", "parent_id", "root_id", "survivor_id")
 _LISTS_OF_IDS = ("evidence", "associate", "merged_ids", "finding_ids")
@@ -66,6 +73,15 @@ class Annotation:
         counts = ", ".join(f"{part.name}: {len(getattr(self, part.name))}" for part in fields(self))
         return f"Annotation({counts})"
 
+    def _repr_html_(self) -> str:
+        """The first reports as the page of `lunguage read` shows them, in a notebook."""
+        from lunguage_assets.annotation.page import notebook_frame
+
+        first = self.reports["study_id"].head(REPORTS_IN_A_NOTEBOOK)
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        shown = {name: frame[frame["study_id"].isin(first)] for name, frame in parts.items()}
+        return notebook_frame(Annotation(**shown), repr(self))
+
 
 def read(text: str, *, views: str = "") -> Annotation:
     """What one report says and implies; its `study_id` is "report".
@@ -81,37 +97,80 @@ def read(text: str, *, views: str = "") -> Annotation:
 
 
 def annotate(
-    frame: pd.DataFrame, text: str = "report", study_id: str = "study_id", views: str = ""
+    frame: pd.DataFrame | Iterable[str], text: str = "report", study_id: str = "study_id", views: str = ""
 ) -> Annotation:
     """What many reports say and imply; each is read alone, whatever the others say.
 
     Args:
-        frame: one report per row; a missing text is an empty report.
+        frame: one report per row, or texts alone (a list, a series); a missing text is an empty report.
         text: the column of the texts.
-        study_id: the column of the reports' ids, each once; they are compared as text.
+        study_id: the column of the reports' ids, each once; they are compared as text. Without a column
+            `study_id` the index has them.
         views: the column of the views, as for `read`; empty: those that the texts name.
 
     Raises:
         InputError: a column is missing, an id is missing or repeated, a cell is no text, too long, or names
             no view. The message names row (from 0) and column.
     """
+    if isinstance(frame, str | bytes):
+        remedy = "Use `read` for one report."
+        raise InputError("frame", f"a {type(frame).__name__}", "a frame, or a list of texts", remedy)
+    if not isinstance(frame, pd.DataFrame):
+        frame = pd.Series(frame, dtype=object).to_frame(text)
+    if study_id == "study_id" not in frame.columns:
+        frame = frame.assign(study_id=frame.index)
     for column in filter(None, (text, study_id, views)):
         if column not in frame.columns:
-            found, remedy = f"{len(frame.columns)} columns without it", "Name the column that holds it."
+            found = f"the columns {', '.join(map(str, frame.columns[:40]))}"
+            remedy = "Name the column that holds it: annotate(frame, text=..., study_id=..., views=...)."
             raise InputError("frame", found, "one report per row", remedy, column=column)
+    said = frame[views].tolist() if views else [""] * len(frame)
+    cells = zip(range(len(frame)), frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
+    return _annotated(_of_rows("frame", cells, (study_id, text, views)))
+
+
+def annotate_table(
+    path: Path, text: str = "report", study_id: str = "", views: str = ""
+) -> tuple[Iterator[Annotation], list[int]]:
+    """The same of a CSV or Parquet file, in parts of `REPORTS_AT_ONCE`, and the rows (from 1) that cannot be
+    read, which are left out. Without `study_id`, a column of that name has the ids, else the row's number is.
+
+    Raises:
+        InputError: a column is missing, or as of `annotate`.
+    """
+    names = [folded_name(name) for name in (study_id or "study_id", text, views)]
+    required = [name for name, chosen in zip(names, (study_id, text, views), strict=True) if chosen]
+    there, records = read_cells(path, required, names[:1], keep_bytes=True)
+    has_ids, broken = bool(study_id) or bool(there), []
+
+    def cells() -> Iterator[tuple[int, Any, Any, Any]]:
+        for record, cell in records:
+            if record.broken:
+                broken.append(record.number)
+                continue
+            own = stored(cell[names[0]]) if has_ids else record.number
+            content = cell[names[1]].encode("utf-8", "surrogateescape")
+            yield record.number, own, content, stored(cell[names[2]]) if views else ""
+
+    given = _of_rows(path.name, cells(), (study_id or "study_id", text, views))
+    return (Annotation(**part) for part in _parts(given)), broken
+
+
+def _of_rows(
+    file: str, cells: Iterable[tuple[int, Any, Any, Any]], columns: tuple[str, str, str]
+) -> list[Given]:
+    """Reports of rows: number, id, text, views; every id once."""
     rows: dict[str, int] = {}
     given = []
-    said = frame[views].tolist() if views else [""] * len(frame)
-    cells = zip(frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
-    for row, (own, content, view) in enumerate(cells):
+    for row, own, content, view in cells:
         name = "" if _is_missing(own) else str(own).strip()
         if not name or name in rows:
             found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
-            raise InputError("frame", found, "every id once", remedy, row=row, column=study_id)
+            raise InputError(file, found, "every id once", remedy, row=row, column=columns[0])
         rows[name] = row
-        given.append(_given(name, "" if _is_missing(content) else content, view, "frame", (text, views), row))
-    return _annotated(given)
+        given.append(_given(name, "" if _is_missing(content) else content, view, file, columns[1:], row))
+    return given
 
 
 def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
@@ -122,6 +181,9 @@ def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
     """
     given = []
     for path in dict.fromkeys(paths):
+        if path.lower().removesuffix(".gz").endswith(_TABLES):
+            remedy = f"Label each of its reports: lunguage annotate {path} > labels.csv"
+            raise InputError(path, "a table", _A_REPORT, remedy)
         try:
             content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         except OSError as error:
@@ -151,7 +213,8 @@ def _given(
         expected = f"views out of {', '.join(VIEWS)}"
         raise wrong(of[1], "words that name no view", expected, "Correct them, or leave them out.")
     if not isinstance(content, str | bytes):
-        raise wrong(of[0], f"a {type(content).__name__}", _A_REPORT, "Give the text as str.")
+        remedy = "Give the text as str; for a frame or a list of texts use `annotate`."
+        raise wrong(of[0], f"a {type(content).__name__}", _A_REPORT, remedy)
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if len(data) > LARGEST:
         raise wrong(of[0], "more than a million bytes", _A_REPORT, "Give each report by itself.")
@@ -165,12 +228,15 @@ def _is_missing(cell: Any) -> bool:
     return bool(cell is None or cell is pd.NA or cell != cell)
 
 
-def _annotated(given: Sequence[Given]) -> Annotation:
-    parts = []
+def _parts(given: Sequence[Given]) -> Iterator[Frames]:
     for start in range(0, max(len(given), 1), REPORTS_AT_ONCE):
         studies = {f"s{start + at:08d}": one for at, one in enumerate(given[start : start + REPORTS_AT_ONCE])}
         read = bundled_method().read(studies)
-        parts.append(_frames(studies, read, bundled_method().conclude(read)))
+        yield _frames(studies, read, bundled_method().conclude(read))
+
+
+def _annotated(given: Sequence[Given]) -> Annotation:
+    parts = [*_parts(given)]
     return Annotation(
         **{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
     )

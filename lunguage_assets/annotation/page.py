@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from lunguage_assets.annotation.annotation import Annotation
-from lunguage_assets.annotation.shown import ShownReport, by_report
+from lunguage_assets.annotation.shown import ShownReport, by_report, shown_reports
 from lunguage_assets.data_files import page_template
 from lunguage_assets.release.explain import shown
 
@@ -44,16 +45,26 @@ _LEGEND = {
 
 @dataclass(frozen=True, slots=True)
 class ReportForm:
-    """The form of a page that takes a report: what was given, and what was wrong with it."""
+    """The form of a page that takes a report: what was given, what was wrong with it, and names of files that
+    can be downloaded.
+    """
 
     report: str = ""
     views: str = ""
     problem: str = ""
+    downloads: Sequence[str] = ()
 
 
 def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None, policy: str = POLICY) -> str:
     """The page of some reports; with `form` it has a form that posts the next one to `/`."""
     return page_template("read", "page.html.j2").render(reports=reports, form=form, policy=policy)
+
+
+def notebook_frame(annotation: Annotation, counts: str) -> str:
+    """The page of some reports in a frame of its own, with `counts` of all below."""
+    page = escape(read_page(shown_reports(annotation)))
+    style = "width: 100%; height: 34rem; border: 0"
+    return f'<iframe sandbox srcdoc="{page}" style="{style}"></iframe><p>{escape(counts)}</p>'
 
 
 def json_document(annotation: Annotation) -> str:
@@ -93,7 +104,8 @@ def print_report(report: ShownReport, console: Console) -> None:
         lines = "\n".join(map(shown, piece.text.split("\n")))
         text.append(lines, tone or _KINDS.get(piece.kind, ""))
     console.print(Padding(text, (1, 2)))
-    console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
+    if console.is_terminal and not console.no_color:
+        console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
     if report.rows:
         console.print(Padding(_findings(report), (1, 0, 0, 0)))
     elif not report.is_set_aside:

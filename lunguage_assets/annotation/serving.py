@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from urllib.parse import parse_qs
 
@@ -18,12 +19,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from lunguage_assets.annotation.annotation import read
-from lunguage_assets.annotation.page import ReportForm, read_page
+from lunguage_assets.annotation.annotation import Annotation, read
+from lunguage_assets.annotation.page import ReportForm, json_document, read_page
 from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
+_FIELDS = ("report", "views", "download", "example")
 BODY_LIMIT = 64 << 10
 """Bytes of a posted form; the longest real reports have some twenty thousand characters."""
 
@@ -36,6 +38,17 @@ HEADERS = {
     "Referrer-Policy": "same-origin",  # with none at all a browser says no Origin of its own page either
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+}
+EXAMPLE = (
+    "EXAMINATION: Chest, PA and lateral.\n\nFINDINGS: Mildly enlarged heart. Probable atelectasis at the "
+    "left base, though pneumonia cannot be excluded. Small right pleural effusion. No pneumothorax.\n\n"
+    "IMPRESSION: Mild cardiomegaly, suspicious for early congestive heart failure."
+)
+"""An invented report, for who has none at hand."""
+DOWNLOADS: Mapping[str, tuple[str, Callable[[Annotation], str]]] = {
+    "report.json": ("application/json", json_document),
+    "labels.csv": ("text/csv", lambda found: found.labels.to_csv(index=False)),
+    "findings.csv": ("text/csv", lambda found: found.findings.to_csv(index=False)),
 }
 _READING = threading.Lock()
 """One report at a time: it is the processor that is waited for."""
@@ -61,7 +74,7 @@ def serve(opened: socket.socket) -> None:
 
 
 def application(port: int) -> Starlette:
-    """The server's two answers: the empty page, and the page of a posted report."""
+    """The server's answers: the empty page, the page of a posted report, and files of it."""
     hosts = {f"{name}:{port}" for name in (ADDRESS, "localhost")}
 
     async def page(request: Request) -> Response:
@@ -78,18 +91,24 @@ def application(port: int) -> Starlette:
         if not int(headers.get("content-length", BODY_LIMIT + 1)) <= BODY_LIMIT:
             return _refusal(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
         posted = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
-        return await run_in_threadpool(_answer, *(posted.get(name, [""])[0] for name in ("report", "views")))
+        report, views, download, example = (posted.get(name, [""])[0] for name in _FIELDS)
+        return await run_in_threadpool(_answer, EXAMPLE if example else report, views, download)
 
     return Starlette(routes=[Route("/", page, methods=["GET", "POST"])])
 
 
-def _answer(report: str, views: str) -> Response:
+def _answer(report: str, views: str, download: str) -> Response:
     """What the report says; an unexpected error says its kind alone, as its message may quote the report."""
     problem, status, shown = "", 200, []
     try:
         if report.strip():
             with _READING:
-                shown = shown_reports(read(report, views=views))
+                found = read(report, views=views)
+                if download in DOWNLOADS:
+                    kind, content = DOWNLOADS[download]
+                    named = {"Content-Disposition": f'attachment; filename="{download}"'}
+                    return Response(content(found), media_type=kind, headers={**HEADERS, **named})
+                shown = shown_reports(found)
         else:
             problem, status = "Paste a report first.", 422
     except LunguageError as error:
@@ -98,7 +117,7 @@ def _answer(report: str, views: str) -> Response:
         kind = type(error).__name__
         problem = f"The report could not be read ({kind}). Please report this, without the report."
         status = 500
-    page = read_page(shown, ReportForm(report, views, problem), POLICY)
+    page = read_page(shown, ReportForm(report, views, problem, list(DOWNLOADS)), POLICY)
     return HTMLResponse(page, status_code=status, headers=HEADERS)
 
 

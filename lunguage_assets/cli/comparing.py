@@ -187,6 +187,9 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
         f"{len(theirs & ours)} studies in both; {len(theirs - ours)} only in {others.name}, "
         f"{len(ours - theirs)} only in release {version}"
     )
-    for frame in (crossed[crossed["label"] == "all labels"], agreement):
+    for frame in (
+        crossed[crossed["label"] == "all labels"],
+        agreement.drop(columns=["kappa_low", "kappa_high"]),
+    ):
         print_table(frame)
     click.echo(f"written into {out}: crossed.csv, agreement.csv")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pandas as pd
 
+from lunguage_assets.files import is_numeric
 from lunguage_assets.judges.asking.progress import Meter, Progress, listening
 from lunguage_assets.release.bundle.versions import current_version, report_of
 
@@ -121,9 +122,27 @@ def print_analyses(
 
 
 def print_table(frame: pd.DataFrame) -> None:
-    """Print the rows of a frame, numbers with three decimals; nothing where there are none."""
-    if len(frame):
-        click.echo(frame.to_string(index=False, na_rep="", float_format="{:.3f}".format) + "\n")
+    """Print the rows of a frame, numbers with three decimals and as wide as the terminal; nothing where there
+    are none.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not len(frame):
+        return
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
+    for name in map(str, frame.columns):
+        table.add_column(
+            name.replace("_", " "), justify="right" if is_numeric(frame[name]) else "left", overflow="fold"
+        )
+    for row in frame.astype(object).itertuples(index=False):
+        shown = (f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row)
+        cells = ("" if pd.isna(cell) else words for cell, words in zip(row, shown, strict=True))
+        table.add_row(*map(Text, cells))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console.print(table)
+    click.echo()
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -138,14 +157,14 @@ def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("reports", f"{summary['reports']}"),
         ("findings", f"{summary['findings']} rows"),
-        ("tentative pairs", f"{summary['tentative_pairs']} ({sources})"),
-        ("matches", f"{summary['matches']}"),
+        ("hedged findings", f"{summary['tentative_pairs']} ({sources})"),
+        ("comparisons", f"{summary['matches']}"),
         ("phrases ranked", f"{summary['phrases_ranked']}, {scale}; judges: {judges}"),
-        ("p of tentative findings", _P.format(**p) if p["count"] else "no fitted pair"),
+        ("p of hedged findings", _P.format(**p) if p["count"] else "no fitted pair"),
         ("expanded", f"{expanded} stated diagnoses (and {summary['expanded_generated']} implied ones) into "
          f"{generated} sub-findings; {rows['already_stated']} more were already stated"),
         ("conflicts", str(sum(conflicts.values()))),
-        *((f"  {kind}", str(count)) for kind, count in conflicts.items()),
+        *((f"  {count}", _conflict(kind)) for kind, count in conflicts.items()),
         ("rows accounted for", _ACCOUNTS.format(**rows)),
     ]  # fmt: skip
     for rule, studies in summary["studies_set_aside"].items():
@@ -155,6 +174,29 @@ def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if summary["batches_not_included"]:
         lines.append(("batches not included", ", ".join(summary["batches_not_included"])))
     return lines
+
+
+_CONFLICTS = {
+    "polarity": "present and absent",
+    "certainty_pos": "present with and without doubt",
+    "certainty_neg": "absent with and without doubt",
+    "duplicate_pos": "twice present with doubt",
+    "duplicate_neg": "twice absent with doubt",
+    "repeat_dp": "twice present",
+    "repeat_dn": "twice absent",
+    "stated_contradiction": "present and absent, at places that contain each other",
+}
+_SIDES = {
+    "original-original": "both stated",
+    "original-expansion": "one stated, one implied",
+    "expansion-expansion": "both implied",
+}
+
+
+def _conflict(kind: str) -> str:
+    """`certainty_pos (original-expansion)` in words."""
+    name, _, source = kind.partition(" (")
+    return f"{_CONFLICTS[name]}: {_SIDES[source.rstrip(')')]}"
 
 
 _P = "mean {mean:.3f}, sd {sd:.3f}, {min:.3f} to {max:.3f}"

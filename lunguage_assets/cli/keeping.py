@@ -291,6 +291,11 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     token = "" if no_token else new_token()
     door = Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
     require_free(host, port)
+    if not place.root.exists():
+        raise ConfigurationError(
+            f"{place.root} does not exist. Name the home with --home or $LUNGUAGE_HOME, or make a new one: "
+            "lunguage run --data DIR"
+        )
     shown = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     with only_ui(place.root, f"{shown}/ of process {os.getpid()}"):
         if place.corpus() is None:

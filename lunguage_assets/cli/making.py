@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli.options import (
+    COLUMNS,
     FILE,
     FOLDER,
     RANKER_OPTION,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Register a delivery as a batch, and make nothing yet.")
-@chooses("data", "batch")
+@chooses("data", "batch", *COLUMNS)
 def register(chosen: Chosen) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
     registered = chosen.register()
@@ -45,7 +46,7 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 
 
 @click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
-@chooses("data", "batch", "preset", "structurer", "budget", "strict")
+@chooses("data", "batch", *COLUMNS, "preset", "structurer", "budget", "strict")
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
 @REBUILD_OPTION
@@ -137,7 +138,7 @@ def _require_checks(summary: RunSummary) -> None:
 
 
 @click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
-@chooses("data", "batch", "preset", "structurer")
+@chooses("data", "batch", *COLUMNS, "preset", "structurer")
 @RANKER_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")

@@ -65,6 +65,8 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
         "help": "Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
     },
     "batch": {"help": "Key of the batch: [a-z0-9._-]; default: the name of --data."},
+    "text-column": {"help": "Column of the reports, where --data is a table; default: report."},
+    "id-column": {"help": "Column of their ids, where --data is a table; default: study_id."},
     "preset": {
         "help": "Preset of the judges file; default: that of the home's first run, before it the file's own "
         "('offline'). Also $LUNGUAGE_PRESET."
@@ -85,6 +87,8 @@ _OF_CHOSEN: dict[str, dict[str, Any]] = {
     },
 }
 """Options that become fields of `Chosen`."""
+COLUMNS = ("text-column", "id-column")
+"""Options beside --data, for tables whose columns are called otherwise."""
 
 
 def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
@@ -96,7 +100,7 @@ def chooses(*options: str, there: bool = False) -> Callable[[Command], Command]:
         @wraps(command)
         def choosing(*, home: Path, **given: Any) -> None:
             place = existing_home(home) if there else chosen_home(home)
-            own = {name: given.pop(name) for name in options}
+            own = {name: given.pop(name) for name in (option.replace("-", "_") for option in options)}
             chosen = Chosen(place, **own)
             if "ranker" in given and given["ranker"] is None:
                 given["ranker"] = chosen.judges().panel_ranker
@@ -135,6 +139,8 @@ class Chosen:
     home: Home
     data: Path | None = None
     batch: str | None = None
+    text_column: str | None = None
+    id_column: str | None = None
     preset: str | None = None
     structurer: str | None = None
     budget: float | None = None
@@ -179,7 +185,9 @@ class Chosen:
         if self.data is None:
             raise click.UsageError("Missing option '--data'.")
         key, most = self.batch or batch_key(self.data), self.settings.corpus.batch_reports
-        return key, take(self.data, key, batch_reports=most)
+        named = (self.id_column or "study_id", self.text_column or "report")
+        columns = named if self.id_column or self.text_column else None
+        return key, take(self.data, key, batch_reports=most, columns=columns)
 
     def instance(self) -> AbstractContextManager[DagsterInstance]:
         """The Dagster instance of the home, opened."""

@@ -1,4 +1,6 @@
-"""The commands that read: `read` a report, `explain` a study; and `sample`, which writes reports to read."""
+"""The commands that read: `read` a report, `annotate` a table of them, `explain` a study; and `sample`, which
+writes reports to read.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import FILE, FOLDER, RANKER_OPTION, Chosen, chooses, number
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.cli.options import FILE, FOLDER, GIVEN_FILE, RANKER_OPTION, Chosen, chooses, number
+from lunguage_assets.errors import InputError, LunguageError
 
 if TYPE_CHECKING:
     from lunguage_assets.sample import RawFormat
@@ -61,6 +63,35 @@ def read(
         console = Console(highlight=False)
         for report in shown_reports(annotation):
             print_report(report, console)
+
+
+@click.command(short_help="Label every report of a table, as CSV.")
+@click.argument("file", type=GIVEN_FILE)
+@click.option("--text-column", default="report", show_default=True, help="Column of the reports.")
+@click.option(
+    "--id-column", default="", help="Column of their ids; default: study_id, else the row's number."
+)
+@click.option("--views-column", default="", help="Column of their views; default: as the texts say.")
+@click.option("--wide", is_flag=True, help="A row per report, with p of each label in a column.")
+def annotate(file: Path, text_column: str, id_column: str, views_column: str, wide: bool) -> None:
+    """Label every report of FILE (CSV or Parquet) and print the labels: lunguage annotate reports.csv >
+    labels.csv
+
+    Offline rules read the texts; nothing is stored or sent. The columns are those of labels.csv of a release.
+    """
+    from lunguage_assets.annotation.annotation import annotate_table
+
+    parts, broken = annotate_table(file, text_column, id_column, views_column)
+    for number_of_part, part in enumerate(parts):
+        labels = part.labels
+        if wide:
+            order = labels["study_id"].unique(), labels["label"].unique()
+            labels = labels.pivot(index="study_id", columns="label", values="p").loc[order].reset_index()
+        click.echo(labels.to_csv(index=False, header=number_of_part == 0), nl=False)
+    if broken:
+        rows = ", ".join(map(str, broken[:20])) + (" ..." if len(broken) > 20 else "")
+        found = f"{len(broken)} rows that cannot be read ({rows})"
+        raise InputError(file.name, found, "whole rows", "Correct them; the others are labelled.")
 
 
 def _serve(port: int) -> None:

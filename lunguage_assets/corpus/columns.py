@@ -18,8 +18,8 @@ _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
-_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[_ .:/()-]|(?<=[^\W\d])\d{1,3}(?!\d)){0,39}")
 _BLANKS = re.compile(r"[\s_]+")
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[_ .:/()-]|(?<=[^\W\d])\d{1,3}(?!\d)){0,39}")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
@@ -55,7 +55,8 @@ def require_columns(
     absent = [name for name in required if name not in found]
     if absent:
         there = f"columns {shown_names(header, (*required, *others))}"
-        remedy = "Add the header line if it is missing, else the column, or correct its name."
+        remedy = "Add the header line if it is missing, else the column, or correct its name. "
+        remedy += "Of a table of reports: --text-column and --id-column name them."
         raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
 
 

@@ -107,10 +107,11 @@ class Delivery:
         return raw_reports(self.texts)
 
 
-def find_delivery(place: Path) -> Delivery:
+def find_delivery(place: Path, table_columns: tuple[str, str] | None = None) -> Delivery:
     """The delivery in a folder, or the one that a file is, as `_ACCEPTED` says; letter case does not matter.
-    Vocabulary, image metadata and reports of findings lie beside it. Raises `InputError`: there are no
-    findings and no raw reports, or both, or more than one of a kind; `corpus.toml` is wrong.
+    Vocabulary, image metadata and reports of findings lie beside it. With `table_columns` (of ids, of texts)
+    the place is a table of reports. Raises `InputError`: there are no findings and no raw reports, or both,
+    or more than one of a kind; `corpus.toml` is wrong.
     """
     if not place.exists():
         raise InputError(str(place), "no such folder", _ACCEPTED, "Name the folder that holds the files.")
@@ -121,7 +122,13 @@ def find_delivery(place: Path) -> Delivery:
     else:
         is_named = _folded(place) in (FINDINGS.lower(), FINDINGS_PARQUET.lower())
         findings = place if is_named or table_holds(place) == "findings" else None
-    sources = _text_sources(place, paths, loose=findings is None)
+    if table_columns is not None:
+        if not (place.is_file() and _TABLE.search(place.name)):
+            remedy = "Name the file with --data, or leave out --text-column and --id-column."
+            raise InputError(str(place), "no table", "a CSV or Parquet file of reports", remedy)
+        findings, sources = None, [TextSource("table", place, columns=table_columns)]
+    else:
+        sources = _text_sources(place, paths, loose=findings is None)
     if place.is_dir() and findings is None and not sources:  # under another name, as they were registered
         findings = next((path for path in paths if table_holds(path) == "findings"), None)
     if findings is not None:  # a table of texts may lie beside findings
@@ -129,10 +136,12 @@ def find_delivery(place: Path) -> Delivery:
     kinds = [FINDINGS] if findings is not None else []
     kinds += [f"{source.layout} ({source.place.name})" for source in sources]
     if not kinds:
-        names = f"a file of another kind{_told(place)}"
+        names, remedy = f"a file of another kind{_told(place)}", "Put the files there or name another place."
+        if place.is_file() and _TABLE.search(place.name):
+            remedy = "Name the columns of a table of reports with --text-column and --id-column."
         if place.is_dir():
             names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
-        raise InputError(str(place), names, _ACCEPTED, "Put the files there or name another place.")
+        raise InputError(str(place), names, _ACCEPTED, remedy)
     if len(kinds) > 1:
         remedy = "Remove all but the one to use, or lay them into folders of their own."
         raise InputError(str(place), " and ".join(kinds), "findings, or raw reports in one form", remedy)

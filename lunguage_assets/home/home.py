@@ -209,15 +209,23 @@ class Home:
         self.batch(key)
         return find_delivery(self.batches / key)
 
-    def register(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Batch]:
+    def register(
+        self,
+        place: Path,
+        key: str,
+        *,
+        batch_reports: int | None = None,
+        columns: tuple[str, str] | None = None,
+    ) -> list[Batch]:
         """Copy a delivery into the home as one immutable batch; raw reports of more than `batch_reports`
-        become batches `key-001`, `key-002`..., all reports of a patient in one of them.
+        become batches `key-001`, `key-002`..., all reports of a patient in one of them. `columns` as in
+        `find_delivery`.
 
         The same content changes nothing, also under another key: its batch is the one that is there. Raises
         `LunguageError`: as `examine`.
         """
         with self._registering():
-            found = self.examine(place, key, batch_reports=batch_reports)
+            found = self.examine(place, key, batch_reports=batch_reports, columns=columns)
             self.claim(found[0].corpus)
             self._store([one for one in found if one.is_new], in_parts=len(found) > 1)
         return [one.batch for one in found]
@@ -302,7 +310,14 @@ class Home:
         names = [field.name for field in fields(Removal)]  # records of before have more
         return [Removal(**{name: one[name] for name in names}) for one in noted]
 
-    def examine(self, place: Path, key: str, *, batch_reports: int | None = None) -> list[Registration]:
+    def examine(
+        self,
+        place: Path,
+        key: str,
+        *,
+        batch_reports: int | None = None,
+        columns: tuple[str, str] | None = None,
+    ) -> list[Registration]:
         """Preview what `register` would do.
 
         Raises:
@@ -316,7 +331,7 @@ class Home:
                 f"batch key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', "
                 "'_' and '-', and no '.' at the beginning. Name it with --batch KEY."
             )
-        delivery = find_delivery(place)
+        delivery = find_delivery(place, columns)
         corpus = self._corpus_of(delivery)
         parts, batches = in_parts(delivery, batch_reports), self.registered()
         of_key = {batch.key: batch for batch in batches}
@@ -357,9 +372,14 @@ def _read_batch(manifest: Path) -> Batch:
 
 
 def batch_key(place: Path) -> str:
-    """A usable partition key from the name of a folder or file, without the file's ending."""
-    name = place.resolve().name
-    return usable_key(name.split(".")[0] if place.is_file() else name)
+    """A usable partition key from the name of a folder or file, without the file's ending; a folder that is
+    called by its version alone (`mimic-cxr/2.1.0`) is named with the one above it.
+    """
+    place = place.resolve()
+    if place.is_file():
+        return usable_key(place.name.split(".")[0])
+    is_version = re.fullmatch(r"v?\d+(\.\d+)+", place.name)
+    return usable_key(f"{place.parent.name}-{place.name}" if is_version else place.name)
 
 
 def batch_keys(key: str, parts: int) -> list[str]:

@@ -269,6 +269,24 @@ CONFLICT_TABLE = table(
     key=("conflict_type", "source"),
 )
 
+LABEL_TABLE = table(
+    "label_table",
+    "What the studies say of each label. Unmentioned is not absent: of the unmentioned nothing is known.",
+    text("label", "Label"),
+    probability("prevalence", "Share of the studies whose report puts p at 0.5 or more, implied ones aside"),
+    *ends("prevalence", "its 95% interval (Wilson)"),
+    integer("present", "Studies that state it without doubt"),
+    integer("hedged", "Studies that state or deny it with doubt"),
+    probability("mean_p", "Mean p of the hedged; null without any", nullable=True),
+    integer("absent", "Studies that deny it without doubt"),
+    integer("implied", "Studies in which it only follows from a stated diagnosis"),
+    integer("contradictory", "Studies that say both"),
+    integer("unmentioned", "Studies that do not mention it"),
+    key=("label",),
+    ordered=(("prevalence_low", "prevalence", "prevalence_high"),),
+)
+"""Its file in a release is `table_labels.csv`."""
+
 PAPER_TABLES = {
     "certainty": CERTAINTY_TABLE,
     "fit": FIT_TABLE,

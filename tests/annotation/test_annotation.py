@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import subprocess
 import sys
 from dataclasses import fields
@@ -90,7 +91,9 @@ def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
 @pytest.mark.parametrize(
     ("frame", "options", "said"),
     [
-        (pd.DataFrame({"study_id": ["a"]}), {}, ["column 'report'"]),
+        (pd.DataFrame({"study_id": ["a"]}), {}, ["column 'report'", "the columns study_id"]),
+        (_texts("x"), {"study_id": "accession"}, ["column 'accession'", "the columns study_id, report"]),
+        ("No effusion.", {}, ["a str", "Use `read`"]),
         (_texts("x").assign(study_id=[None]), {}, ["row 0", "column 'study_id'"]),
         (_texts("x", "y").assign(study_id="a"), {}, ["row 1", "column 'study_id'", "id of row 0"]),
         (pd.DataFrame({"study_id": ["a"], "report": [7]}), {}, ["row 0", "column 'report'", "a int"]),
@@ -99,10 +102,21 @@ def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
         (_texts("%PDF-1.7 ..."), {}, ["row 0", "column 'report'", "no text"]),
     ],
 )
-def test_an_error_names_row_and_column(frame: pd.DataFrame, options: dict[str, str], said: list[str]) -> None:
+def test_an_error_names_row_and_column(
+    frame: pd.DataFrame | str, options: dict[str, str], said: list[str]
+) -> None:
     with pytest.raises(InputError) as raised:
         lunguage_assets.annotate(frame, **options)
     assert all(words in str(raised.value) for words in said), str(raised.value)
+
+
+def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
+    frame = pd.DataFrame({"report": ["No effusion.", None]}, index=["a", "b"])
+    assert lunguage_assets.annotate(frame).reports["study_id"].tolist() == ["a", "b"]
+    assert lunguage_assets.annotate(frame["report"]).reports["study_id"].tolist() == ["a", "b"]
+    of_list = lunguage_assets.annotate(["No effusion.", "Possible edema."])
+    assert of_list.reports["study_id"].tolist() == ["0", "1"]
+    assert _rows(of_list.findings, study_id="1", name="pulmonary edema", status="tp")
 
 
 def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
@@ -113,11 +127,22 @@ def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
         assert SPOKEN not in str(raised.value)
 
 
+def test_a_notebook_shows_the_first_reports_in_a_frame_that_runs_nothing() -> None:
+    found = lunguage_assets.annotate([HEDGED, "<script>No effusion.", *["No pneumothorax."] * 9])
+    frame = found._repr_html_()
+    assert frame.startswith("<iframe sandbox srcdoc=")
+    assert "hedged by “may represent”" in frame
+    assert "<script" not in html.unescape(frame)
+    assert html.unescape(frame).count('<div class="report">') == annotation.REPORTS_IN_A_NOTEBOOK
+    assert "reports: 11" in frame
+
+
 def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None:
     script = (
         "import sys, lunguage_assets; assert 'pandas' not in sys.modules;"
         "lunguage_assets.read('No effusion.');"
-        "assert not sys.modules.keys() & {'dagster', 'sqlalchemy', 'matplotlib', 'jinja2', 'starlette'}"
+        "heavy = {'dagster', 'great_expectations', 'matplotlib', 'sqlalchemy', 'jinja2', 'starlette'};"
+        "assert not sys.modules.keys() & heavy"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -14,7 +16,9 @@ import uvicorn
 from raw_deliveries import SPOKEN
 from read_reports import HEDGED
 
+import lunguage_assets
 from lunguage_assets.annotation import serving
+from lunguage_assets.annotation.page import json_document
 from lunguage_assets.errors import ConfigurationError
 
 
@@ -58,6 +62,19 @@ def test_a_posted_report_is_shown_with_its_findings(server: Server) -> None:
     assert answer.status_code == 200
     assert "hedged by “may represent”" in answer.text
     assert "pathway pulmonary_edema_1" in answer.text
+
+
+def test_an_example_is_read_and_what_was_read_can_be_taken_along(server: Server) -> None:
+    shown = server.ask("POST", data={"report": "", "example": "1"}).text
+    assert shown.index("<h2>Labels</h2>") < shown.index("<h2>Findings</h2>")
+    fields = {"report": html.unescape(re.search(r'name="report" value="([^"]*)"', shown)[1]), "views": ""}
+    files = {name: server.ask("POST", data={**fields, "download": name}) for name in serving.DOWNLOADS}
+    found = lunguage_assets.read(serving.EXAMPLE)
+    assert files["labels.csv"].text == found.labels.to_csv(index=False)
+    assert files["findings.csv"].text == found.findings.to_csv(index=False)
+    assert files["report.json"].text == json_document(found)
+    assert "attachment" in files["report.json"].headers["content-disposition"]
+    assert {answer.headers["cache-control"] for answer in files.values()} == {"no-store"}
 
 
 def test_no_answer_may_be_kept_framed_or_load_anything(server: Server) -> None:

@@ -36,6 +36,14 @@ def _printed(report: ShownReport) -> str:
     return written.getvalue()
 
 
+def test_the_legend_of_colours_is_printed_where_there_are_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    report, written = _shown("No effusion."), io.StringIO()
+    assert "with doubt" not in _printed(report)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_report(report, Console(file=written, force_terminal=True, width=160))
+    assert "with doubt" in written.getvalue()
+
+
 class _Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from commands import lunguage
 from loopback import LoopbackServer
 
+from lunguage_assets.cli import console
+from lunguage_assets.cli.console import print_table
 from lunguage_assets.data_files import resource
+from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
 
 LOOKING = {
     "status": ("status",),
@@ -91,3 +95,16 @@ def test_doctor_asks_each_language_model_a_question_of_its_own_and_says_what_cam
     down = lunguage(tmp_path, "doctor", "--ask", **given)
     assert down.returncode == 1
     assert "Connection refused" in down.stdout
+
+
+def test_a_table_fits_the_terminal_with_its_words_at_the_left(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(pd.DataFrame({"label": ["[b]all", "Edema"], "n_cells": [2, 10], "kappa": [0.5, None]}))
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert printed == ["label  n cells kappa", "[b]all       2 0.500", "Edema       10", ""]
+
+
+def test_every_kind_of_conflict_has_words() -> None:
+    kinds = [f"{kind} ({source})" for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES]
+    told = [console._conflict(kind) for kind in kinds]
+    assert len(set(told)) == len(kinds)
+    assert not [words for words in told if "_" in words or "original" in words]

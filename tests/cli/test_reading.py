@@ -1,14 +1,18 @@
-"""`lunguage read` from the command line."""
+"""`lunguage read` and `lunguage annotate` from the command line."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from read_reports import HEDGED
 
+import lunguage_assets
+from lunguage_assets.annotation import annotation
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import InputError
 
@@ -67,3 +71,41 @@ def test_what_is_no_report_is_one_line_with_a_remedy(
 @pytest.mark.parametrize("arguments", [[], ["--serve", "x.txt"], ["--json", "--html", "x.html", "x.txt"]])
 def test_options_that_do_not_go_together_are_refused(arguments: list[str]) -> None:
     assert _read(*arguments).exception is not None
+
+
+def _annotate(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, ["annotate", *arguments], standalone_mode=False)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Three reports, and between them a row with a value too many."""
+    file = tmp_path / "mine.csv"
+    rows = ['A-1,"FINDINGS: Possible\nedema.",x', "B 2,too,many,values", "C,No effusion.,y", "D,,z"]
+    file.write_text("\n".join(["Accession,Narrative,other", *rows, ""]))
+    return file
+
+
+def test_a_table_is_labelled_in_one_command_under_its_own_ids(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 1)
+    printed = _annotate(str(table), "--text-column", "narrative", "--id-column", "accession")
+    assert "1 rows that cannot be read (2)" in str(printed.exception)
+    read = pd.Series({"A-1": "FINDINGS: Possible\nedema.", "C": "No effusion.", "D": ""}, name="report")
+    expected = lunguage_assets.annotate(read.to_frame()).labels
+    assert printed.output == expected.to_csv(index=False)
+    wide = pd.read_csv(io.StringIO(_annotate(str(table), "--text-column", "Narrative", "--wide").output))
+    assert wide["study_id"].tolist() == [1, 3, 4]
+    assert wide["fracture"].isna().all()
+    assert wide["pleural effusion"].tolist()[1] == 0
+
+
+@pytest.mark.parametrize("column", ["report", "accession_number"])
+def test_a_column_that_is_not_there_is_named_beside_those_that_are(table: Path, column: str) -> None:
+    said = str(_annotate(str(table), "--text-column", column).exception)
+    assert all(words in said for words in (column, "'Accession', 'Narrative', 'other'", "--text-column"))
+
+
+def test_a_table_is_no_report(table: Path) -> None:
+    assert "lunguage annotate" in str(_read(str(table)).exception)

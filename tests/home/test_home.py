@@ -73,7 +73,11 @@ def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("folder", "key"), [("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")]
+    ("folder", "key"),
+    [
+        *(("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")),
+        ("mimic-cxr/2.1.0", "mimic-cxr-2.1.0"),
+    ],
 )
 def test_a_folder_name_gives_a_usable_batch_key(folder: str, key: str, tmp_path: Path) -> None:
     assert batch_key(tmp_path / folder) == key

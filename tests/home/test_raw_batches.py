@@ -13,6 +13,7 @@ from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_
 
 from lunguage_assets.corpus.delivery import Delivery, content_hash
 from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.errors import InputError
 from lunguage_assets.home.home import Batch, Home, batch_key
 from lunguage_assets.settings import CorpusSettings
 
@@ -40,6 +41,17 @@ def test_a_registered_tree_is_one_file_with_the_same_reports(tmp_path: Path, hom
     assert files == {"batch.json", *batch.files}
     pd.testing.assert_frame_equal(texts(home.delivery("d")), texts(preview.delivery))
     assert content_hash(home.delivery("d")) == batch.sha256
+
+
+def test_a_table_whose_columns_are_called_otherwise_is_the_same_batch(tmp_path: Path, home: Home) -> None:
+    (tmp_path / "reports.csv").write_text("study_id,report\n50000001,No effusion.\n")
+    [batch] = home.register(tmp_path / "reports.csv", "a")
+    (tmp_path / "reports.csv").write_text("Accession No,study_id,Text\n50000001,x,No effusion.\n")
+    assert home.register(tmp_path / "reports.csv", "b", columns=("accession no", "Text")) == [batch]
+    with pytest.raises(InputError, match=r"'Accession No', 'study_id', 'Text'.*also \['txt'\]"):
+        home.register(tmp_path / "reports.csv", "c", columns=("study_id", "txt"))
+    with pytest.raises(InputError, match="found no table"):
+        home.register(tmp_path, "d", columns=("study_id", "text"))
 
 
 @pytest.mark.parametrize("write", [write_mimic_tree, write_table])

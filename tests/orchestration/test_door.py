@@ -194,6 +194,13 @@ def test_a_port_that_is_taken_is_said_in_one_line_and_nothing_is_made(tmp_path: 
     assert not (tmp_path / "home").exists()
 
 
+def test_the_ui_of_a_home_that_is_not_there_is_refused_and_nothing_is_made(tmp_path: Path) -> None:
+    done = lunguage(tmp_path / "typo", "ui", "--port", "3999")
+    assert done.returncode == 1
+    assert "typo does not exist" in done.stderr
+    assert not (tmp_path / "typo").exists()
+
+
 def test_a_second_ui_of_a_home_says_that_one_is_open_and_where(tmp_path: Path) -> None:
     with only_ui(tmp_path / "home", "http://127.0.0.1:3000/ of process 7"):
         done = lunguage(tmp_path / "home", "ui", "--port", "3999")

@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lunguage_assets.corpus.columns import is_plainly_study
+from lunguage_assets.corpus.columns import folded_name, is_plainly_study
 from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
@@ -59,13 +59,14 @@ class TextSource:
 
     `place` is a table, a package (`.zip`), one text file, or the folder under which the files of one report
     each lie; `beside` has the views of an Open-i table, or the patients of PadChest-GR. `more` are further
-    files of the same layout.
+    files of the same layout; `columns` of a table are those of ids and texts.
     """
 
     layout: str
     place: Path
     beside: Path | None = None
     more: tuple[Path, ...] = ()
+    columns: tuple[str, str] = REQUIRED
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
@@ -73,6 +74,8 @@ def raw_reports(source: TextSource) -> Iterator[RawReport]:
     for place in (source.place, *source.more):
         if source.layout == "open-i table":
             yield from read_openi_table(place, source.beside)
+        elif source.layout == "table":
+            yield from read_table(place, source.columns)
         elif source.layout in published.SHAPES:
             yield from published.read_shape(source.layout, place, source.beside)
         else:
@@ -112,15 +115,16 @@ def _read_packed(path: Path) -> Iterator[RawReport]:
         raise damaged(path.name, "damaged data", error, "raw reports as a home stores them", remedy) from None
 
 
-def read_table(path: Path) -> Iterator[RawReport]:
+def read_table(path: Path, columns: tuple[str, str] = REQUIRED) -> Iterator[RawReport]:
     """`study_id, report`, and if there `subject_id`, `view`, `study_date`, in CSV or Parquet."""
-    for record, cell in read_cells(path, REQUIRED, OPTIONAL, keep_bytes=True)[1]:
-        study = _stored(cell["study_id"])
+    own, text = map(folded_name, columns)
+    for record, cell in read_cells(path, (own, text), OPTIONAL, keep_bytes=True)[1]:
+        study = _stored(cell[own])
         if record.broken:
             yield _broken(path, record, study if is_plainly_study(study) else "")
             continue
         patient, date, view = (_stored(cell[name]) for name in ("subject_id", "study_date", "view"))
-        content = _as_bytes(cell["report"])
+        content = _as_bytes(cell[text])
         yield RawReport(path.name, record.number, study, patient, date, view, content=content)
 
 
@@ -269,7 +273,6 @@ def _opened(name: str, place: Path | zipfile.ZipFile) -> IO[bytes]:
 
 _READERS: Mapping[str, Callable[[Path], Iterator[RawReport]]] = {
     "packed": _read_packed,
-    "table": read_table,
     "chexpert-plus": published.read_chexpert_plus,
     "open-i XML": read_openi_xml,
     "text files": read_text_files,

@@ -41,6 +41,7 @@ from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.released import (
     CHEXPERT_LABELS,
     CHEXPERT_PROBABILITIES,
+    LABEL_TABLE,
     LABELS,
     PAPER_TABLES,
     PHRASE_SCALE,
@@ -95,7 +96,8 @@ def write_bundle(
 
     def build(version: Path) -> Mapping[str, Any]:
         _write_restricted(release, version / "restricted")
-        context = context_of(release, origin, analyses, examples)
+        labels = version / "restricted" / "labels.parquet"
+        context = context_of(release, origin, analyses, examples, labels)
         _write_open(context, version / "open")
         _write_counts(context, version / context.part)
         texts = {
@@ -331,7 +333,7 @@ def _tables() -> Iterator[tuple[str, Table]]:
         yield name, replace(TABLES[name], columns=(*TABLES[name].columns, RELEASE.column("report_batch")))
     for table in (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, STUDIES, PHRASE_SCALE):
         yield table.name, table
-    yield "ranking", TABLES["reference_ranking"]
+    yield from (("ranking", TABLES["reference_ranking"]), ("table_labels", LABEL_TABLE))
     yield from ((f"table_{name}", table) for name, table in PAPER_TABLES.items())
     yield from ANALYSES.items()
 

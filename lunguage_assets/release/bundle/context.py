@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, provenance
-from lunguage_assets.release.report.paper_tables import paper_tables, phrase_scale
+from lunguage_assets.release.report.paper_tables import label_table, paper_tables, phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.released import PHRASE_SCALE
@@ -66,8 +67,9 @@ class Release:
 class ReportContext:
     """Everything that the report and the tables of counts are made from.
 
-    `examples` is how often each phrase was extracted; `tables` the paper's; `points` the fitted findings that
-    are drawn one by one; `p_heights` bars of p between `P_EDGES`; `summary` the numbers, ready for JSON.
+    `examples` is how often each phrase was extracted; `tables` the labels and the paper's; `points` the
+    fitted findings that are drawn one by one; `p_heights` bars of p between `P_EDGES`; `summary` the numbers,
+    ready for JSON.
     """
 
     ranker: str
@@ -106,9 +108,13 @@ class ReportContext:
 
 
 def context_of(
-    release: Release, origin: Origin, analyses: Mapping[str, pd.DataFrame], examples: pd.Series
+    release: Release,
+    origin: Origin,
+    analyses: Mapping[str, pd.DataFrame],
+    examples: pd.Series,
+    labels: Path,
 ) -> ReportContext:
-    """Count a release; the same release gives the same numbers."""
+    """Count a release; the same release gives the same numbers. `labels` is its file of them, LABELS."""
     studies, ranking = release.studies, release.ranking
 
     def counts(columns: str, table: str) -> Counter[Any]:
@@ -158,7 +164,10 @@ def context_of(
         examples=examples,
         analyses=shown,
         stale_analyses=stale,
-        tables=paper_tables(studies, origin.dictionary.statistics()),
+        tables={
+            "labels": label_table(studies, labels),
+            **paper_tables(studies, origin.dictionary.statistics()),
+        },
         points=_points(studies, placed),
         p_heights=np.histogram(fitted["p"].astype(np.float64), bins=P_EDGES)[0].astype(np.int64),
         summary=summary,

@@ -12,12 +12,14 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lunguage_assets.data_files import resource
+from lunguage_assets.explicit.analysis.agreement import wilson
 from lunguage_assets.explicit.fit.anchors import AnchorSet, reader_range
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
@@ -32,6 +34,7 @@ from lunguage_assets.tables.released import (
     EXPANSION_TABLE,
     FIT_MEASURES,
     FIT_TABLE,
+    LABEL_TABLE,
     PHRASE_SCALE,
     SPREAD,
     STATUS_COLUMNS,
@@ -104,6 +107,17 @@ def paper_tables(stored: NewestStudies, statistics: Sequence[DiagnosisStatistics
             for name, value in figures.items()
         ),
     }
+
+
+def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
+    """A LABEL_TABLE frame of a file of LABELS."""
+    lines = []
+    query = _queries()["labels"].replace("{file}", str(file).replace("'", "''"))
+    for label, studies, positive, *counts in stored.query(query):
+        share = wilson(positive, studies)
+        interval = share.value, share.low, share.high
+        lines.append(dict(zip(LABEL_TABLE.names, (label, *interval, *counts), strict=True)))
+    return LABEL_TABLE.frame(lines)
 
 
 def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.DataFrame:

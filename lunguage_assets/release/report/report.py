@@ -30,13 +30,14 @@ from lunguage_assets.pictures.plots import (
 from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.paper_tables import published_scales, published_values
 from lunguage_assets.tables import PATHWAY_AUDIT
-from lunguage_assets.tables.released import PAPER_TABLES
+from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
-_AUDIT = {PATHWAY_AUDIT.name: PATHWAY_AUDIT}
+_OTHERS = {PATHWAY_AUDIT.name: PATHWAY_AUDIT, "labels": LABEL_TABLE}
 _AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n"]
 _DECIMALS = {
     **dict.fromkeys(("mu", "mu_low", "mu_high", "published_mu", "p", "p_low", "p_high"), 2),
     **dict.fromkeys(("reader_low", "reader_high"), 2),
+    **dict.fromkeys(("prevalence", "prevalence_low", "prevalence_high", "mean_p"), 3),
     **dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max", "win_rate"), 3),
 }
 
@@ -81,7 +82,7 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
         tables={name: _shown(frame) for name, frame in _tables(context).items()},
         numeric=lambda frame: {name for name in frame.columns if is_numeric(frame[name])},
         cell=_cell,
-        about={name: table.description for name, table in (PAPER_TABLES | _AUDIT).items()},
+        about={name: table.description for name, table in (PAPER_TABLES | _OTHERS).items()},
         published=published_values(),
         scales=published_scales(),
         pathway_tree=pathway_tree,
@@ -109,12 +110,11 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     published_mu = ranking["phrase"].map(_published_mu()).astype("float64")
     ranking = ranking.assign(place=ranking["rank"] + 1, published_mu=published_mu)
     measured = ["mu_low", "mu_high", "n_matches", "win_rate", "published_mu"]
-    shown = {
-        **context.tables,
-        "ranking": ranking[["place", "phrase", "mu", *(measured if context.has_own_ruler else [])]],
-    }
-    if len(context.scale):
-        shown["scale"] = context.scale.drop(columns="number")
+    ranking = ranking[["phrase", "place", "mu", *(measured if context.has_own_ruler else [])]]
+    shown = {**context.tables, "ranking": ranking}
+    if len(context.scale):  # one table of phrases; published ones that are not ranked come last
+        scale = context.scale.drop(columns=["number", "mu"])
+        shown["ranking"] = ranking.merge(scale, on="phrase", how="outer").sort_values("place")
     made = context.analyses
     if (judges := made.get("judge_agreement")) is not None:
         shown["judge_agreement"] = judges.assign(published=_printed(judges, "judges"))[_AGREEMENT]

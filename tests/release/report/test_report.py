@@ -148,6 +148,31 @@ def test_the_tables_of_the_page_are_those_of_the_files(page: Page, complete: Pat
         assert phrase in page.text
 
 
+def test_the_page_begins_with_the_labels_and_folds_what_not_everybody_looks_for(page: Page) -> None:
+    assert page.text.index("What the studies say of each label") < page.text.index(
+        "From place to probability"
+    )
+    assert [tag for tag, _ in page.elements].count("details") > 20
+    assert [attributes for attributes in page.all("details") if "open" in attributes] == [{"open": None}] * 3
+    titles = re.findall(r"<h3>([^<]*)</h3>", page.raw)
+    assert len(set(titles)) == len(titles)
+
+
+def test_labels_are_counted_by_what_the_studies_say_of_them(complete: Path) -> None:
+    counted = pd.read_csv(complete / "open" / "table_labels.csv", index_col="label")
+    labels = pd.read_csv(complete / "restricted" / "labels.csv")
+    studies = labels["study_id"].nunique()
+    kinds = ["present", "hedged", "absent", "implied", "contradictory", "unmentioned"]
+    assert (counted[kinds].sum(axis=1) == studies).all()
+    assert counted.index.tolist() == labels["label"].unique().tolist()
+    for label, rows in labels[labels["source"].isin(["stated", "denied"])].groupby("label"):
+        line = counted.loc[label]
+        assert line["prevalence"] == pytest.approx((rows["p"] >= 0.5).sum() / studies)
+        assert line["hedged"] == rows["status"].isin(["tp", "tn"]).sum()
+        assert line["present"] == (rows["status"] == "dp").sum()
+    assert counted["hedged"].sum() > 0
+
+
 def test_experts_are_averaged_and_nobody_is_named(complete: Path) -> None:
     assert "with ranking" in (complete / "open" / "expert_agreement.csv").read_text()
     for path in complete.rglob("*"):
