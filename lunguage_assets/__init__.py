@@ -2,7 +2,8 @@
 
 The packages `corpus`, `judges`, `explicit`, `implicit` and `release` hold the method and know nothing of
 Dagster; `orchestration` wires them into assets, checks, partitions and jobs; `cli` is the `lunguage` command.
-`read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md).
+`read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md),
+`targets` what a classifier is trained with (docs/reports.md).
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
+    from lunguage_assets.release.targets import Targets, targets
 
-__all__ = ["Annotation", "annotate", "read"]
+_PLACES = {
+    "annotation.annotation": ("Annotation", "annotate", "read"),
+    "release.targets": ("Targets", "targets"),
+}
+__all__ = ["Annotation", "Targets", "annotate", "read", "targets"]
 
 
 def __getattr__(name: str) -> Any:
     """The public functions, imported when first asked for: `import lunguage_assets` stays instant."""
-    if name in __all__:
-        return getattr(importlib.import_module("lunguage_assets.annotation.annotation"), name)
+    for module, names in _PLACES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"lunguage_assets.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
