@@ -14,7 +14,7 @@ from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
 from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
 from lunguage_assets.cli.making import analyse, estimate, land, register, run
 from lunguage_assets.cli.reading import explain, read, sample
-from lunguage_assets.cli.training import targets
+from lunguage_assets.cli.training import score, targets
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.rights import keep_private
 
@@ -80,7 +80,7 @@ def commands() -> None:
 
 for command in (
     *(analyse, batches, calibrate, compare_labels, doctor, estimate, explain, land),
-    *(ledger, read, register, run, sample, status, survey, targets, ui),
+    *(ledger, read, register, run, sample, score, status, survey, targets, ui),
 ):
     commands.add_command(command)
 

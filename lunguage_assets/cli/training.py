@@ -1,4 +1,4 @@
-"""The commands for those who train and evaluate: `targets` of a release."""
+"""The commands for those who train and evaluate: `targets` of a release, `score` of generated reports."""
 
 from __future__ import annotations
 
@@ -40,3 +40,36 @@ def targets(
     made = targets(chosen.home.release / ranker, named, policy, implied, images)
     made.write(out)
     click.echo(f"{len(made.ids)} rows, {int(made.mask.sum())} targets of {made.mask.size}, {policy}: {out}")
+
+
+@click.command(short_help="Score generated reports against references; doubt counts.")
+@click.argument("file", type=GIVEN_FILE)
+@click.option("--references", default="reference", show_default=True, help="Column of the references.")
+@click.option("--generated", default="generated", show_default=True, help="Column of the generated reports.")
+@click.option("--out", type=FILE, help="CSV of the scores of every row, beside the other columns.")
+def score(file: Path, references: str, generated: str, out: Path | None) -> None:
+    """Score the reports of FILE (.csv, .csv.gz or .parquet, a pair a row): how far what they say, and how
+    surely, is what their references say. docs/score.md explains the measures.
+    """
+    import pandas as pd
+
+    from lunguage_assets.annotation.scoring import score
+    from lunguage_assets.cli.console import print_table
+    from lunguage_assets.errors import InputError
+    from lunguage_assets.files import write_csv
+
+    try:
+        rows = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, dtype="str")
+    except (OSError, ValueError) as error:
+        found = f"a file that cannot be read ({type(error).__name__})"
+        raise InputError(file.name, found, "a table", "Give .csv, .csv.gz or .parquet.") from None
+    for name in (references, generated):
+        if name not in rows:
+            found = f"columns {', '.join(map(str, rows.columns))}"
+            remedy = "Name it with --references or --generated."
+            raise InputError(file.name, found, f"a column {name!r}", remedy)
+    scores = score(rows[references].tolist(), rows[generated].tolist())
+    print_table(scores.corpus.reset_index())
+    if out is not None:
+        write_csv(rows.drop(columns=[references, generated]).join(scores.studies), out)
+        click.echo(f"{len(rows)} rows written into {out}")
