@@ -7,7 +7,7 @@ packaged pathways and lists and the default settings: what a home without files 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -27,17 +27,19 @@ from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplic
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
+from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.statements.against import Statements
-from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
-from lunguage_assets.release.labels import said_by_rows, study_labels
+from lunguage_assets.release.labels import READ, SaidOfLabels, study_labels, what_is_said
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
+from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
@@ -159,6 +161,15 @@ class Method:
             "accounting": account(read["reports"], read["rejected"], merged, expansion, resolution, aside),
             "labels": study_labels(resolution.rows, expansion.matches, reports, self._labels, resolution.log),
         }
+
+
+def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
+    """`what_is_said` by stated rows as they were read, before any is merged or resolved."""
+    frame = pd.DataFrame({name: [getattr(row, name) for row in rows] for name in READ}, columns=READ)
+    frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
+    read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]
+    matches = pd.DataFrame(read, columns=["finding_id", "diagnosis", "reason"])
+    return what_is_said(frame, matches, listed, RESOLUTION_LOG.frame())
 
 
 bundled_method = lru_cache(maxsize=1)(Method)

@@ -16,7 +16,9 @@ from lunguage_assets.cli.options import FILE, GIVEN_FILE, RANKER_OPTION, Chosen,
     show_default=True,
     help="torchxrayvision, chexpert, mimic-cxr, or labels, separated by commas.",
 )
-@click.option("--policy", default="soft", show_default=True, help="soft, U-Ones, U-Zeros or U-Ignore.")
+@click.option(
+    "--policy", default="soft", show_default=True, help="soft, U-Ones, U-Zeros, U-Ignore, estimate."
+)
 @click.option("--implied", is_flag=True, help="What only a pathway implies is a target, too.")
 @click.option(
     "--images",

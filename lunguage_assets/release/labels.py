@@ -20,11 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.rows import Row, column_values, natural, rounded
+from lunguage_assets.implicit.rows import column_values, natural, rounded
 from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
 from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, is_borderline
 from lunguage_assets.implicit.statements.places import anatomy, place_parts, says_resolved
-from lunguage_assets.tables.implicit import RESOLUTION_LOG
 from lunguage_assets.tables.released import (
     CHEXPERT,
     CHEXPERT_LABELS,
@@ -42,6 +41,8 @@ _COLUMNS = (
     "status", "currency", "section", *REFINING,
 )  # fmt: skip
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
+READ = (*_COLUMNS, *_BELIEF, "evidence")
+"""Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
 _DEVICES = "Support Devices"
 _PLACE = {name: place for place, name in enumerate(CHEXPERT)}
 _FINDINGS = [place for name, place in _PLACE.items() if name not in (NO_FINDING, _DEVICES)]
@@ -169,16 +170,6 @@ def what_is_said(
         if others:
             _weigh_others(said, number, others)
     return said
-
-
-def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
-    """`what_is_said` by stated rows as they were read, before any is merged or resolved."""
-    names = (*_COLUMNS, *_BELIEF, "evidence")
-    frame = pd.DataFrame({name: [getattr(row, name) for row in rows] for name in names}, columns=names)
-    frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
-    read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]
-    matches = pd.DataFrame(read, columns=["finding_id", "diagnosis", "reason"])
-    return what_is_said(frame, matches, listed, RESOLUTION_LOG.frame())
 
 
 def _note_both(

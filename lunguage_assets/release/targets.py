@@ -39,7 +39,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
     ),
     "mimic-cxr": CHEXPERT,
 }  # fmt: skip
-POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore")
+POLICIES = ("soft", "U-Ones", "U-Zeros", "U-Ignore", "estimate")
 
 _OTHER_NAMES = {"effusion": "pleural effusion"}
 _NO_LABEL = {"infiltration", "fibrosis", "pleural_thickening", "nodule", "mass", "hernia"}
@@ -106,7 +106,8 @@ def targets(
             package's, CheXpert's or TorchXRayVision's name.
         policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and of a hedge 1
             ("U-Ones"), 0 ("U-Zeros") or no target ("U-Ignore"); the denial of a kind ("no large effusion")
-            is 0, and a hedged "No Finding" has no target, as in CheXpert's files.
+            is 0, and a hedged "No Finding" has no target, as in CheXpert's files. "estimate": p, and
+            `p_estimate` of what is implied, where the release has it.
         implied: whether what only a pathway implies is a target, too.
         images: a table of images, `dicom_id` and `study_id` (MIMIC-CXR's metadata) or `path_to_image`
             (CheXpert Plus), .csv or .csv.gz: a row per image of a study of the release, in its order.
@@ -117,6 +118,7 @@ def targets(
     """
     labels = release.copy() if isinstance(release, pd.DataFrame) else _released(Path(release))
     own = labels["study_id"].astype("str")
+    implied = implied or policy == "estimate"
     if "source_id" in labels:  # what the delivery called it
         own = labels["source_id"].astype("str").where(labels["source_id"].fillna("") != "", own)
     if policy not in POLICIES:
@@ -144,6 +146,13 @@ def targets(
 def _under(policy: str, known: pd.DataFrame) -> pd.Series:
     """The targets of labels with p under a policy, NaN for none."""
     p = known["p"].astype("float64")
+    if policy == "estimate":
+        if "p_estimate" not in known:
+            raise ConfigurationError(
+                "policy 'estimate': this release has no estimates. Set p_estimate = true under [release] in "
+                "settings.toml of the home, and `lunguage run` writes one that has."
+            )
+        return p.mask(known["source"] == "implied", known["p_estimate"])
     if policy == "soft":
         return p
     hedged = known["status"].isin(["tp", "tn"]) & (known["p_source"] != QUALIFIER)
@@ -188,7 +197,7 @@ def _released(folder: Path) -> pd.DataFrame:
         raise ConfigurationError(
             f"{file}: found no column {missing[0]!r}; expected the columns of {LABELS.name}"
         )
-    wanted = ["study_id", *_NEEDED, *(name for name in ("source_id",) if name in schema.names)]
+    wanted = ["study_id", *_NEEDED, *(name for name in ("source_id", "p_estimate") if name in schema.names)]
     labels: pd.DataFrame = read_whole(file).select(wanted).to_pandas()
     return labels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from small_release import Made
 
 import lunguage_assets
 from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.targets import ORDERS, POLICIES
+from lunguage_assets.settings import ReleaseSettings
 from lunguage_assets.tables.released import CHEXPERT
 
 REPORTS = {
@@ -48,7 +52,7 @@ def test_a_hedge_without_information_is_masked(labels: pd.DataFrame) -> None:
     assert np.isnan(cell(silenced, "hedged", "pneumonia"))
 
 
-@pytest.mark.parametrize("policy", POLICIES[1:])
+@pytest.mark.parametrize("policy", POLICIES[1:4])
 def test_a_hedged_no_finding_is_a_target_of_the_soft_policy_alone(labels: pd.DataFrame, policy: str) -> None:
     assert np.isnan(cell(labels, "hedged", "No Finding", policy))
     assert 0.0 < cell(labels, "hedged", "No Finding") < 1.0
@@ -110,6 +114,29 @@ def test_a_table_of_no_images_of_the_release_is_refused(labels: pd.DataFrame, tm
     (tmp_path / "images.csv").write_text("dicom,study\na,1\n")
     with pytest.raises(InputError, match="expected dicom_id and study_id, or path_to_image"):
         lunguage_assets.targets(labels, images=tmp_path / "images.csv")
+
+
+def test_a_release_has_estimates_only_where_they_are_asked_for(
+    invented: Made, version: Path, tmp_path: Path, unreported: None
+) -> None:
+    for name in ("Lunguage_plus_plus", "labels"):
+        assert "p_estimate" not in pq.read_schema(version / "restricted" / f"{name}.parquet").names
+    with pytest.raises(ConfigurationError, match="Set p_estimate = true under"):
+        lunguage_assets.targets(version, policy="estimate")
+    origin = invented.origin()
+    settings = origin.settings.model_copy(update={"release": ReleaseSettings(p_estimate=True)})
+    asked = replace(origin, settings=settings)
+    written = write_bundle(invented.release(), tmp_path / "panel", asked, {}, invented.examples).folder
+    rows = pd.read_parquet(written / "restricted" / "Lunguage_plus_plus.parquet")
+    assert (rows["p_estimate"].notna() == (rows["source"] == "expansion")).all()
+    labels = pd.read_parquet(written / "restricted" / "labels.parquet")
+    assert (labels["p_estimate"].notna() == (labels["source"] == "implied")).all()
+    assert labels["p_estimate"].notna().any()
+    assert "p_estimate" in (written / "open" / "data_dictionary.md").read_text()
+    plain = lunguage_assets.targets(version)
+    made = lunguage_assets.targets(written, policy="estimate")
+    assert np.array_equal(made.p[plain.mask], plain.p[plain.mask])
+    assert made.mask.sum() > plain.mask.sum()
 
 
 def test_the_parquet_says_the_same_with_null_for_no_target(version: Path, tmp_path: Path) -> None:
