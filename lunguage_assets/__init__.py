@@ -2,7 +2,9 @@
 
 The packages `corpus`, `judges`, `explicit`, `implicit` and `release` hold the method and know nothing of
 Dagster; `orchestration` wires them into assets, checks, partitions and jobs; `cli` is the `lunguage` command.
-`read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md).
+`read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md),
+`targets` what a classifier is trained with (docs/reports.md), `score` and `rewards` how near a generated
+report is to its reference (docs/score.md).
 """
 
 from __future__ import annotations
@@ -12,12 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lunguage_assets.annotation.annotation import Annotation, annotate, read
+    from lunguage_assets.annotation.scoring import Scores, rewards, score
+    from lunguage_assets.release.targets import Targets, targets
 
-__all__ = ["Annotation", "annotate", "read"]
+_PLACES = {
+    "annotation.annotation": ("Annotation", "annotate", "read"),
+    "annotation.scoring": ("Scores", "rewards", "score"),
+    "release.targets": ("Targets", "targets"),
+}
+__all__ = ["Annotation", "Scores", "Targets", "annotate", "read", "rewards", "score", "targets"]
 
 
 def __getattr__(name: str) -> Any:
     """The public functions, imported when first asked for: `import lunguage_assets` stays instant."""
-    if name in __all__:
-        return getattr(importlib.import_module("lunguage_assets.annotation.annotation"), name)
+    for module, names in _PLACES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"lunguage_assets.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -97,6 +97,7 @@ class ReleaseSettings(_Options):
     """The bundle (docs/reports.md)."""
 
     keep: int = Field(default=0, ge=0)
+    p_estimate: bool = Field(default=False, strict=True)
 
 
 class CheckSettings(_Options):

@@ -93,7 +93,7 @@ def read(text: str, *, views: str = "") -> Annotation:
     Raises:
         InputError: `text` is no text or too long, or `views` names no view.
     """
-    return _annotated([_given("report", text, views, "read", ("text", "views"))])
+    return _annotated([report_of("report", text, views, "read", ("text", "views"))])
 
 
 def annotate(
@@ -169,7 +169,8 @@ def _of_rows(
             remedy = "Give each report an id of its own."
             raise InputError(file, found, "every id once", remedy, row=row, column=columns[0])
         rows[name] = row
-        given.append(_given(name, "" if _is_missing(content) else content, view, file, columns[1:], row))
+        content = "" if _is_missing(content) else content
+        given.append(report_of(name, content, view, file, columns[1:], row))
     return given
 
 
@@ -189,14 +190,14 @@ def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
         except OSError as error:
             found = str(error.strerror).lower()
             raise InputError(path, found, _A_REPORT, "Name a file with a report in it.") from None
-        report = _given(path, content, views, path, ("", "--views"))
+        report = report_of(path, content, views, path, ("", "--views"))
         if not report.text:
             raise InputError(path, "nothing", _A_REPORT, "Name a file with a report in it.")
         given.append(report)
     return _annotated(given)
 
 
-def _given(
+def report_of(
     name: str, content: Any, views: Any, file: str, of: tuple[str, str], row: int | None = None
 ) -> Given:
     """A report from its text (`str` or `bytes`) and words for its views, checked before anything is read.

@@ -7,7 +7,7 @@ packaged pathways and lists and the default settings: what a home without files 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -23,23 +23,28 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.apart import load_blacklist
-from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.merging.deduplicate import believed_rows, deduplicate
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.guarantees import account
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.quality.rules import Aside, broken_studies, require_few, studies_of
-from lunguage_assets.release.labels import study_labels
+from lunguage_assets.release.labels import READ, SaidOfLabels, study_labels, what_is_said
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
+from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
 Frames = dict[str, pd.DataFrame]
 """Tables of a run by name, in memory."""
+Stated = tuple[str | int, tuple[str, ...], bool, float]
+"""A finding (its name, or the number of the label that it means), its place, whether it is there, and p."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,31 @@ class Method:
         intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
         return {**vars(read), **structured._asdict(), **vars(intake)}
 
+    def stated(self, given: Mapping[str, Given]) -> dict[str, tuple[list[Stated], list[Stated]]]:
+        """What reports state now of findings, and of labels; nothing is merged, implied or resolved."""
+        made = self.read(given)
+        findings = made["findings"]
+        fitted = self._fitted(findings, hedge_phrases(findings, self._panel[0]))
+        rows = [row for row in believed_rows(findings, fitted, self._implicit) if row.disposition == "kept"]
+        statements = Statements(self._labels, ())
+        found: dict[str, tuple[list[Stated], list[Stated]]] = {study: ([], []) for study in given}
+        for row in rows:
+            if row.currency == "current dx":
+                said = statements.of(row)
+                one = said[min(1, len(said) - 1)]  # by the diagnosis that it means, else by its name
+                p = row.prob if one.present == row.positive else 1.0 - row.prob
+                found[row.study_id][0].append((one.subject, one.place, one.present, p))
+        for (study, label), about in said_by_rows(rows, self._labels).items():
+            claim = about.verdict()[0]
+            if claim is not None:
+                found[study][1].append((label, (), claim.present, claim.p))
+        return found
+
+    def _fitted(self, findings: pd.DataFrame, hedges: pd.DataFrame) -> pd.DataFrame:
+        return fit_pairs(
+            findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
+        ).probabilities
+
     def conclude(self, read: Frames) -> Frames:
         """What follows from findings, to the labels; a study that breaks a rule of a run is in `set_aside`
         alone. Raises `InvalidTable`: one still breaks a rule when it is left out.
@@ -113,9 +143,7 @@ class Method:
             for name in ("findings", "reports")
         )
         hedges = hedge_phrases(findings, self._panel[0])
-        fitted = fit_pairs(
-            findings, hedges, self._phrases, self.ranking, self._panel, self._anchors, self._explicit
-        ).probabilities
+        fitted = self._fitted(findings, hedges)
         merged = deduplicate(findings, fitted, self._embedder, self._blacklist, self._implicit, self._labels)
         expansion = expand(merged, self._dictionary, self._labels)
         version = str(self.ranking["ranking_version"].iloc[0])
@@ -133,6 +161,15 @@ class Method:
             "accounting": account(read["reports"], read["rejected"], merged, expansion, resolution, aside),
             "labels": study_labels(resolution.rows, expansion.matches, reports, self._labels, resolution.log),
         }
+
+
+def said_by_rows(rows: Sequence[Row], listed: LabelList) -> SaidOfLabels:
+    """`what_is_said` by stated rows as they were read, before any is merged or resolved."""
+    frame = pd.DataFrame({name: [getattr(row, name) for row in rows] for name in READ}, columns=READ)
+    frame = frame.astype(dict.fromkeys(("status", "source"), "str"))
+    read = [(row.finding_id, listed.read(row).diagnosis, "") for row in rows]
+    matches = pd.DataFrame(read, columns=["finding_id", "diagnosis", "reason"])
+    return what_is_said(frame, matches, listed, RESOLUTION_LOG.frame())
 
 
 bundled_method = lru_cache(maxsize=1)(Method)

@@ -16,6 +16,7 @@ from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
 from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
 from lunguage_assets.cli.making import analyse, estimate, land, register, run
 from lunguage_assets.cli.reading import annotate, explain, read, sample
+from lunguage_assets.cli.training import score, targets
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.rights import keep_private
 
@@ -90,7 +91,7 @@ def commands() -> None:
 
 for command in (
     *(analyse, annotate, batches, calibrate, compare_labels, doctor, estimate, explain, land),
-    *(ledger, read, register, run, sample, status, survey, ui),
+    *(ledger, read, register, run, sample, score, status, survey, targets, ui),
 ):
     commands.add_command(command)
 

@@ -27,6 +27,7 @@ OPTIONS: Mapping[str, tuple[str, set[str]]] = {
     "comparison settings": ("explicit", {"seed", "repetitions", "position"}),
     "ranking settings": ("explicit", {"seed", "orders", "bootstrap"}),
     "fit settings": ("explicit", _OF_FIT),
+    "release settings": ("release", {"p_estimate"}),
     "merge settings": ("implicit", {"merge_threshold", "history", "mode"}),
 }
 """Name -> group of settings, and the options of it that are read under this name."""

@@ -166,7 +166,7 @@ RECIPES: Mapping[str, Recipe] = {
             *_inputs(*_RESULT),
             *_inputs(*_ANALYSES, optional=True),
         ),
-        ("labels", "statements"),
+        ("labels", "statements", "release settings"),
         code="11",
         by_query=True,
     ),

@@ -41,6 +41,8 @@ _COLUMNS = (
     "status", "currency", "section", *REFINING,
 )  # fmt: skip
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
+READ = (*_COLUMNS, *_BELIEF, "evidence")
+"""Columns of LUNGUAGE_PLUS_PLUS that decide labels."""
 _DEVICES = "Support Devices"
 _PLACE = {name: place for place, name in enumerate(CHEXPERT)}
 _FINDINGS = [place for name, place in _PLACE.items() if name not in (NO_FINDING, _DEVICES)]

@@ -91,3 +91,19 @@ def test_the_figures_are_printed_and_the_picture_is_drawn(
     assert "2 hedged statements, 0.50 of them coded: AUROC 1.000" in printed
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert len(pd.read_csv(tmp_path / "e.csv")) == 3
+
+
+def test_implied_signs_are_ranked_by_bound_and_by_estimate_against_their_codes(tmp_path: Path) -> None:
+    coded = ["Opacity/lung;Pneumonia", "Pneumonia", "normal"]
+    frame = pd.DataFrame({"uid": ["1", "2", "3"], "MeSH": coded, "Problems": coded})
+    frame["findings"] = ["There is pneumonia.", "Possible pneumonia.", "No pneumonia."]
+    frame.assign(**dict.fromkeys(("image", "indication", "comparison", "impression"), "")).to_csv(
+        tmp_path / "reports.csv", index=False
+    )
+    signs = openi.implied_signs(openi.read_collection(tmp_path / "reports.csv"))
+    assert signs[["name", "coded"]].to_numpy().tolist() == [["opacity", True], ["opacity", False]]
+    assert signs["prob"].iloc[0] == 1.0
+    assert signs["prob"].iloc[1] < signs["p_estimate"].iloc[0] < 1.0
+    printed = openi.implied_report(signs, 5).splitlines()
+    assert printed[0] == "2 implied signs, 1 of them coded"
+    assert printed[1].startswith("bound: AUROC 1.000")

@@ -81,3 +81,15 @@ def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finis
     matched = pd.concat(rows).query("source == 'original' and status == 'dp' and pathway_id != ''")
     used = audit[audit["studies"] > 0]
     assert set(used["pathway_id"]) == set(matched["pathway_id"])
+
+
+def test_targets_are_written_without_python(finished: Finished, restricted: Path, tmp_path: Path) -> None:
+    file = tmp_path / "targets.parquet"
+    done = lunguage(
+        finished.home, "targets", "--order", "Pneumonia, Effusion", "--policy", "U-Ones", "--out", file
+    )
+    assert done.returncode == 0, done.stderr
+    written = pd.read_parquet(file)
+    assert written.columns[::3].tolist() == ["id", "Pneumonia_high", "Effusion_high"]
+    assert len(written) == len(pd.read_csv(restricted / "labels.csv")["study_id"].unique())
+    assert "U-Ones" in done.stdout

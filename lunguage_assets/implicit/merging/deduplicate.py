@@ -76,11 +76,10 @@ def deduplicate(
     decided here and goes with the rows; `labels` is by default the packaged list. Raises `MethodError` when
     the encoder answers wrongly.
     """
-    studies = _studies(findings, settings)
-    rows = [row for study in studies for row in study]
+    rows = believed_rows(findings, probabilities, settings)
+    studies = by_study(rows)
     for row in rows:
         row.encoder = embedder.identity
-    assign_beliefs(rows, probabilities)
     blocks = [block for study in studies for block in blocks_of(study)]
     found = similar_groups(blocks, _apart(blacklist, settings), embedder, settings.merge_threshold)
     for block, groups in zip(blocks, found, strict=True):
@@ -96,6 +95,17 @@ def deduplicate(
                     _merge_restated(study, same, blacklist, labels)
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, rows)
+
+
+def believed_rows(
+    findings: pd.DataFrame, probabilities: pd.DataFrame, settings: ImplicitSettings
+) -> list[Row]:
+    """FINDINGS with what FITTED_PROBABILITIES says of them, sorted by study and report order; history is
+    marked as excluded unless it is wanted.
+    """
+    rows = [row for study in _studies(findings, settings) for row in study]
+    assign_beliefs(rows, probabilities)
+    return rows
 
 
 def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:

@@ -23,6 +23,7 @@ from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.home.home import Batch, Home
+from lunguage_assets.implicit.pathways.estimates import CHANCE, EXPERTS
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.model_judge import load_prompts
@@ -128,6 +129,7 @@ def provenance(
             for name, (source, path) in sorted(origin.files.items())
         },
         "batches": batches,
+        **({"p_estimate": {"experts": EXPERTS, "chance": CHANCE}} if settings.release.p_estimate else {}),
     }
     return {name: _without_paths(value) for name, value in told.items()}
 

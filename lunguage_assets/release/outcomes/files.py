@@ -20,7 +20,7 @@ from lunguage_assets.home.store import partition_path, read_rows, read_whole
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES
-from lunguage_assets.tables.released import CHEXPERT, LABELS
+from lunguage_assets.tables.released import CHEXPERT, LABELS, with_estimates
 
 ANSWERS = ("1", "0", "-1", "blank")
 """What a file of labels says of a cell."""
@@ -105,7 +105,8 @@ def released_labels(home: Home, ranker: str) -> tuple[pd.DataFrame, str]:
             "name another with --ranker."
         )
     path = version / "restricted" / "labels.parquet"
-    if not path.exists() or not pq.read_schema(path).remove_metadata().equals(LABELS.arrow):
+    known = [LABELS.arrow, with_estimates(LABELS).arrow]
+    if not path.exists() or pq.read_schema(path).remove_metadata() not in known:
         raise ConfigurationError(
             f"{path}: expected the labels of this version of the software, found none or other columns. Run "
             "`lunguage run` again: it writes a new version of the release."

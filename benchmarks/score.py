@@ -1,0 +1,171 @@
+"""How `lunguage_assets.score` answers reports that were changed on purpose: `python benchmarks/score.py`.
+
+Invented reports of eight statements are changed in one, two or three of them, in one way at a time. The table
+has the score of the findings by the Brier and the logarithmic score, what it lost of which kind, the score of
+the labels, and beside them the F1 of the 14 CheXpert labels, counted over all reports, with hedged labels as
+positive, as it is usual. With `--speed FILE` (the Open-i collection) it prints pairs a CPU second instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import lunguage_assets
+
+SURE, PROBABLE, POSSIBLE, DENIED = "sure", "probable", "possible", "denied"
+SIDES = ("on the left", "on the right")
+BASES = ("at the left base", "at the right base")
+LOBES = ("in the right upper lobe", "in the left lower lobe")
+FINDINGS = {
+    "pleural effusion": SIDES, "pneumothorax": SIDES, "atelectasis": BASES, "consolidation": BASES,
+    "pneumonia": LOBES, "pulmonary nodule": LOBES, "rib fracture": SIDES, "pulmonary edema": (),
+    "cardiomegaly": (), "hiatal hernia": (), "pleural thickening": SIDES, "emphysema": (),
+}  # fmt: skip
+WORDED = {SURE: "There is {}.", PROBABLE: "Probable {}.", POSSIBLE: "Possible {}.", DENIED: "No {}."}
+AGAIN = {SURE: "{} is present.", PROBABLE: "{} is probable.", POSSIBLE: "{} is possible.",
+         DENIED: "{} is not seen."}  # fmt: skip
+SYNONYMS = {"pleural effusion": "pleural fluid", "cardiomegaly": "enlarged heart"}
+MEASURES = ["findings", "findings_log", "presence", "certainty", "omission", "invention", "labels"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A finding, where, and how surely; `again`: in other words."""
+
+    finding: str
+    place: str
+    said: str
+    again: bool = False
+
+    def __str__(self) -> str:
+        name = SYNONYMS.get(self.finding, self.finding) if self.again and self.said == SURE else self.finding
+        place = "" if self.said == DENIED else self.place
+        words = (AGAIN if self.again else WORDED)[self.said].format(f"{name} {place}".strip())
+        return words[0].upper() + words[1:]
+
+
+Report = tuple[Statement, ...]
+Change = Callable[[Statement], Statement | None]
+
+
+def _said(said: str) -> Change:
+    return lambda one: replace(one, said=said)
+
+
+def _elsewhere(one: Statement) -> Statement:
+    first, second = FINDINGS[one.finding]
+    return replace(one, place=second if one.place == first else first)
+
+
+CHANGES: dict[str, tuple[Callable[[Statement], bool], Change]] = {
+    "paraphrased": (lambda one: True, lambda one: replace(one, again=True)),
+    "doubt added: probable": (lambda one: one.said == SURE, _said(PROBABLE)),
+    "doubt added: possible": (lambda one: one.said == SURE, _said(POSSIBLE)),
+    "doubt removed": (lambda one: one.said == POSSIBLE, _said(SURE)),
+    "finding dropped": (lambda one: one.said == SURE, lambda one: None),
+    "place changed": (lambda one: one.said == SURE and bool(one.place), _elsewhere),
+    "negated": (lambda one: one.said == SURE, _said(DENIED)),
+}
+
+
+def reports(count: int, seed: int = 0) -> list[Report]:
+    """Invented reports: three findings with a place stated, three possible, two denied."""
+    draw = np.random.default_rng(seed)
+    placed = [name for name, places in FINDINGS.items() if places]
+    found = []
+    for _ in range(count):
+        sure = draw.choice(placed, 3, replace=False).tolist()
+        others = draw.permutation([name for name in FINDINGS if name not in sure]).tolist()
+        said = [SURE] * 3 + [POSSIBLE] * 3 + [DENIED] * 2
+        names = [*sure, *others[:5]]
+        places = [draw.choice(FINDINGS[name]) if FINDINGS[name] else "" for name in names]
+        found.append(tuple(map(Statement, names, map(str, places), said)))
+    return found
+
+
+def changed(report: Report, name: str, size: int, draw: np.random.Generator) -> Report:
+    """A report with a change of `size` statements; one that is invented is of a finding not spoken of."""
+    if name == "finding invented":
+        new = [one for one in FINDINGS if one not in {said.finding for said in report}]
+        names = draw.choice(new, size, replace=False).tolist()
+        return (*report, *(Statement(one, (*FINDINGS[one], "")[0], SURE) for one in names))
+    wanted, change = CHANGES[name]
+    open_to = [number for number, one in enumerate(report) if wanted(one)]
+    chosen = set(draw.choice(open_to, size, replace=False).tolist())
+    made = (change(one) if number in chosen else one for number, one in enumerate(report))
+    return tuple(one for one in made if one is not None)
+
+
+def text(report: Report) -> str:
+    """The report in words."""
+    return "FINDINGS: " + " ".join(map(str, report))
+
+
+def positive_labels(texts: Sequence[str]) -> dict[str, set[str]]:
+    """The CheXpert labels that each text states, with or without doubt."""
+    distinct = list(dict.fromkeys(texts))
+    frame = pd.DataFrame({"study_id": range(len(distinct)), "report": distinct})
+    labels = lunguage_assets.annotate(frame).labels
+    there = labels[(labels["chexpert"] != "") & (labels["source"] == "stated")]
+    found: dict[str, set[str]] = {one: set() for one in distinct}
+    for number, name in zip(there["study_id"], there["chexpert"], strict=True):
+        found[distinct[int(number)]].add(name)
+    return found
+
+
+def label_f1(references: Sequence[str], generated: Sequence[str]) -> float:
+    """Micro F1 of positive labels."""
+    known = positive_labels([*references, *generated])
+    hit = sum(len(known[a] & known[b]) for a, b in zip(references, generated, strict=True))
+    return 2 * hit / sum(len(known[one]) for one in (*references, *generated))
+
+
+def table(count: int) -> pd.DataFrame:
+    """A row per change and size: the measures, and label F1."""
+    originals, draw, rows = reports(count), np.random.default_rng(1), []
+    references = [text(one) for one in originals]
+    for name in (*CHANGES, "finding invented"):
+        for size in (1, 2, 3):
+            generated = [text(changed(one, name, size, draw)) for one in originals]
+            values = lunguage_assets.score(references, generated).corpus.loc[MEASURES, "value"]
+            rows.append({"change": name, "of": size, **values, "label F1": label_f1(references, generated)})
+    return pd.DataFrame(rows)
+
+
+def markdown(found: pd.DataFrame) -> str:
+    """The table of docs/score.md."""
+    shown = found.rename(columns=lambda name: f"`{name}`" if name in MEASURES else name)
+    lines = ["| " + " | ".join(shown.columns) + " |", "|---" * shown.shape[1] + "|"]
+    for row in shown.itertuples(index=False):
+        cells = (f"{abs(cell):.3f}" if isinstance(cell, float) else str(cell) for cell in row)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def speed(file: Path) -> str:
+    """Pairs a CPU second: of texts that were never read, and with references that were."""
+    read = pd.read_csv(file, dtype="str").fillna("")
+    texts = list(dict.fromkeys("FINDINGS: " + read["findings"] + "\nIMPRESSION: " + read["impression"]))
+    lunguage_assets.rewards(texts[:50], texts[:50])
+    parts = [texts[50:550], texts[550:1050], texts[1050:1550]]
+    lines = []
+    for what, pairs in (("both new", parts[:2]), ("references known", [parts[0], parts[2]])):
+        begin = time.process_time()
+        lunguage_assets.rewards(*pairs)
+        lines.append(f"{what}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--reports", type=int, default=40)
+    options.add_argument("--speed", type=Path, default=None)
+    chosen = options.parse_args()
+    print(speed(chosen.speed) if chosen.speed else markdown(table(chosen.reports)))

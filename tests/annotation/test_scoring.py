@@ -1,0 +1,172 @@
+"""A score of generated reports in which doubt counts: what costs how much, and what costs nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import lunguage
+
+import lunguage_assets
+from lunguage_assets.annotation import scoring
+from lunguage_assets.annotation.annotation import Annotation
+from lunguage_assets.annotation.scoring import PARTS, divergence
+from lunguage_assets.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = (
+    "FINDINGS: There is a left pleural effusion. No pneumothorax. The heart is enlarged. Possible pneumonia."
+)
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("score_benchmark", ROOT / "benchmarks" / "score.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    __import__("sys").modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def behaviour(benchmark: ModuleType) -> pd.DataFrame:
+    found: pd.DataFrame = benchmark.table(40)
+    return found
+
+
+def findings(reference: str, generated: str) -> dict[str, float]:
+    (row,) = lunguage_assets.score([reference], [generated]).studies.to_dict("records")
+    return {str(name): float(value) for name, value in row.items()}
+
+
+def test_the_table_of_the_page_is_what_the_script_prints(
+    benchmark: ModuleType, behaviour: pd.DataFrame
+) -> None:
+    assert benchmark.markdown(behaviour) in (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_runs() -> None:
+    page = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(page.split("```python\n")[1].split("```")[0], names)
+    assert lunguage_assets.rewards(names["references"], names["generated"]) < [1.0]  # type: ignore[arg-type]
+
+
+def test_the_score_falls_with_the_size_of_every_change_but_a_paraphrase(behaviour: pd.DataFrame) -> None:
+    for name, rows in behaviour.groupby("change"):
+        for measure in ("findings", "findings_log"):
+            values = rows.sort_values("of")[measure].tolist()
+            if name == "paraphrased":
+                assert values == pytest.approx([1.0] * 3, abs=1e-4)
+            else:
+                assert 1.0 > values[0] > values[1] > values[2], (name, measure)
+
+
+def test_more_doubt_costs_more_and_negation_more_than_either(behaviour: pd.DataFrame) -> None:
+    by = behaviour[behaviour["of"] == 1].set_index("change")["findings"]
+    assert by["doubt added: probable"] > by["doubt added: possible"] > by["finding dropped"] > by["negated"]
+
+
+def test_a_label_f1_hears_neither_doubt_nor_place(behaviour: pd.DataFrame) -> None:
+    deaf = behaviour["change"].str.contains("doubt") | (behaviour["change"] == "place changed")
+    assert (behaviour.loc[deaf, "label F1"] == 1.0).all()
+
+
+def test_a_pair_costs_by_the_square_of_the_distance_of_its_probabilities() -> None:
+    sure, hedged = "FINDINGS: There is pneumonia.", "FINDINGS: Possible pneumonia."
+    p = lunguage_assets.read(hedged).findings["prob"].iloc[0]
+    assert findings(sure, hedged)["certainty"] == pytest.approx((1.0 - p) ** 2)
+    assert findings(sure, hedged)["findings"] == pytest.approx(1.0 - (1.0 - p) ** 2)
+    assert findings(sure, hedged)["findings_log"] == pytest.approx(1.0 - divergence(1.0, p))
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.2, 0.7), (1.0, 0.5), (0.9, 0.0), (0.3, 0.3)])
+def test_the_logarithmic_cost_is_what_an_honest_forecast_would_have_saved(p: float, q: float) -> None:
+    a, b = np.clip([p, q], 0.01, 0.99)
+    scores = [a * math.log(one) + (1 - a) * math.log(1 - one) for one in (a, b)]
+    assert divergence(p, q) == pytest.approx((scores[0] - scores[1]) / (0.98 * math.log(99)))
+    assert divergence(1.0, 0.0) == pytest.approx(1.0)
+
+
+def test_what_is_lost_is_split_into_four_parts_without_remainder() -> None:
+    generated = "FINDINGS: No pleural effusion. Probable pneumonia. Rib fracture. No pneumothorax."
+    found = findings(REFERENCE, generated)
+    assert sum(found[part] for part in PARTS) == pytest.approx(1.0 - found["findings"])
+    assert all(found[part] > 0.0 for part in PARTS)
+    size = 8  # claims of both texts: the heart is omitted, the fracture invented
+    assert (found["omission"], found["invention"]) == (1 / size, 1 / size)
+    assert found["presence"] == 2 / size
+
+
+def test_a_place_inside_the_other_is_the_same_place_and_another_side_is_not() -> None:
+    left = "FINDINGS: Consolidation in the left lower lobe."
+    assert findings(left, "FINDINGS: Consolidation in the left lung.")["findings"] == 1.0
+    assert findings(left, "FINDINGS: Consolidation in the right lower lobe.")["findings"] == 0.0
+
+
+def test_empty_reports_agree_and_an_empty_one_beside_a_full_one_does_not() -> None:
+    assert lunguage_assets.rewards(["", REFERENCE, ""], ["", "", REFERENCE]) == [1.0, 0.0, 0.0]
+
+
+def test_rewards_are_floats_in_the_order_of_the_pairs() -> None:
+    found = lunguage_assets.rewards([REFERENCE] * 2, [REFERENCE, "FINDINGS: No pneumothorax."])
+    assert all(type(one) is float for one in found)
+    assert found == [1.0, pytest.approx(2 / 5)]
+
+
+def test_labels_are_those_that_read_gives() -> None:
+    claims = scoring._all_read("texts", [REFERENCE])[0].labels
+    said: Annotation = lunguage_assets.read(REFERENCE)
+    listed = said.labels[said.labels["source"].isin(["stated", "denied"])]
+    assert sorted(one.p for one in claims) == sorted(listed["p"])
+
+
+def test_equal_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    method, asked = scoring.bundled_method(), []
+    stated = type(method).stated
+    monkeypatch.setattr(
+        type(method), "stated", lambda self, given: (asked.append(len(given)), stated(self, given))[1]
+    )
+    new = "FINDINGS: Minimal scarring in the lingula."
+    lunguage_assets.rewards([new] * 5, [new] * 5)
+    lunguage_assets.rewards([new], [new])
+    assert asked == [1]
+
+
+def test_the_corpus_has_the_mean_of_its_studies_within_a_bootstrap_interval() -> None:
+    generated = [REFERENCE, REFERENCE.replace("left", "right"), "FINDINGS: No pneumothorax."] * 5
+    found = lunguage_assets.score([REFERENCE] * 15, generated)
+    assert found.corpus.loc["findings", "value"] == pytest.approx(found.studies["findings"].mean())
+    low, high = found.corpus.loc["findings", ["low", "high"]]
+    error = found.studies["findings"].std(ddof=0) / math.sqrt(15)
+    assert found.corpus.loc["findings", "value"] - low == pytest.approx(1.96 * error, rel=0.15)
+    assert high - found.corpus.loc["findings", "value"] == pytest.approx(1.96 * error, rel=0.15)
+
+
+def test_what_is_no_pair_is_refused() -> None:
+    with pytest.raises(InputError, match="2 references and 1 generated"):
+        lunguage_assets.score([REFERENCE] * 2, [REFERENCE])
+    with pytest.raises(InputError, match="generated, row 0: found a int"):
+        lunguage_assets.score([REFERENCE], [7])  # type: ignore[list-item]
+
+
+def test_the_command_scores_a_table(tmp_path: Path) -> None:
+    rows = {"uid": [1, 2], "reference": [REFERENCE] * 2, "made": [REFERENCE, "FINDINGS: No pneumothorax."]}
+    pd.DataFrame(rows).to_csv(tmp_path / "pairs.csv", index=False)
+    refused = lunguage(tmp_path, "score", tmp_path / "pairs.csv")
+    assert "found columns uid, reference, made; expected a column 'generated'" in refused.stderr
+    out = tmp_path / "scores.csv"
+    done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--generated", "made", "--out", out)
+    assert done.returncode == 0, done.stderr
+    written = pd.read_csv(out)
+    assert written["uid"].tolist() == [1, 2]
+    assert written["findings"].tolist() == pytest.approx([1.0, 0.4])
+    assert "findings_log" in done.stdout
+    assert "pneumothorax" not in done.stdout + out.read_text()
