@@ -13,6 +13,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from profiles import choose_profile
 
 choose_profile()
@@ -22,6 +24,17 @@ gc.set_threshold(100_000, 20, 20)  # as the command has it
 # A script started in the background ignores SIGINT; its tests interrupt what they start all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Dagster's migrations, a hundred files, are read once in a process and not for the database of each run.
+_read_migrations, _migrations = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
+
+
+def _read_once(config: Config) -> ScriptDirectory:
+    place = config.get_main_option("script_location")
+    return _migrations.get(place) or _migrations.setdefault(place, _read_migrations(config))
+
+
+ScriptDirectory.from_config = _read_once  # type: ignore[method-assign]
 
 _FIRST = ("current", "deploy", "docs", "cli", "test_wheel.py", "orchestration", "judges", "release")
 _TESTS = Path(__file__).parent
