@@ -19,7 +19,7 @@ _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
-_NAME = re.compile(r"(?=.{1,30}$)[A-Za-z][\w-]*(?: [\w-]+){0,2}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][\w-]{0,29}", re.ASCII)
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
@@ -51,8 +51,8 @@ def map_columns(header: Sequence[str], file: str) -> tuple[dict[str, int], list[
 def require_columns(
     file: str, header: Sequence[str], found: Collection[str], required: Sequence[str], others: Sequence[str]
 ) -> None:
-    """Refuse a file that lacks a required column. The error lists what may be a name of a column (at most
-    three words): a file without a header line has report text there.
+    """Refuse a file that lacks a required column. The error lists single words, which may be names of
+    columns: a file without a header line has report text there.
     """
     absent = [name for name in required if name not in found]
     if absent:
