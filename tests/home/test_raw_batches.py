@@ -46,9 +46,9 @@ def test_a_registered_tree_is_one_file_with_the_same_reports(tmp_path: Path, hom
 def test_a_table_whose_columns_are_called_otherwise_is_the_same_batch(tmp_path: Path, home: Home) -> None:
     (tmp_path / "reports.csv").write_text("study_id,report\n50000001,No effusion.\n")
     [batch] = home.register(tmp_path / "reports.csv", "a")
-    (tmp_path / "reports.csv").write_text("Accession No,study_id,Text\n50000001,x,No effusion.\n")
+    (tmp_path / "reports.csv").write_text("Accession_No,study_id,Text\n50000001,x,No effusion.\n")
     assert home.register(tmp_path / "reports.csv", "b", columns=("accession no", "Text")) == [batch]
-    with pytest.raises(InputError, match=r"'Accession No', 'study_id', 'Text'.*also \['txt'\]"):
+    with pytest.raises(InputError, match=r"'Accession_No', 'study_id', 'Text'.*also \['txt'\]"):
         home.register(tmp_path / "reports.csv", "c", columns=("study_id", "txt"))
     with pytest.raises(InputError, match="found no table"):
         home.register(tmp_path, "d", columns=("study_id", "text"))
