@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -211,11 +211,14 @@ class Chosen:
         """The judges configuration in force. Raises `ConfigurationError`: unusable, or no such ranker."""
         from lunguage_assets.judges.configuration import load_judges
 
+        of_home = ""
+        with suppress(ConfigurationError):  # a file that is wrong is named where its options are read
+            of_home = self.settings.preset
         judges = load_judges(
             self.judges_file,
             self.preset or os.environ.get("LUNGUAGE_PRESET") or None,
             self.structurer or os.environ.get("LUNGUAGE_STRUCTURER") or None,
-            of_home=self.settings.preset,
+            of_home=of_home,
             chosen_by="--preset" if self.preset else "$LUNGUAGE_PRESET",
         )
         if ranker is not None and ranker not in judges.rankers:
