@@ -12,7 +12,7 @@ import click
 
 from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
 from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
-from lunguage_assets.cli.making import analyse, estimate, land, register, run
+from lunguage_assets.cli.making import analyse, distill, estimate, land, register, run
 from lunguage_assets.cli.reading import explain, read, sample
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.rights import keep_private
@@ -78,8 +78,8 @@ def commands() -> None:
 
 
 for command in (
-    *(analyse, batches, calibrate, compare_labels, doctor, estimate, explain, land),
-    *(ledger, read, register, run, sample, status, survey, ui),
+    *(analyse, batches, calibrate, compare_labels, distill, doctor, estimate, explain),
+    *(land, ledger, read, register, run, sample, status, survey, ui),
 ):
     commands.add_command(command)
 

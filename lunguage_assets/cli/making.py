@@ -12,6 +12,7 @@ import click
 
 from lunguage_assets.cli.options import (
     FILE,
+    FIT_OPTION,
     FOLDER,
     RANKER_OPTION,
     REBUILD_OPTION,
@@ -22,7 +23,7 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
-    from lunguage_assets.current.standing import Stage
+    from lunguage_assets.current.standing import Stage, Standings
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
@@ -48,6 +49,7 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 @chooses("data", "batch", "preset", "structurer", "budget", "strict")
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
+@FIT_OPTION
 @REBUILD_OPTION
 @click.option(
     "--processes",
@@ -55,7 +57,14 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
     envvar="LUNGUAGE_PROCESSES",
     help="Processes that structure, merge, expand and resolve; default: the cores. Also $LUNGUAGE_PROCESSES.",
 )
-def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, processes: int | None) -> None:
+def run(
+    chosen: Chosen,
+    out: Path | None,
+    ranker: str,
+    fit: str | None,
+    rebuild_ranking: bool,
+    processes: int | None,
+) -> None:
     """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
 
     What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
@@ -80,16 +89,17 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
         chosen.register()
     releases = (out or place.root).resolve() / "release"
     folder = releases / ranker
-    stages = plan(chosen.standings(releases), ranker, rebuild=rebuild_ranking)
+    now = chosen.standings(releases, fit)
+    stages = plan(now, ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
         return
-    _require_judges(chosen, judges, stages)
+    _require_judges(chosen, judges, stages, now)
     from lunguage_assets.orchestration.runs.runner import Runner
 
     with chosen.instance() as instance, run_display() as display:
-        runner = Runner(chosen.resource(out, processes), instance)
+        runner = Runner(chosen.resource(out, processes, fit=fit), instance)
         summary = runner.run(ranker, rebuild=rebuild_ranking, stages=stages, progress=display.stage)
     spent = display.total.totals()
     ledger = chosen.paid_answers() if spent else None
@@ -98,7 +108,9 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
     _require_checks(summary)
 
 
-def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequence[Stage]) -> None:
+def _require_judges(
+    chosen: Chosen, judges: JudgesConfiguration, stages: Sequence[Stage], now: Standings
+) -> None:
     """Refuse stages that would ask a judge who cannot be asked: policy, retirement, key, SDK.
 
     A judge of whose model the ledger has answers is left alone: what it has to answer may all be there.
@@ -106,13 +118,14 @@ def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequenc
     """
     from datetime import UTC, datetime
 
+    from lunguage_assets.current.standing import asks_judges
     from lunguage_assets.judges.opening import examination
 
     asked: set[str] = set()
     for stage in stages:
         if stage.job in ("structure", "extract_hedges", "compare"):
             asked.add(stage.keys[0])
-        elif stage.job in ("fit", "refit"):
+        elif stage.job in ("fit", "refit") and asks_judges(now, *stage.keys):
             asked.update(judges.members(stage.keys[0]))
     asked &= judges.models.keys()
     if asked and (ledger := chosen.paid_answers()) is not None:
@@ -212,6 +225,35 @@ def analyse(chosen: Chosen, ranker: str) -> None:
         summary = Runner(chosen.resource(), instance).run(ranker, stages=stages, progress=display.stage)
     released = chosen.standings().of("release", ranker)
     print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
+    _require_checks(summary)
+
+
+@click.command(short_help="Let a small model learn the panel's judgement.")
+@chooses("preset", there=True)
+@RANKER_OPTION
+@click.option("--encoder", help="Model of the hub, or a folder; default: distilled.encoder of settings.toml.")
+@click.option("--tune", is_flag=True, help="Fine-tune the encoder, too: minutes to an hour on a CPU.")
+def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> None:
+    """Train a small model on the stored answers of the judges, and hold it against them.
+
+    Asks no judge. `lunguage run --fit distilled` then fits further batches with it. Killed, the same command
+    goes on.
+    """
+    from lunguage_assets.cli.console import checks_lines, print_beside, print_table, run_display
+    from lunguage_assets.current.standing import Stage
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    chosen.judges(ranker)
+    chosen.stored("reference_ranking", ranker)
+    resource = chosen.resource(encoder=encoder, tune=tune or None)
+    with chosen.instance() as instance, run_display() as display:
+        stages = [Stage("distill", (ranker,))]
+        summary = Runner(resource, instance).run(ranker, stages=stages, progress=display.stage)
+    scorer = chosen.stored("distilled_scorer", ranker)
+    print_table(scorer.drop(columns=["seed", "files", "ranking_version"]))
+    print_table(chosen.stored("distilled_evaluation", ranker).drop(columns=["is_used", "ranking_version"]))
+    folder = chosen.home.distilled / ranker / scorer["files"].iloc[0][:16]
+    print_beside([*checks_lines(summary), ("as restricted as the reports", str(folder))])
     _require_checks(summary)
 
 

@@ -34,6 +34,15 @@ _DECIMALS = 4
 """mu and its deviation are rounded: no batch's last bit decides what is stored."""
 
 
+def has_gpu() -> bool:
+    """Whether torch is installed and sees a GPU."""
+    if find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
 class MaskedEncoder:
     """A model of transformers that reads masked sentences; only safetensors are loaded, no code of its own is
     run. `identity` is its name and exact revision.
@@ -210,11 +219,7 @@ class DistilledScorer:
                 f"{folder}: the scorer was trained with encoder {self.about['encoder']}, found "
                 f"{self.encoder.identity}. Install that one, or say `lunguage distill` again."
             )
-        with np.load(folder / "scorer.npz") as stored:
-            self.head, self.errors = (
-                kind(**{field.name: _plain(stored[field.name]) for field in fields(kind)})
-                for kind in (Head, Errors)
-            )
+        self.head, self.errors = stored_model(folder)
 
     def read(self, sentences: Sequence[str], progress: Callable[[int], None] | None = None) -> Scores:
         """Scores of masked sentences, a forward pass each; identical ones are read once."""
@@ -236,6 +241,14 @@ class DistilledScorer:
     def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """As of any `Scorer`."""
         return self.read(masked_sentences)[:2]
+
+
+def stored_model(folder: Path) -> tuple[Head, Errors]:
+    """What was learnt beside the encoder."""
+    with np.load(folder / "scorer.npz") as stored:
+        values = {name: _plain(stored[name]) for name in stored.files}
+    head, errors = ({field.name: values[field.name] for field in fields(of)} for of in (Head, Errors))
+    return Head(**head), Errors(**errors)
 
 
 def write_scorer(folder: Path, about: dict[str, Any], head: Head, errors: Errors) -> str:

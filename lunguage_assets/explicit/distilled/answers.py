@@ -33,9 +33,9 @@ _INV_SQRT_2PI = 0.3989422804014327
 class Answers:
     """Valid answers about distinct masked sentences; arrays have one entry per answer.
 
-    `one`: number of the sentence; `other`: the one it was compared with, or -1: a reference phrase, `opponent`
-    in the ranking, at `mu`; `noise`: deviation of the difference; `won`: the sentence is the more certain;
-    `judge`: number in `judges`; `step` of a fit, or the number of the comparison.
+    `one`: number of the sentence; `other`: the one it was compared with, or -1: a reference phrase,
+    `opponent` in the ranking, at `mu`; `noise`: deviation of the difference; `won`: the sentence is the
+    more certain; `judge`: number in `judges`; `step` of a fit, or the number of the comparison.
 
     `sentences` has a line per sentence, by `sentence_key`: `sentence`, its `phrases`, `group` (sentences that
     are held out together), `pair` (masked sentences of one sentence share it), and `mu`, `mu_centre`, `mu_sd`
@@ -87,14 +87,14 @@ class Answers:
         log_p = log_ndtr(ahead)
         ratio = _INV_SQRT_2PI * np.exp(-0.5 * ahead**2 - log_p)
         slope = -sign * ratio / self.noise
-        gradient = np.bincount(self.one, slope, len(scores))
+        gradient: Floats = np.bincount(self.one, slope, len(scores)).astype(np.float64)
         both = self.other >= 0
         gradient -= np.bincount(self.other[both], slope[both], len(scores))
         return -float(log_p.sum()), gradient, ratio * (ratio + ahead) / self.noise**2
 
     def halves(self, reference: Reference) -> tuple[Floats, Floats]:
-        """mu of each sentence by one half of the answers of its fit and by the other, NaN without a fit; every
-        second answer of a judge, so that both halves have all judges.
+        """mu of each sentence by one half of the answers of its fit and by the other, NaN without a fit:
+        every second answer of a judge, so that both halves have all judges.
         """
         fits = self.only(self.other < 0)
         order = np.lexsort((fits.step, fits.judge, fits.one))
@@ -190,14 +190,14 @@ def _sentences(texts: Mapping[str, str], rows: pd.DataFrame, fitted: pd.DataFram
     """The lines of `Answers.sentences`, sorted by key."""
     frame = pd.DataFrame({"sentence": texts}).sort_index()
     fitted = fitted[fitted["sentence_key"] != ""]
-    phrases = fitted.explode("phrases").groupby("sentence_key")["phrases"]
-    frame["phrases"] = phrases.agg(lambda said: tuple(sorted(set(said.dropna())))).reindex(frame.index)
-    frame["phrases"] = frame["phrases"].map(lambda said: said if isinstance(said, tuple) else ())
+    said = fitted.explode("phrases").dropna(subset=["phrases"]).groupby("sentence_key")["phrases"]
+    phrases = {str(key): tuple(sorted(set(those))) for key, those in said}
+    frame["phrases"] = [phrases.get(key, ()) for key in frame.index]
     placed = fitted[fitted["mu"].notna()].drop_duplicates("sentence_key").set_index("sentence_key")
     frame[["mu", "mu_centre", "mu_sd"]] = placed[["mu", "mu_centre", "mu_sd"]].reindex(frame.index)
     frame["group"] = groups(frame.index, rows)
-    said = rows["study_id"] + "\x1f" + rows["sent"]
-    frame["pair"] = said.groupby(rows["key"]).min().reindex(frame.index).fillna("")
+    place = rows["study_id"] + "\x1f" + rows["sent"]
+    frame["pair"] = place.groupby(rows["key"]).min().reindex(frame.index).fillna("")
     return frame
 
 
@@ -235,7 +235,7 @@ def phrase_folds(said: Sequence[tuple[str, ...]], number: int, seed: int) -> lis
     """For each fold the sentences that hold one of its phrases: a phrase is held out with all of them."""
     every = [phrase for phrases in said for phrase in phrases]
     numbers, names = pd.factorize(pd.Series(every, dtype="object"), sort=True)
-    by_line = folds(numbers.astype(np.int64), [names[one] for one in numbers], number, seed)
+    by_line = folds(numbers.astype(np.int64), names[numbers].tolist(), number, seed)
     held = [{one for one, of in zip(every, by_line.tolist(), strict=True) if of == k} for k in range(number)]
     masks = [np.array([not mine.isdisjoint(phrases) for phrases in said], dtype=bool) for mine in held]
     return [mask for mask in masks if mask.any()]

@@ -14,8 +14,8 @@ from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.distilled import Head, Vectors
 
-SPREADS = (3.0, 6.0, 12.0, 24.0, 48.0, 96.0)
-"""Ridges that are tried, as the standard deviation of mu that a weight vector of them has at a usual sentence."""
+SPREADS = (1.5, 3.0, 6.0, 12.0, 24.0)
+"""Ridges that are tried, as the prior standard deviation of mu at a usual sentence."""
 
 
 def fit_head(vectors: Vectors, answers: Answers, spread: float, start: Head | None = None) -> Head:

@@ -1,5 +1,5 @@
-"""The fine-tuned rung: the encoder itself learns the answers, by the same likelihood as the head. A plain loop
-of torch; after each epoch the state is written, so that a kill costs an epoch at most.
+"""The fine-tuned rung: the encoder itself learns the answers, by the same likelihood as the head. A plain
+loop of torch; after each epoch the state is written, so that a kill costs an epoch at most.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from lunguage_assets.draws import Floats, text_hash
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.files import replace_file
-from lunguage_assets.judges.distilled import Head, MaskedEncoder, Vectors
+from lunguage_assets.judges.distilled import Head, MaskedEncoder
 
 LEARNING_RATE, HEAD_RATE, SENTENCES_AT_ONCE = 1e-4, 3e-3, 32
 
@@ -91,7 +91,9 @@ def _loss(mu: Any, rows: Any, answers: Answers, scores: Floats) -> Any:
     there = np.concatenate([against, scores[answers.one[second]]])
     sign = np.concatenate([answers.won[first], ~answers.won[second]]) * 2.0 - 1.0
     noise = np.concatenate([answers.noise[first], answers.noise[second]])
-    there, sign, noise = (torch.tensor(one, dtype=torch.float32, device=mu.device) for one in (there, sign, noise))
+    there, sign, noise = (
+        torch.tensor(one, dtype=torch.float32, device=mu.device) for one in (there, sign, noise)
+    )
     ahead = sign * (mu[torch.tensor(place, device=mu.device)] - there) / noise
     return -torch.special.log_ndtr(ahead).mean()
 
@@ -100,8 +102,3 @@ def _shown(numbers: range, what: str) -> Any:
     from rich.progress import track
 
     return track(numbers, what, transient=True, disable=not sys.stderr.isatty())
-
-
-def tuned_vectors(encoder: MaskedEncoder, answers: Answers) -> Vectors:
-    """What the fine-tuned encoder says of all sentences."""
-    return encoder.encode(answers.sentences["sentence"].tolist())

@@ -21,6 +21,7 @@ from lunguage_assets.pictures.plots import (
     agreement_heat_map,
     calibration_plot,
     correlation_heat_map,
+    distilled_errors,
     probability_bars,
     ranking_plot,
     validation_curves,
@@ -63,6 +64,7 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         ("agreement", "judge_agreement", agreement_heat_map),
         ("correlations", "ranking_correlations", correlation_heat_map),
         ("validation_curves", "fit_validation", lambda frame: validation_curves(frame, *limits)),
+        ("distilled", "distilled_evaluation", distilled_errors),
         ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
     )
     for name, analysis, draw in of_analyses:
@@ -124,6 +126,8 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     if (fewer := made.get("ranking_robustness")) is not None and len(fewer):
         changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
         shown["robustness"] = fewer.groupby("comparisons")[changes].mean().reset_index()
+    if (distilled := made.get("distilled_evaluation")) is not None:
+        shown["distilled"] = distilled.drop(columns="ranking_version")
     if (audit := made.get("pathway_audit")) is not None:
         shown["pathway_audit"] = audit[audit["share"].notna()].drop(columns=["edge", "both", "place"])
     return shown
