@@ -150,20 +150,24 @@ def _require_checks(summary: RunSummary) -> None:
 @click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
 @chooses("data", "batch", "preset", "structurer")
 @RANKER_OPTION
+@FIT_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
-def estimate(chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None) -> None:
+def estimate(chosen: Chosen, ranker: str, fit: str | None, rebuild_ranking: bool, file: Path | None) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
     from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
 
     chosen.judges(ranker)
-    found = estimate_run(chosen.resource(), chosen.examine(), ranker, rebuild=rebuild_ranking)
+    found = estimate_run(chosen.resource(fit=fit), chosen.examine(), ranker, rebuild=rebuild_ranking)
     _print_estimate(found, chosen.judges_file or resource("judges.toml"))
     if file is not None:
         replace_text(file, json.dumps(found, indent=2) + "\n")
 
+
+SCORED_PER_S = 150
+"""Sentences that a model of 22 million parameters reads on one core (benchmarks/distilled.py)."""
 
 _COUNTS = {"questions": "questions", "hits": "ledger", "calls": "calls", "input_tokens": "tokens in",
            "output_tokens": "out"}  # fmt: skip
@@ -201,6 +205,14 @@ def _print_estimate(found: Mapping[str, Any], judges_file: Path) -> None:
         if unpriced := ", ".join(found["total"]["judges_without_price"]):
             click.echo(f"No price, or no limit on output tokens, so no dollars at most: {unpriced}")
         click.echo("The range, and what is assumed: docs/models.md, What it costs.")
+    for fit, of in found["by_fit"].items():
+        minutes = of["scored"] / SCORED_PER_S / 60.0
+        scored = f", {of['scored']:,} read by a distilled model (about {minutes:,.0f} min of a core)"
+        usd = "$?" if of["usd_at_most"] is None and not of["usd"] else f"${of['usd']:,.2f}"
+        click.echo(
+            f"Fits by --fit {fit}: {of['sentences']:,} sentences asked about{scored if of['scored'] else ''}: "
+            f"{of['calls']:,} calls, {usd}, {of['minutes']:,.0f} minutes"
+        )
     for text in found["remarks"]:
         click.echo(text)
 

@@ -92,10 +92,9 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
     """
     encoder = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
     made_of = _fingerprint(answers, encoder.identity, chosen)
-    for about in place.glob("[!u]*/scorer.json"):
-        if (done := about_scorer(about.parent))["made_of"] == made_of:
-            kept = list(rungs_of(about.parent).values())
-            return _rows(kept, done, answers, chosen)
+    for file in place.glob("[!u]*/scorer.json"):
+        if (done := about_scorer(file.parent))["made_of"] == made_of:
+            return _rows(list(rungs_of(file.parent).values()), done, answers, chosen)
     work = place / f"unfinished-{made_of}"
     work.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = answers.sentences["sentence"].tolist()
