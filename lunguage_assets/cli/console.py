@@ -148,6 +148,8 @@ def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         *((f"  {kind}", str(count)) for kind, count in conflicts.items()),
         ("rows accounted for", _ACCOUNTS.format(**rows)),
     ]  # fmt: skip
+    if scored := summary.get("scored"):
+        lines.insert(3, ("  by a distilled model", f"{scored}: no judge was asked for them"))
     for rule, studies in summary["studies_set_aside"].items():
         lines.append(("  studies set aside", f"{studies} break the rule: {rule}"))
     made = f"{rows['originals_out']} stated + {generated - rows['discarded']} generated"

@@ -207,10 +207,10 @@ def _print_estimate(found: Mapping[str, Any], judges_file: Path) -> None:
         click.echo("The range, and what is assumed: docs/models.md, What it costs.")
     for fit, of in found["by_fit"].items():
         minutes = of["scored"] / SCORED_PER_S / 60.0
-        scored = f", {of['scored']:,} read by a distilled model (about {minutes:,.0f} min of a core)"
+        scored = f", {of['scored']:,} read by a distilled model ({minutes:,.0f} min)" if of["scored"] else ""
         usd = "$?" if of["usd_at_most"] is None and not of["usd"] else f"${of['usd']:,.2f}"
         click.echo(
-            f"Fits by --fit {fit}: {of['sentences']:,} sentences asked about{scored if of['scored'] else ''}: "
+            f"Fits by --fit {fit}: {of['sentences']:,} sentences asked about{scored}: "
             f"{of['calls']:,} calls, {usd}, {of['minutes']:,.0f} minutes"
         )
     for text in found["remarks"]:

@@ -40,6 +40,7 @@ Keys = tuple[str, ...]
 
 CHANGED_BY_HAND = "changed after it was stored"
 _RELEASE_RECORD = "made_of.json"
+_FITS = "fitted_probabilities"
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Standings:
     ) -> None:
         self.home, self.judges, self.releases = home, judges, releases or home.release
         self.reads, self._fit = Reads(home, judges, prompts), fit
+        self._settings = load_settings(home.settings_file)
         self._kinds = {batch.key: batch.kind for batch in home.registered()}
         self.batches = list(self._kinds)
         """Keys of the registered batches, oldest first."""
@@ -118,27 +120,26 @@ class Standings:
                 version = versions.get((wanted.table, place), "")
             if version:
                 found[_where(wanted.table, place)] = version
-        return MadeOf(recipe.code, found, {name: self._read(name, by_name) for name in recipe.reads})
+        return MadeOf(recipe.code, found, {name: self.fingerprint(name, by_name) for name in recipe.reads})
 
     def scorer_of(self, ranker: str, batch: str) -> str:
         """Version of the distilled model that fits a batch, `missing` when there is none yet, or `NOTHING`:
         its judges fit. `[explicit] fit` of the settings says who fits a new batch. A batch stays with who
         fitted it: a model learns from judges' fits, and a scored archive is not asked about by mistake.
         """
-        chosen = self._fit or load_settings(self.home.settings_file).explicit.fit
-        if self.exists_sound("fitted_probabilities", ranker, batch):
+        chosen, record = self._fit or self._settings.explicit.fit, self.record(_FITS, ranker, batch)
+        if record is not None and record.table == _FITS:
             chosen = "panel" if self.is_fitted_by_judges(ranker, batch) else self._fit or "distilled"
         if chosen == "panel":
             return NOTHING
         return self._version("distilled_scorer", (ranker,)) or "missing"
 
-    def exists_sound(self, table: str, *keys: str) -> bool:
-        """Whether a partition is stored whose record can be read."""
-        return (record := self.record(table, *keys)) is not None and record.table == table
-
-    def _read(self, name: str, by_name: Mapping[str, str]) -> str:
-        """Fingerprint of what a step reads besides tables."""
-        return self.scorer_of(**_of_batch(by_name)) if name == SCORER else self.reads.of(name, by_name)
+    def fingerprint(self, name: str, by_name: Mapping[str, str]) -> str:
+        """Of what a step reads besides tables."""
+        if name != SCORER:
+            return self.reads.of(name, by_name)
+        scorer = self.scorer_of(by_name["ranker"], by_name[BATCH])
+        return scorer if scorer == NOTHING else f"{scorer}, unlike: {self._settings.distilled.unlike}"
 
     def note_release(self, ranker: str, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
@@ -174,7 +175,7 @@ class Standings:
             yield f"code of {step} changed"
         for name in recipe.reads:
             before = made_of.reads.get(name, NOTHING if name == SCORER else None)
-            if before != self._read(name, by_name):
+            if before != self.fingerprint(name, by_name):
                 yield f"{name} changed"
         gone = set(made_of.inputs)
         for wanted, place in self.inputs(step, keys):
@@ -221,7 +222,7 @@ class Standings:
 
     def is_fitted_by_judges(self, ranker: str, batch: str) -> bool:
         """Whether a batch has fits of which every answer is a judge's."""
-        record = self.record("fitted_probabilities", ranker, batch)
+        record = self.record(_FITS, ranker, batch)
         return record is not None and record.made_of.reads.get(SCORER, NOTHING) == NOTHING
 
     def _version(self, table: str, keys: Keys) -> str:
@@ -231,16 +232,12 @@ class Standings:
 
 def asks_judges(now: Standings, ranker: str, batch: str) -> bool:
     """Whether a fit of a batch may ask judges: of what a distilled model scores only when it is told so."""
-    unlike = load_settings(now.home.settings_file).distilled.unlike
-    return now.scorer_of(ranker, batch) == NOTHING or unlike == "panel"
+    fitted_by = now.fingerprint(SCORER, {"ranker": ranker, BATCH: batch})
+    return fitted_by == NOTHING or fitted_by.endswith("panel")
 
 
 def _named(step: str, keys: Keys) -> dict[str, str]:
     return dict(zip(RECIPES[step].dimensions, keys, strict=True))
-
-
-def _of_batch(by_name: Mapping[str, str]) -> dict[str, str]:
-    return {"ranker": by_name["ranker"], "batch": by_name[BATCH]}
 
 
 def _where(table: str, keys: Sequence[str]) -> str:

@@ -225,7 +225,7 @@ def bound_to(slot: JudgeSlot) -> dict[str, Any]:
     decides.
     """
     if not isinstance(slot, ModelSlot):
-        return slot.model_dump(include={"provider", "folder"}, exclude_defaults=True)
+        return {"provider": slot.provider}
     decided = request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode))
     named = {"provider": slot.provider, "model": slot.model, "mode": slot.mode}
     return {**named, "parameters": dict(slot.binding.parameters), "sha256": decided}

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.distilled.answers import Answers
@@ -119,6 +118,8 @@ class _Evaluation:
 
     def compared(self, mu: Floats, panel: Floats) -> dict[str, Any]:
         """How far two lists of places lie from each other, where both are known."""
+        from scipy.stats import spearmanr
+
         known = ~(np.isnan(mu) | np.isnan(panel))
         one, two = mu[known], panel[known]
         if len(one) < 3:

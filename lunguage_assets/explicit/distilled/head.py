@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.distilled.answers import Answers
@@ -26,6 +25,8 @@ def fit_head(vectors: Vectors, answers: Answers, spread: float, start: Head | No
         spread: prior standard deviation of mu around TrueSkill's prior mean.
         start: from where the search begins; the optimum is the same.
     """
+    from scipy.optimize import minimize  # slow to import, as is scipy.stats
+
     asked = np.union1d(answers.one, answers.other[answers.other >= 0])
     centre = vectors[asked].astype(np.float64).mean(axis=0)
     scale = float(np.sqrt(((vectors[asked] - centre) ** 2).sum(axis=1).mean())) or 1.0

@@ -146,6 +146,8 @@ def context_of(
         "studies_set_aside": dict(studies.query(aside)),
         "rows_out": counts("source", "lunguage_plus_plus").total(),
     }
+    if scored := counts("stop", "fitted_probabilities")["scored"]:
+        summary["scored"] = scored  # by a distilled model
     shown, stale = shown_analyses(analyses, ranking)
     encoders = list(counts("encoder", "lunguage_plus_plus"))
     return ReportContext(

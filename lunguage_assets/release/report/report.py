@@ -31,9 +31,10 @@ from lunguage_assets.pictures.plots import (
 from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.paper_tables import published_scales, published_values
 from lunguage_assets.tables import PATHWAY_AUDIT
+from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import PAPER_TABLES
 
-_AUDIT = {PATHWAY_AUDIT.name: PATHWAY_AUDIT}
+_AUDIT = {one.name: one for one in (PATHWAY_AUDIT, DISTILLED_EVALUATION)}
 _AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n"]
 _DECIMALS = {
     **dict.fromkeys(("mu", "mu_low", "mu_high", "published_mu", "p", "p_low", "p_high"), 2),
@@ -127,7 +128,7 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
         changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
         shown["robustness"] = fewer.groupby("comparisons")[changes].mean().reset_index()
     if (distilled := made.get("distilled_evaluation")) is not None:
-        shown["distilled"] = distilled.drop(columns="ranking_version")
+        shown["distilled"] = distilled.drop(columns=["ranking_version", "is_used"])
     if (audit := made.get("pathway_audit")) is not None:
         shown["pathway_audit"] = audit[audit["share"].notna()].drop(columns=["edge", "both", "place"])
     return shown
