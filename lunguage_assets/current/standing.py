@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -33,7 +33,7 @@ from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import MadeOf, TableRecord, partition_path, stored_record
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.settings import load_settings
+from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import TABLES
 
 Keys = tuple[str, ...]
@@ -70,12 +70,15 @@ class Standings:
     ) -> None:
         self.home, self.judges, self.releases = home, judges, releases or home.release
         self.reads, self._fit = Reads(home, judges, prompts), fit
-        self._settings = load_settings(home.settings_file)
         self._kinds = {batch.key: batch.kind for batch in home.registered()}
         self.batches = list(self._kinds)
         """Keys of the registered batches, oldest first."""
         self.of, self.record = cache(self._of), cache(self._record)
         self.complete_batches = cache(self._complete_batches)
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return load_settings(self.home.settings_file)
 
     def is_text(self, batch: str) -> bool:
         """Whether a batch was delivered as raw reports."""

@@ -96,7 +96,8 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
         if (done := about_scorer(file.parent))["made_of"] == made_of:
             return _rows(list(rungs_of(file.parent).values()), done, answers, chosen)
     work = place / f"unfinished-{made_of}"
-    work.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in (place, work):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = answers.sentences["sentence"].tolist()
     (vectors,) = _kept(work / "vectors.npz", lambda: (encoder.encode(texts),))
     masks = held_out_masks(answers, chosen.seed)
