@@ -60,12 +60,12 @@ def chosen_studies(findings: pd.DataFrame, sentences: int = 2000) -> list[str]:
     phrase first, until so many different sentences are chosen.
 
     Args:
-        findings: `study_id`, `sentence` and `phrases` (a list) of every hedged finding, such as those of
+        findings: `study_id`, `sent` (the sentence) and `phrases` (a list), such as
             `annotate(frame).findings`.
     """
-    each = findings.explode("phrases").dropna(subset=["phrases"]).drop_duplicates(["sentence", "phrases"])
+    each = findings.explode("phrases").dropna(subset=["phrases"]).drop_duplicates(["sent", "phrases"])
     common = each["phrases"].map(each["phrases"].value_counts())
     turn = each.groupby("phrases").cumcount()
     order = each.assign(turn=turn, common=common).sort_values(["turn", "common", "phrases"], kind="stable")
-    taken = order.drop_duplicates("sentence").head(sentences)
+    taken = order.drop_duplicates("sent").head(sentences)
     return sorted(set(taken["study_id"]))

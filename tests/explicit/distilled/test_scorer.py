@@ -208,7 +208,7 @@ def test_studies_are_chosen_phrase_by_phrase_the_rarest_first() -> None:
         ("s3", "c", ["likely", "rare"]),
         ("s4", "d", []),
     ]
-    findings = pd.DataFrame(rows, columns=["study_id", "sentence", "phrases"])
+    findings = pd.DataFrame(rows, columns=["study_id", "sent", "phrases"])
     assert chosen_studies(findings, 1) == ["s3"]
     assert chosen_studies(findings, 2) == ["s1", "s3"]
     assert chosen_studies(findings) == ["s1", "s2", "s3"]
