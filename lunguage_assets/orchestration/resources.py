@@ -143,26 +143,21 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """What is current in this home now."""
         return Standings(self.home, self.judges, self.prompts, self.releases, self.fit)
 
-    def distilled(self, ranker: str, now: Standings) -> tuple[DistilledScorer, pd.DataFrame]:
-        """The model that a ranker's judges taught, and its `DISTILLED_EVALUATION`. Raises `MethodError` when
-        there is none, or it is stale; says what to do.
+    def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
+        """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says
+        what to do.
         """
-        said = f"Say `lunguage distill --ranker {ranker}`"
-        tables = [DISTILLED_SCORER, DISTILLED_EVALUATION]
-        for standing in (now.of(table.name, ranker) for table in tables):
-            if standing.state != "current":
-                why = f"is stale ({'; '.join(standing.because)})" if standing.because else "is not there"
-                panel = (
-                    'or let the judges fit: fit = "panel" under [explicit] in settings.toml, or --fit panel'
-                )
-                raise MethodError(f"the distilled model of {ranker!r} {why}. {said}; {panel}.")
-        made, evaluation = (
-            read_table(table, partition_path(self.home.tables, table.name, ranker)) for table in tables
-        )
+        said = f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
+        for table in (DISTILLED_SCORER, DISTILLED_EVALUATION):
+            found = now.of(table.name, ranker)
+            if found.state != "current":
+                why = f"is stale ({'; '.join(found.because)})" if found.because else "is not there"
+                raise MethodError(f"the distilled model of {ranker!r} {why}. {said}")
+        made = read_table(DISTILLED_SCORER, partition_path(self.home.tables, DISTILLED_SCORER.name, ranker))
         folder = self.home.distilled / ranker / str(made["files"].iloc[0])[:16]
         if not folder.exists():
-            raise MethodError(f"{folder} is gone: the distilled model cannot score. {said} again.")
-        return DistilledScorer(folder, self.settings.distilled.device), evaluation
+            raise MethodError(f"{folder} is gone: the distilled model cannot score. {said}")
+        return DistilledScorer(folder, self.settings.distilled.device)
 
     @property
     def training(self) -> Training:

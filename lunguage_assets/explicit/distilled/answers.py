@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,8 @@ class Answers:
 
     `one`: number of the sentence; `other`: the one it was compared with, or -1: a reference phrase,
     `opponent` in the ranking, at `mu`; `noise`: deviation of the difference; `won`: the sentence is the
-    more certain; `judge`: number in `judges`; `step` of a fit, or the number of the comparison.
+    more certain; `judge`: number in `judges`; `step` of a fit, or the number of the comparison;
+    `count`: times that it was given.
 
     `sentences` has a line per sentence, by `sentence_key`: `sentence`, its `phrases`, `group` (sentences that
     are held out together), `pair` (masked sentences of one sentence share it), and `mu`, `mu_centre`, `mu_sd`
@@ -52,6 +54,7 @@ class Answers:
     won: NDArray[np.bool_]
     judge: Integers
     step: Integers
+    count: Floats
 
     @property
     def size(self) -> int:
@@ -63,10 +66,17 @@ class Answers:
         found: NDArray[np.bool_] = self.sentences["mu_centre"].notna().to_numpy()
         return found
 
-    def only(self, kept: NDArray[np.bool_]) -> Answers:
+    def only(self, kept: NDArray[Any]) -> Answers:
         """Some of the answers, about the same sentences."""
-        names = ("one", "other", "opponent", "mu", "noise", "won", "judge", "step")
+        names = ("one", "other", "opponent", "mu", "noise", "won", "judge", "step", "count")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
+
+    def merged(self) -> Answers:
+        """Equal answers of several judges, or steps, as one that counts as often: its loss is the same."""
+        same = np.stack([self.one, self.other, self.opponent, self.won])
+        _, first, which = np.unique(same, axis=1, return_index=True, return_inverse=True)
+        count = np.bincount(np.ravel(which), self.count).astype(np.float64)
+        return replace(self.only(first), count=count)
 
     def without(self, held_out: NDArray[np.bool_]) -> Answers:
         """The answers in which none of these sentences takes part; shape (sentences,)."""
@@ -86,11 +96,11 @@ class Answers:
         ahead = sign * self.ahead(scores)
         log_p = log_ndtr(ahead)
         ratio = _INV_SQRT_2PI * np.exp(-0.5 * ahead**2 - log_p)
-        slope = -sign * ratio / self.noise
+        slope = -sign * ratio / self.noise * self.count
         gradient: Floats = np.bincount(self.one, slope, len(scores)).astype(np.float64)
         both = self.other >= 0
         gradient -= np.bincount(self.other[both], slope[both], len(scores))
-        return -float(log_p.sum()), gradient, ratio * (ratio + ahead) / self.noise**2
+        return -float(log_p @ self.count), gradient, ratio * (ratio + ahead) / self.noise**2 * self.count
 
     def halves(self, reference: Reference) -> tuple[Floats, Floats]:
         """mu of each sentence by one half of the answers of its fit and by the other, NaN without a fit:
@@ -167,6 +177,7 @@ def panel_answers(
         won=np.concatenate([plays["answer"] == "won", compared["winner"] == compared["phrase_a"]]),
         judge=np.concatenate([plays["judge"].map(number), compared["judge"].map(number)]).astype(np.int64),
         step=np.concatenate([plays["step"], compared["repetition"]]).astype(np.int64),
+        count=np.ones(len(plays) + matched),
     )
 
 

@@ -27,6 +27,7 @@ def fit_head(vectors: Vectors, answers: Answers, spread: float, start: Head | No
     """
     from scipy.optimize import minimize  # slow to import, as is scipy.stats
 
+    answers = answers.merged()
     asked = np.union1d(answers.one, answers.other[answers.other >= 0])
     centre = vectors[asked].astype(np.float64).mean(axis=0)
     scale = float(np.sqrt(((vectors[asked] - centre) ** 2).sum(axis=1).mean())) or 1.0

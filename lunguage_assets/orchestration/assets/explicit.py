@@ -177,7 +177,7 @@ def fitted_probabilities(
     same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
     panel, scored = [home.judge(key, spending.note) for key in home.judges.members(ranker)], None
     if (now := home.standings()).scorer_of(*keys) != NOTHING:
-        scorer, _ = home.distilled(ranker, now)
+        scorer = home.distilled(ranker, now)
         ask_panel = home.settings.distilled.unlike == "panel"
         scored = scored_places(findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel)
     made_of = (findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)

@@ -51,6 +51,15 @@ def test_the_gradient_of_the_likelihood_is_that_of_its_differences(answers: Answ
         assert gradient[number] == pytest.approx(rise / 2e-4, rel=1e-4, abs=1e-6)
 
 
+def test_equal_answers_that_are_merged_have_the_same_likelihood(answers: Answers) -> None:
+    scores = np.random.default_rng(5).normal(25.0, 8.0, len(answers.sentences))
+    merged = answers.merged()
+    assert merged.size < answers.size == merged.count.sum()
+    (loss, slopes, _), (same, same_slopes, _) = answers.loss(scores), merged.loss(scores)
+    assert loss == pytest.approx(same)
+    assert np.allclose(slopes, same_slopes)
+
+
 def test_a_scorer_that_is_known_is_found_again_in_units_of_mu(world: World, answers: Answers) -> None:
     vectors = world.vectors(answers)
     fold = folds(answers.sentences["group"].to_numpy(), list(answers.sentences.index), 4, 0)
