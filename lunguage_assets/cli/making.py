@@ -166,7 +166,7 @@ def estimate(chosen: Chosen, ranker: str, fit: str | None, rebuild_ranking: bool
         replace_text(file, json.dumps(found, indent=2) + "\n")
 
 
-SCORED_PER_S = 150
+SCORED_PER_S = 100
 """Sentences that a model of 22 million parameters reads on one core (benchmarks/distilled.py)."""
 
 _COUNTS = {"questions": "questions", "hits": "ledger", "calls": "calls", "input_tokens": "tokens in",
