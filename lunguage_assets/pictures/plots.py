@@ -299,7 +299,7 @@ def distilled_errors(evaluation: pd.DataFrame) -> bytes:
     axes.set_yticks(np.arange(len(shown)) + 0.19, list(shown.index))
     axes.set_xlabel("root mean squared error of mu")
     axes.invert_yaxis()
-    axes.legend(fontsize=_SMALL)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=_SMALL)
     return png(figure)
 
 
