@@ -67,6 +67,10 @@ class HeldOut(NamedTuple):
         """Root mean squared errors, of sentences and of phrases."""
         return error(self.sentences, answers), error(self.phrases, answers)
 
+    def total(self, answers: Answers) -> float:
+        """Their sum, by which models are chosen; without phrases that of sentences alone."""
+        return sum(one for one in self.errors(answers) if np.isfinite(one))
+
 
 class Rung(NamedTuple):
     """A rung, as it did on what was held out."""
@@ -106,7 +110,7 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
     if chosen.tune:
         learn = partial(_tuned, vectors, answers, masks, frozen.spread, chosen, work)
         rungs.append(_kept_rung(work, "tuned", learn))
-    best = min(rungs, key=lambda rung: sum(rung.held_out.errors(answers)))
+    best = min(rungs, key=lambda rung: rung.held_out.total(answers))
     if best.name == "tuned":
         own = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
         start = fit_head(vectors, answers, best.spread)
@@ -151,7 +155,8 @@ def errors_of(vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Mask
     cuts = np.quantile(mu[known], [1.0 / 3.0, 2.0 / 3.0])
     excess = (mu - frame["mu_centre"].to_numpy()) ** 2 - frame["mu_sd"].to_numpy() ** 2
     third = np.searchsorted(cuts, mu)
-    variance = [max(float(excess[known & (third == one)].mean()), LEAST_VARIANCE) for one in range(3)]
+    parts = [excess[known & (third == one)] for one in range(3)]
+    variance = [max(float((part if len(part) else excess[known]).mean()), LEAST_VARIANCE) for part in parts]
     usual = float(np.nanmean(held_out.sentences_variance))
     stored = vectors.astype(np.float16)
     apart = np.concatenate([nearest(vectors[mask], stored[~mask]) for mask in masks if (~mask).any()])
@@ -164,7 +169,7 @@ def _frozen(vectors: Vectors, answers: Answers, masks: tuple[Masks, Masks]) -> R
     for spread in SPREADS:
         both = (out_of_fold(vectors, answers, mine, spread) for mine in masks)
         tried.append(Rung("frozen", spread, HeldOut(*(one for pair in both for one in pair))))
-    return min(tried, key=lambda rung: sum(rung.held_out.errors(answers)))
+    return min(tried, key=lambda rung: rung.held_out.total(answers))
 
 
 def _tuned(
@@ -213,7 +218,8 @@ def _rows(rungs: list[Rung], about: dict[str, Any], answers: Answers, chosen: Tr
     for rung in rungs:
         sentences, phrases = rung.held_out.errors(answers)
         of = {"rung": rung.name, "is_used": rung.name == about["rung"], "spread": rung.spread}
-        rows.append({**of, "rmse_sentences": sentences, "rmse_phrases": phrases, **shared})
+        held_out = {"rmse_sentences": sentences, "rmse_phrases": phrases if np.isfinite(phrases) else None}
+        rows.append({**of, **held_out, **shared})
     return DISTILLED_SCORER.frame(rows)
 
 
