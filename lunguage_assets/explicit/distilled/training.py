@@ -21,6 +21,7 @@ from lunguage_assets.explicit.distilled.answers import Answers, folds, phrase_fo
 from lunguage_assets.explicit.distilled.head import SPREADS, error, fit_head, out_of_fold
 from lunguage_assets.explicit.distilled.tuned import fine_tune
 from lunguage_assets.files import replace_file
+from lunguage_assets.hub import named_path
 from lunguage_assets.judges.distilled import (
     Errors,
     MaskedEncoder,
@@ -123,7 +124,9 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
         "made_of": made_of,
         "encoder": encoder.identity,
         "encoder_name": chosen.encoder,
-        "revision": chosen.revision,
+        "revision": encoder.folder.name
+        if named_path(chosen.encoder) is None
+        else "",  # on the hub, its commit
         "rung": best.name,
         "ranking_version": version,
         "phrases": sorted({one for said in answers.sentences["phrases"] for one in said}),
