@@ -120,13 +120,12 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
         for part in own.loaded[:2]:
             part.save_pretrained(work / "encoder")
     head = fit_head(vectors, answers, best.spread)
+    commit = encoder.folder.name if named_path(chosen.encoder) is None else ""
     about = {
         "made_of": made_of,
         "encoder": encoder.identity,
         "encoder_name": chosen.encoder,
-        "revision": encoder.folder.name
-        if named_path(chosen.encoder) is None
-        else "",  # on the hub, its commit
+        "revision": commit,
         "rung": best.name,
         "ranking_version": version,
         "phrases": sorted({one for said in answers.sentences["phrases"] for one in said}),
