@@ -4,13 +4,17 @@ by their own means, as the environment of the process stays as it is.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
 
 _READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
+_HASHED = frozenset({".json", ".txt", ".model", ".safetensors"})
+_OTHER_FORMATS = ("onnx", "openvino")
 
 PACKAGED = "package:"
 """Begins the name of a model in an installed package: `package:MODULE/PATH`, the same everywhere."""
@@ -51,6 +55,56 @@ def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
     _quiet_hub()
     left = list(left_out)
     return Path(snapshot_download(name, revision=revision, allow_patterns=_READ, ignore_patterns=left))
+
+
+def found_model(name: str, revision: str, option: str) -> tuple[Path, str, list[Path]]:
+    """The folder of an encoder, its identity (name and exact revision, the same on every machine), and the
+    files that a loader may read. `name` is a folder, known by the SHA-256 of its files, or a model of the hub
+    with a commit, tag or branch as `revision`; `option` is the setting that names it.
+
+    Raises:
+        ConfigurationError: it cannot be found or fetched.
+    """
+    folder = named_path(name)
+    found = folder or _fetched(name, revision, option)
+    files, version = _files(found), found.name
+    if folder is not None:
+        name = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
+        version = f"sha256:{files_digest(folder, files)[:16]}"
+    return found, f"{name}@{version}", files
+
+
+def _fetched(name: str, revision: str, option: str) -> Path:
+    try:
+        return snapshot(name, revision, tuple(f"{other}/*" for other in _OTHER_FORMATS))
+    except Exception as error:  # the hub's libraries have many; their text may be a page long
+        raise ConfigurationError(
+            f"{option}: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
+            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
+            f"(hf download {name} --revision {revision} --local-dir FOLDER), and name the folder as "
+            f"{option}."
+        ) from None
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files that a loader may read, sorted; hidden folders and other formats left out."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in inside) or inside[0] in _OTHER_FORMATS
+        if path.suffix in _HASHED and path.is_file() and not hidden:
+            found.append(path)
+    return found
+
+
+def files_digest(folder: Path, files: Sequence[Path]) -> str:
+    """SHA-256 over names and contents."""
+    whole = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").hexdigest()
+        whole.update(f"{path.relative_to(folder).as_posix()}\n{content}\n".encode())
+    return whole.hexdigest()
 
 
 def _quiet_hub() -> None:

@@ -50,7 +50,19 @@ class ExplicitSettings(_Options):
     patience: int = Field(default=10, ge=1)
     step_limit: int = Field(default=100, ge=1, le=100)
     fit_log: bool = True
+    fit: Literal["panel", "distilled"] = "panel"
     anchors: str = ""
+
+
+class DistilledSettings(_Options):
+    """A small model that learns the panel's judgement (docs/distilled.md)."""
+
+    encoder: str = Field(default="sentence-transformers/all-MiniLM-L6-v2", min_length=1)
+    revision: str = ""
+    device: str = Field(default="auto", min_length=1)
+    tune: bool = Field(default=False, strict=True)
+    epochs: int = Field(default=4, ge=1)
+    unlike: Literal["phrases", "panel"] = "phrases"
 
 
 class ImplicitSettings(_Options):
@@ -115,6 +127,7 @@ class Settings(_Options):
     preset: str = ""
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
+    distilled: DistilledSettings = DistilledSettings()
     implicit: ImplicitSettings = ImplicitSettings()
     checks: CheckSettings = CheckSettings()
     release: ReleaseSettings = ReleaseSettings()

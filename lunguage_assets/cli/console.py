@@ -71,10 +71,10 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
-    _print_beside([*summary_lines(summary), *more, ("", ""), *places])
+    print_beside([*summary_lines(summary), *more, ("", ""), *places])
 
 
-def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
+def print_beside(lines: Sequence[tuple[str, str]]) -> None:
     """Labels, and values in a column beside them."""
     width = max(len(label) for label, _ in lines)
     for label, value in lines:
@@ -118,7 +118,7 @@ def print_analyses(
     if release_is_stale:
         again = "say `lunguage run` again, or launch the job `release`: its report then shows these numbers"
         lines.append(("the release is from before", again))
-    _print_beside(lines)
+    print_beside(lines)
 
 
 def print_table(frame: pd.DataFrame) -> None:
@@ -167,6 +167,8 @@ def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         *((f"  {count}", _conflict(kind)) for kind, count in conflicts.items()),
         ("rows accounted for", _ACCOUNTS.format(**rows)),
     ]  # fmt: skip
+    if scored := summary.get("scored"):
+        lines.insert(3, ("  by a distilled model", f"{scored}: no judge was asked for them"))
     for rule, studies in summary["studies_set_aside"].items():
         lines.append(("  studies set aside", f"{studies} break the rule: {rule}"))
     made = f"{rows['originals_out']} stated + {generated - rows['discarded']} generated"

@@ -14,7 +14,7 @@ import click
 
 from lunguage_assets.cli.comparing import calibrate, compare_labels, survey
 from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
-from lunguage_assets.cli.making import analyse, estimate, land, register, run
+from lunguage_assets.cli.making import analyse, distill, estimate, land, register, run
 from lunguage_assets.cli.reading import annotate, explain, read, sample
 from lunguage_assets.cli.training import score, targets
 from lunguage_assets.errors import LunguageError
@@ -90,7 +90,7 @@ def commands() -> None:
 
 
 for command in (
-    *(analyse, annotate, batches, calibrate, compare_labels, doctor, estimate, explain, land),
+    *(analyse, annotate, batches, calibrate, compare_labels, distill, doctor, estimate, explain, land),
     *(ledger, read, register, run, sample, score, status, survey, targets, ui),
 ):
     commands.add_command(command)

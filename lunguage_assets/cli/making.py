@@ -13,6 +13,7 @@ import click
 from lunguage_assets.cli.options import (
     COLUMNS,
     FILE,
+    FIT_OPTION,
     FOLDER,
     RANKER_OPTION,
     REBUILD_OPTION,
@@ -23,7 +24,7 @@ from lunguage_assets.cli.options import (
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
-    from lunguage_assets.current.standing import Stage
+    from lunguage_assets.current.standing import Stage, Standings
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
@@ -49,6 +50,7 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
 @chooses("data", "batch", *COLUMNS, "preset", "structurer", "budget", "strict")
 @click.option("--out", type=FOLDER, help="Where release/<ranker>/ goes; default: the home.")
 @RANKER_OPTION
+@FIT_OPTION
 @REBUILD_OPTION
 @click.option(
     "--processes",
@@ -56,7 +58,14 @@ def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
     envvar="LUNGUAGE_PROCESSES",
     help="Processes that structure, merge, expand and resolve; default: the cores. Also $LUNGUAGE_PROCESSES.",
 )
-def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, processes: int | None) -> None:
+def run(
+    chosen: Chosen,
+    out: Path | None,
+    ranker: str,
+    fit: str | None,
+    rebuild_ranking: bool,
+    processes: int | None,
+) -> None:
     """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
 
     What is current is left as it is. When everything is, nothing is done. Without --data, everything that is
@@ -81,18 +90,19 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
         chosen.register()
     releases = (out or place.root).resolve() / "release"
     folder = releases / ranker
-    stages = plan(chosen.standings(releases), ranker, rebuild=rebuild_ranking)
+    now = chosen.standings(releases, fit)
+    stages = plan(now, ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
         return
-    _require_judges(chosen, judges, stages)
+    _require_judges(chosen, judges, stages, now)
     if not settings.preset:
         place.remember_preset(judges.preset)
     from lunguage_assets.orchestration.runs.runner import Runner
 
     with chosen.instance() as instance, run_display() as display:
-        runner = Runner(chosen.resource(out, processes), instance)
+        runner = Runner(chosen.resource(out, processes, fit=fit), instance)
         summary = runner.run(ranker, rebuild=rebuild_ranking, stages=stages, progress=display.stage)
     spent = display.total.totals()
     ledger = chosen.paid_answers() if spent else None
@@ -101,7 +111,9 @@ def run(chosen: Chosen, out: Path | None, ranker: str, rebuild_ranking: bool, pr
     _require_checks(summary)
 
 
-def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequence[Stage]) -> None:
+def _require_judges(
+    chosen: Chosen, judges: JudgesConfiguration, stages: Sequence[Stage], now: Standings
+) -> None:
     """Refuse stages that would ask a judge who cannot be asked: policy, retirement, key, SDK.
 
     A judge of whose model the ledger has answers is left alone: what it has to answer may all be there.
@@ -109,13 +121,14 @@ def _require_judges(chosen: Chosen, judges: JudgesConfiguration, stages: Sequenc
     """
     from datetime import UTC, datetime
 
+    from lunguage_assets.current.standing import asks_judges
     from lunguage_assets.judges.opening import examination
 
     asked: set[str] = set()
     for stage in stages:
         if stage.job in ("structure", "extract_hedges", "compare"):
             asked.add(stage.keys[0])
-        elif stage.job in ("fit", "refit"):
+        elif stage.job in ("fit", "refit") and asks_judges(now, *stage.keys):
             asked.update(judges.members(stage.keys[0]))
     asked &= judges.models.keys()
     if asked and (ledger := chosen.paid_answers()) is not None:
@@ -140,20 +153,24 @@ def _require_checks(summary: RunSummary) -> None:
 @click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
 @chooses("data", "batch", *COLUMNS, "preset", "structurer")
 @RANKER_OPTION
+@FIT_OPTION
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
-def estimate(chosen: Chosen, ranker: str, rebuild_ranking: bool, file: Path | None) -> None:
+def estimate(chosen: Chosen, ranker: str, fit: str | None, rebuild_ranking: bool, file: Path | None) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
     from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
 
     chosen.judges(ranker)
-    found = estimate_run(chosen.resource(), chosen.examine(), ranker, rebuild=rebuild_ranking)
+    found = estimate_run(chosen.resource(fit=fit), chosen.examine(), ranker, rebuild=rebuild_ranking)
     _print_estimate(found, chosen.judges_file or resource("judges.toml"))
     if file is not None:
         replace_text(file, json.dumps(found, indent=2) + "\n")
 
+
+SCORED_PER_S = 100
+"""Sentences that a model of 22 million parameters reads on one core (benchmarks/distilled.py)."""
 
 _COUNTS = {"questions": "questions", "hits": "ledger", "calls": "calls", "input_tokens": "tokens in",
            "output_tokens": "out"}  # fmt: skip
@@ -191,6 +208,14 @@ def _print_estimate(found: Mapping[str, Any], judges_file: Path) -> None:
         if unpriced := ", ".join(found["total"]["judges_without_price"]):
             click.echo(f"No price, or no limit on output tokens, so no dollars at most: {unpriced}")
         click.echo("The range, and what is assumed: docs/models.md, What it costs.")
+    for fit, of in found["by_fit"].items():
+        minutes = of["scored"] / SCORED_PER_S / 60.0
+        scored = f", {of['scored']:,} read by a distilled model ({minutes:,.0f} min)" if of["scored"] else ""
+        usd = "$?" if of["usd_at_most"] is None and not of["usd"] else f"${of['usd']:,.2f}"
+        click.echo(
+            f"Fits by --fit {fit}: {of['sentences']:,} sentences asked about{scored}: "
+            f"{of['calls']:,} calls, {usd}, {of['minutes']:,.0f} minutes"
+        )
     for text in found["remarks"]:
         click.echo(text)
 
@@ -215,6 +240,35 @@ def analyse(chosen: Chosen, ranker: str) -> None:
         summary = Runner(chosen.resource(), instance).run(ranker, stages=stages, progress=display.stage)
     released = chosen.standings().of("release", ranker)
     print_analyses(chosen, ranker, summary, release_is_stale=released.state == "stale")
+    _require_checks(summary)
+
+
+@click.command(short_help="Let a small model learn the panel's judgement.")
+@chooses("preset", there=True)
+@RANKER_OPTION
+@click.option("--encoder", help="Model of the hub, or a folder; default: distilled.encoder of settings.toml.")
+@click.option("--tune", is_flag=True, help="Fine-tune the encoder, too: minutes to an hour on a CPU.")
+def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> None:
+    """Train a small model on the stored answers of the judges, and hold it against them.
+
+    Asks no judge. `lunguage run --fit distilled` then fits further batches with it. Killed, the same command
+    goes on.
+    """
+    from lunguage_assets.cli.console import checks_lines, print_beside, print_table, run_display
+    from lunguage_assets.current.standing import Stage
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    chosen.judges(ranker)
+    chosen.stored("reference_ranking", ranker)
+    resource = chosen.resource(encoder=encoder, tune=tune or None)
+    with chosen.instance() as instance, run_display() as display:
+        stages = [Stage("distill", (ranker,))]
+        summary = Runner(resource, instance).run(ranker, stages=stages, progress=display.stage)
+    scorer = chosen.stored("distilled_scorer", ranker)
+    print_table(scorer.drop(columns=["seed", "files", "ranking_version"]))
+    print_table(chosen.stored("distilled_evaluation", ranker).drop(columns=["is_used", "ranking_version"]))
+    folder = chosen.home.distilled / ranker / scorer["files"].iloc[0][:16]
+    print_beside([*checks_lines(summary), ("as restricted as the reports", str(folder))])
     _require_checks(summary)
 
 

@@ -59,6 +59,12 @@ REBUILD_OPTION = click.option(
     is_flag=True,
     help="Make the reference scale (vocabulary, comparisons, ranking) again.",
 )
+FIT_OPTION = click.option(
+    "--fit",
+    type=click.Choice(["panel", "distilled"]),
+    help="Who fits new batches: the judges, or the model of `lunguage distill`; default: settings.toml. "
+    "Batches that judges have fitted stay as they are; 'panel' fits scored ones again.",
+)
 _OF_CHOSEN: dict[str, dict[str, Any]] = {
     "data": {
         "type": click.Path(path_type=Path),
@@ -229,11 +235,11 @@ class Chosen:
             )
         return judges
 
-    def standings(self, releases: Path | None = None) -> Standings:
-        """What is current in the home, with the releases of another folder."""
+    def standings(self, releases: Path | None = None, fit: str | None = None) -> Standings:
+        """What is current in the home, with the releases of another folder, and another one who fits."""
         from lunguage_assets.current.standing import Standings
 
-        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"), releases)
+        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"), releases, fit or "")
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
         """A stored partition. Raises `ConfigurationError`: it is not there; says what to do to have it."""
@@ -248,8 +254,12 @@ class Chosen:
             )
         return read_table(TABLES[table], path)
 
-    def resource(self, release_to: Path | None = None, processes: int | None = None) -> HomeResource:
-        """The same for Dagster; into `release_to`, else the home, the release is written."""
+    def resource(
+        self, release_to: Path | None = None, processes: int | None = None, **more: object
+    ) -> HomeResource:
+        """The same for Dagster; into `release_to`, else the home, the release is written. `more`: further
+        fields.
+        """
         from lunguage_assets.orchestration.resources import HomeResource
 
         given = {
@@ -259,6 +269,7 @@ class Chosen:
             "strict": "1" if self.strict else None,
             "processes": processes,
             "release_to": release_to and release_to.resolve(),
+            **more,
         }
         fields = {name: str(value) for name, value in given.items() if value is not None}
         return HomeResource.from_environment(self.home, **fields)

@@ -27,6 +27,7 @@ class Input:
         on_request: another version of it makes nothing stale: new phrases do not renew the reference scale.
         optional: read when it is there.
         of_texts: read only of batches that were delivered as raw reports; others have no such table.
+        by_panel: read only of batches that the judges have fitted, and no distilled model.
     """
 
     table: str
@@ -34,6 +35,7 @@ class Input:
     on_request: bool = False
     optional: bool = False
     of_texts: bool = False
+    by_panel: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,17 @@ def _inputs(*tables: str, optional: bool = False, of_texts: bool = False) -> tup
     return tuple(Input(table, optional=optional, of_texts=of_texts) for table in tables)
 
 
+SCORER = "scorer"
+"""Among the `reads`: the distilled model by which a batch is fitted, or none."""
 _VOCABULARY, _MATCHES = Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")
 _RESULT = (RESULT, "resolution_log", "conflicts", "accounting", "set_aside")
 _ANALYSES = (
     *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
-    *("expert_agreement", "pathway_audit"),
+    *("expert_agreement", "pathway_audit", "distilled_evaluation"),
+)
+_LEARNT_FROM = (
+    *(Input(table, by_panel=True) for table in ("findings", "fitted_probabilities", "fit_log")),
+    *(_MATCHES, Input("reference_ranking")),
 )
 
 RECIPES: Mapping[str, Recipe] = {
@@ -110,9 +118,15 @@ RECIPES: Mapping[str, Recipe] = {
     "fitted_probabilities": Recipe(
         ("fitted_probabilities", "fit_log"),
         (*_inputs("findings", "reference_ranking"), Input("hedge_phrases", "extractor"), _VOCABULARY),
-        ("fit settings", "anchors", "members"),
+        ("fit settings", "anchors", "members", SCORER),
         code="3",
         asks_judges=True,
+    ),
+    "distilled_scorer": Recipe(("distilled_scorer",), _LEARNT_FROM),
+    "distilled_evaluation": Recipe(
+        ("distilled_evaluation",),
+        (*_LEARNT_FROM, Input("distilled_scorer"), _VOCABULARY),
+        ("anchors",),
     ),
     "deduplicated_findings": Recipe(
         ("deduplicated_findings",),
@@ -191,6 +205,7 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "compare": ("comparison_matches",),
     "rank": ("reference_ranking",),
     "fit": ("fitted_probabilities",),
+    "distill": ("distilled_scorer", "distilled_evaluation"),
     "expand": ("deduplicated_findings", "expansions", RESULT),
     "refit": ("fitted_probabilities", "deduplicated_findings", "expansions", RESULT),
     "analyse_structuring": ("structuring_agreement",),

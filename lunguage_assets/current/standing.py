@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import Literal
 
-from lunguage_assets.current.reads import Reads
+from lunguage_assets.current.reads import NOTHING, Reads
 from lunguage_assets.current.recipes import (
     BATCH,
     REBUILT,
     RECIPES,
     RELEASE,
     RESULT,
+    SCORER,
     STEP_OF,
     STEPS_OF_JOB,
     STRUCTURER,
@@ -32,12 +33,14 @@ from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import MadeOf, TableRecord, partition_path, stored_record
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import TABLES
 
 Keys = tuple[str, ...]
 
 CHANGED_BY_HAND = "changed after it was stored"
 _RELEASE_RECORD = "made_of.json"
+_FITS = "fitted_probabilities"
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ CURRENT, MISSING = Standing("current"), Standing("missing")
 
 class Standings:
     """Answers for one home at one moment, for judges as configured, with the user's own prompts, if any, and
-    the releases in the home or in another folder (one folder per ranker). What was read once is kept.
+    the releases in the home or in another folder (one folder per ranker). `fit` is who fits from now on,
+    `panel` or `distilled`, where that was asked for. What was read once is kept.
     """
 
     def __init__(
@@ -62,14 +66,19 @@ class Standings:
         judges: JudgesConfiguration,
         prompts: Path | None = None,
         releases: Path | None = None,
+        fit: str = "",
     ) -> None:
         self.home, self.judges, self.releases = home, judges, releases or home.release
-        self.reads = Reads(home, judges, prompts)
+        self.reads, self._fit = Reads(home, judges, prompts), fit
         self._kinds = {batch.key: batch.kind for batch in home.registered()}
         self.batches = list(self._kinds)
         """Keys of the registered batches, oldest first."""
         self.of, self.record = cache(self._of), cache(self._record)
         self.complete_batches = cache(self._complete_batches)
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return load_settings(self.home.settings_file)
 
     def is_text(self, batch: str) -> bool:
         """Whether a batch was delivered as raw reports."""
@@ -114,7 +123,26 @@ class Standings:
                 version = versions.get((wanted.table, place), "")
             if version:
                 found[_where(wanted.table, place)] = version
-        return MadeOf(recipe.code, found, {name: self.reads.of(name, by_name) for name in recipe.reads})
+        return MadeOf(recipe.code, found, {name: self.fingerprint(name, by_name) for name in recipe.reads})
+
+    def scorer_of(self, ranker: str, batch: str) -> str:
+        """Version of the distilled model that fits a batch, `missing` when there is none yet, or `NOTHING`:
+        its judges fit. `[explicit] fit` of the settings says who fits a new batch. A batch stays with who
+        fitted it: a model learns from judges' fits, and a scored archive is not asked about by mistake.
+        """
+        chosen, record = self._fit or self._settings.explicit.fit, self.record(_FITS, ranker, batch)
+        if record is not None and record.table == _FITS:
+            chosen = "panel" if self.is_fitted_by_judges(ranker, batch) else self._fit or "distilled"
+        if chosen == "panel":
+            return NOTHING
+        return self._version("distilled_scorer", (ranker,)) or "missing"
+
+    def fingerprint(self, name: str, by_name: Mapping[str, str]) -> str:
+        """Of what a step reads besides tables."""
+        if name != SCORER:
+            return self.reads.of(name, by_name)
+        scorer = self.scorer_of(by_name["ranker"], by_name[BATCH])
+        return scorer if scorer == NOTHING else f"{scorer}, unlike: {self._settings.distilled.unlike}"
 
     def note_release(self, ranker: str, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
@@ -149,7 +177,8 @@ class Standings:
         if made_of.code != recipe.code:
             yield f"code of {step} changed"
         for name in recipe.reads:
-            if made_of.reads.get(name) != self.reads.of(name, by_name):
+            before = made_of.reads.get(name, NOTHING if name == SCORER else None)
+            if before != self.fingerprint(name, by_name):
                 yield f"{name} changed"
         gone = set(made_of.inputs)
         for wanted, place in self.inputs(step, keys):
@@ -165,7 +194,7 @@ class Standings:
                 yield f"{_place(wanted.table, place)} is new"
             elif made_of.inputs[where] != self._version(wanted.table, place):
                 yield f"{_place(wanted.table, place)} made again"
-        if recipe.by_query and gone:
+        if gone and (recipe.by_query or any(wanted.by_panel for wanted in recipe.inputs)):
             yield "a batch or an analysis was removed"
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
@@ -190,11 +219,24 @@ class Standings:
             return [own[dimension]]
         if dimension == STRUCTURER:
             return judges.structurers if wanted.judge == "all" else [judges.structurer]
+        if wanted.by_panel:
+            return [batch for batch in self.batches if self.is_fitted_by_judges(own["ranker"], batch)]
         return self.complete_batches(own["ranker"]) if RECIPES[step].by_query else self.batches
+
+    def is_fitted_by_judges(self, ranker: str, batch: str) -> bool:
+        """Whether a batch has fits of which every answer is a judge's."""
+        record = self.record(_FITS, ranker, batch)
+        return record is not None and record.made_of.reads.get(SCORER, NOTHING) == NOTHING
 
     def _version(self, table: str, keys: Keys) -> str:
         record = self.record(table, *keys)
         return record.version if record is not None else ""
+
+
+def asks_judges(now: Standings, ranker: str, batch: str) -> bool:
+    """Whether a fit of a batch may ask judges: of what a distilled model scores only when it is told so."""
+    fitted_by = now.fingerprint(SCORER, {"ranker": ranker, BATCH: batch})
+    return fitted_by == NOTHING or fitted_by.endswith("panel")
 
 
 def _named(step: str, keys: Keys) -> dict[str, str]:

@@ -113,6 +113,8 @@ class Home:
     release = _Place("release")
     """Where releases go unless a run names another folder."""
     settings_file = _Place("settings.toml")
+    distilled = _Place("distilled")
+    """What distilled models learnt, by ranker: as restricted as the reports."""
 
     # what a person may put there, or not
     anchor_ratings = _Place("anchor_ratings.csv")

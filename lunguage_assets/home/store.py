@@ -47,6 +47,7 @@ _TABLES_BY: dict[tuple[str, ...], tuple[str, ...]] = {
     ("ranker",): (
         *("reference_ranking", "judge_agreement", "ranking_correlations", "ranking_robustness"),
         *("fit_validation", "expert_agreement", "pathway_audit"),
+        *("distilled_scorer", "distilled_evaluation"),
     ),
     ("ranker", "report_batch"): (
         *("fitted_probabilities", "fit_log", "deduplicated_findings", "pathway_matches", "expansions"),

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.files import replace_file
-from lunguage_assets.hub import PACKAGED, named_path, quiet_transformers, snapshot
+from lunguage_assets.hub import found_model, quiet_transformers
 from lunguage_assets.implicit.rows import tokens
 from lunguage_assets.settings import ImplicitSettings
 
@@ -40,9 +40,6 @@ BIOLORD = "FremyCompany/BioLORD-2023"
 
 BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
 """The default revision."""
-
-_READ = frozenset({".json", ".txt", ".model", ".safetensors"})
-_OTHER_FORMATS = ("onnx", "openvino")
 
 Floats = NDArray[np.float32]
 
@@ -91,19 +88,13 @@ class SentenceEmbedder:
                 "'lunguage-assets[models]'"
             )
         self._device, self._batch_size = device, batch_size
-        folder = named_path(name)
-        self._folder = folder or _fetched(name, revision or (BIOLORD_REVISION if name == BIOLORD else "main"))
-        files = _files(self._folder)
+        pinned = revision or (BIOLORD_REVISION if name == BIOLORD else "main")
+        self._folder, self.identity, files = found_model(name, pinned, "encoder_model")
         if self._folder / "modules.json" not in files or all(one.suffix != ".safetensors" for one in files):
             raise ConfigurationError(
                 f"encoder_model, folder {self._folder}: found no sentence encoder in safetensors (other "
                 "formats can hold code), expected one. Save it with sentence-transformers."
             )
-        version = self._folder.name
-        if folder is not None:
-            name = name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else folder.resolve().name
-            version = f"sha256:{_digest(folder, files)[:16]}"
-        self.identity = f"{name}@{version}"
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d; raises `ConfigurationError` when the model cannot be loaded."""
@@ -137,39 +128,6 @@ class SentenceEmbedder:
                 "Expected the files of a sentence encoder without code of its own, and a device that torch "
                 "knows: implicit.encoder_model, implicit.encoder_device."
             ) from None
-
-
-def _fetched(name: str, revision: str) -> Path:
-    try:
-        return snapshot(name, revision, tuple(f"{other}/*" for other in _OTHER_FORMATS))
-    except Exception as error:  # the hub's libraries have many; their text may be a page long
-        raise ConfigurationError(
-            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot be fetched "
-            f"({type(error).__name__}). Check name and revision; or fetch it where the hub can be reached "
-            f"(hf download {name} --revision {revision} --local-dir FOLDER), and name the folder as "
-            "encoder_model."
-        ) from None
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files that a loader may read, sorted; hidden folders and other formats left out."""
-    found = []
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") for part in inside) or inside[0] in _OTHER_FORMATS
-        if path.suffix in _READ and path.is_file() and not hidden:
-            found.append(path)
-    return found
-
-
-def _digest(folder: Path, files: Sequence[Path]) -> str:
-    """SHA-256 over names and contents."""
-    whole = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()}\n{content}\n".encode())
-    return whole.hexdigest()
 
 
 class PrecomputedEmbedder:

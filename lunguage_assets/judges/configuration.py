@@ -66,14 +66,24 @@ class JudgesConfiguration(Part):
         _expect("preset", (self.preset,), self.presets)
         for name, panel in self.panels.items():
             _expect(f"panels.{name}.members", panel.members, self.judges)
+            if copies := [key for key in panel.members if self._is_distilled(key)]:
+                raise ValueError(
+                    f"panels.{name}.members names {copies[0]!r}, a distilled model: it repeats those whom it "
+                    "learnt from. Name it in candidates = [...] of a preset: it then ranks alone, beside them"
+                )
             if len(set(panel.members)) != len(panel.members):
                 raise ValueError(f"panels.{name}.members names a judge twice; expected every member once")
         for name, preset in self.presets.items():
             _expect(f"presets.{name}.panel", (preset.panel,), self.panels)
-            _expect(f"presets.{name}.extractor", (preset.extractor,), self.judges)
+            extractors = [key for key in self.judges if not self._is_distilled(key)]
+            _expect(f"presets.{name}.extractor", (preset.extractor,), extractors)
             _expect(f"presets.{name}.candidates", preset.candidates, self.judges)
             _expect(f"presets.{name}.structurer", (preset.structurer,), self.known_structurers)
         return self
+
+    def _is_distilled(self, key: str) -> bool:
+        slot = self.judges[key]
+        return isinstance(slot, OfflineSlot) and slot.provider == "distilled"
 
     @property
     def _active(self) -> Preset:

@@ -19,6 +19,7 @@ from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.limits import Budget, output_limit
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.distilled import DistilledScorer, scorer_identity
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, Judge
@@ -28,6 +29,7 @@ from lunguage_assets.judges.providers.sdks import SDKS
 from lunguage_assets.judges.requests import Provider, Reply, Request
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.scoring import ScorerJudge
 from lunguage_assets.judges.slots import ModelSlot, OfflineSlot
 from lunguage_assets.settings import DataClass
 
@@ -97,13 +99,17 @@ def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path |
     it, and no model made.
     """
     slot = configuration.slot(key)
+    if isinstance(slot, OfflineSlot) and slot.provider == "distilled":
+        return scorer_identity(Path(slot.folder).expanduser())
     if isinstance(slot, OfflineSlot):
         return rule_judge(key, slot).identity
     return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
 
 
 def rule_judge(key: str, slot: OfflineSlot) -> Judge:
-    """The rule-based judge of a slot."""
+    """The judge of a slot that asks nobody. Raises `ConfigurationError`: a distilled model is not there."""
+    if slot.provider == "distilled":
+        return ScorerJudge(key, DistilledScorer(Path(slot.folder).expanduser()))
     return CuesJudge.bundled(key) if slot.provider == "cues" else LexiconJudge.bundled(key)
 
 
@@ -218,7 +224,8 @@ def examination(
         if only is not None and key not in only:
             continue
         if not isinstance(slot, ModelSlot):
-            found.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
+            kind = "is rule-based" if slot.provider != "distilled" else "is a distilled model"
+            found.append(("ok", f"judge {key!r} {kind}: no network, no key, no cost"))
             continue
         own = preflight(key, slot, environ, data_class, today)
         try:

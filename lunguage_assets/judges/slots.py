@@ -20,7 +20,7 @@ from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.settings import DataClass
 
-OfflineProvider = Literal["cues", "lexicon"]
+OfflineProvider = Literal["cues", "distilled", "lexicon"]
 ModelProvider = Literal[
     "anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"
 ]
@@ -70,10 +70,19 @@ class Limits(Part):
 
 
 class OfflineSlot(Part):
-    """A rule-based judge: no network, no cost."""
+    """A rule-based judge, or a model that was distilled from judges, in `folder`: no network, no cost."""
 
     provider: OfflineProvider
     description: str = ""
+    folder: str = ""
+
+    @model_validator(mode="after")
+    def _has_folder(self) -> OfflineSlot:
+        if bool(self.folder) != (self.provider == "distilled"):
+            raise ValueError(
+                "folder: expected for provider 'distilled' (lunguage distill names it), and no other"
+            )
+        return self
 
 
 class Generation(Part):

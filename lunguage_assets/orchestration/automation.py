@@ -15,6 +15,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
+from lunguage_assets.current.reads import NOTHING
 from lunguage_assets.current.recipes import RECIPES, STEP_OF, dimensions_of
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -83,6 +84,9 @@ def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
         return False
     if step in ("structured_findings", "findings") and not now.is_text(keys[-1]):
         return False  # findings are taken in by a person, a command or the landing sensor
+    is_scored = step == "fitted_probabilities" and now.scorer_of(*keys) != NOTHING
+    if is_scored and not now.is_current("distilled_evaluation", keys[0]):
+        return False
     return all(
         is_ready(now, STEP_OF[wanted.table], place)
         if dimensions_of(wanted.table) == RECIPES[step].dimensions

@@ -15,6 +15,8 @@ import pandas as pd
 from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.agreement import Verification
+from lunguage_assets.explicit.distilled.evaluation import shortcomings
+from lunguage_assets.explicit.distilled.places import UNLIKE
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import is_stored, partition_path, read_table
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES
@@ -23,6 +25,7 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.suites import load_suite, suite_file, unmet
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
+from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 
 WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
 
@@ -176,6 +179,39 @@ def p_drift(context: CheckContext) -> dg.AssetCheckResult:
         "faults. If the reports are right, run with --rebuild-ranking: the ranking then knows their phrases."
     )
     return outcome(not drift["drifted"], metadata, remedy)
+
+
+LESS_TRUSTED = (
+    "p of scored sentences is less than the panel's. Let the panel fit more sentences of such phrases "
+    "(docs/distilled.md), then `lunguage distill` again; or fine-tune (--tune), or name a larger encoder."
+)
+
+
+@_check("distilled_evaluation")
+def as_good_as_the_panel(context: CheckContext) -> dg.AssetCheckResult:
+    """The distilled model errs little on phrases that it had not seen, and its intervals hold there."""
+    found = shortcomings(context.tables["distilled_evaluation"])
+    return outcome(not found, {"found": "; ".join(found) or "none"}, LESS_TRUSTED, "; ".join(found) or None)
+
+
+FEW_UNLIKE = 0.05
+"""Share of sentences that may be unlike what a distilled model has learnt."""
+
+
+@_check("fitted_probabilities")
+def scored_as_tested(context: CheckContext) -> dg.AssetCheckResult:
+    """Places that a distilled model says are those of a model that did well, of sentences like its own."""
+    frame = context.tables["fitted_probabilities"].drop_duplicates("sentence_key")
+    scored, unlike = (int((frame["stop"] == stop).sum()) for stop in ("scored", UNLIKE))
+    if not scored + unlike:
+        return outcome(True, {"note": "The judges fitted every sentence."})
+    ranker, home = context.keys["ranker"], context.home.home
+    path = partition_path(home.tables, DISTILLED_EVALUATION.name, ranker)
+    found, share = shortcomings(read_table(DISTILLED_EVALUATION, path)), unlike / (scored + unlike)
+    if share > FEW_UNLIKE:
+        found.append(f"{unlike} of {scored + unlike} sentences are unlike what it learnt: p of their phrases")
+    metadata = {"scored": scored, "unlike": unlike, "found": "; ".join(found) or "none"}
+    return outcome(not found, metadata, LESS_TRUSTED, "; ".join(found) or None)
 
 
 @_check("set_aside")

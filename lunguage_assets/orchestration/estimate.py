@@ -18,7 +18,7 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.texts.receiving import Received, receive
-from lunguage_assets.current.standing import Stage, Standings, plan
+from lunguage_assets.current.standing import Stage, Standings, asks_judges, plan
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.hedging import (
@@ -60,6 +60,9 @@ from lunguage_assets.structuring.rows import read_reports, sectioned_reports, st
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
+LEARNT_FROM = 2000
+"""Sentences that a panel is asked about, once, so that a distilled model can learn (docs/distilled.md)."""
+
 _FREE = "No language model is asked: the judges are rule-based and run in this process. It costs nothing."
 
 
@@ -68,8 +71,10 @@ def estimate_run(
 ) -> dict[str, Any]:
     """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent, as JSON has them.
 
-    `lines` are as `line` has them, `total` and `minutes` as `totals`. `steps` is the mean of a fit that is
-    expected, None without fits by a language model. `remarks` say what would stop a run for want of a scale.
+    `lines` are as `line` has them, `total` and `minutes` as `totals`. `by_fit` has what fits alone would ask:
+    of the `panel`, or, `distilled`, of the panel about `LEARNT_FROM` sentences from which a model learns.
+    `steps` is the mean of a fit that is expected, None without fits by a language model. `remarks` say what
+    would stop a run for want of a scale.
 
     Args:
         home: need not exist.
@@ -120,6 +125,7 @@ class _Preview:
         self.to_structure: list[Sequence[Sentence]] = []
         self.remarks = list[str]()
         self.steps: float | None = None
+        self.by_fit = dict[str, dict[str, Any]]()
 
     def judge(self, key: str) -> tuple[Judge, RecordedAsker | None]:
         """A judge that sends nothing: what the ledger has of a language model, or the rules."""
@@ -139,8 +145,8 @@ class _Preview:
                 self.findings_of(batch)  # unusable files would stop an offline run too
             self.remarks.append(_FREE)
             return
-        now = Standings(self.home, self.judges, self.resource.prompts)
-        self.stages = plan(now, self.ranker, rebuild=rebuild)
+        self.now = Standings(self.home, self.judges, self.resource.prompts, fit=self.resource.fit)
+        self.stages = plan(self.now, self.ranker, rebuild=rebuild)
         for batch in dict.fromkeys([*self.planned("extract_hedges"), *self.planned("refit")]):
             self.findings[batch] = self.findings_of(batch)
         self.structured()
@@ -244,6 +250,7 @@ class _Preview:
         opened, options = [self.judge(key) for key in self.members], self.options
         panel, models = [judge for judge, _ in opened], [asker for _, asker in opened if asker is not None]
         batches, whole, partly = self.planned("refit"), set[str](), dict.fromkeys(self.members, 0)
+        by_judges = [one for one in batches if asks_judges(self.now, self.ranker, one)]
         if not models or not self.sentences(batches):
             return
         for batch in batches if ranking is not None else ():
@@ -259,18 +266,31 @@ class _Preview:
         most = max(1, min(options.step_limit, most))  # explicit.md section 5, 4
         fewest = min(options.patience, most)
         self.steps = min(max(self.mean_steps(), fewest), most)
-        answers = [
-            len(lacking) * answers_per_judge(steps, options.panel_steps, len(panel))
-            for steps in (fewest, self.steps, most)
+        per_sentence = [
+            answers_per_judge(steps, options.panel_steps, len(panel)) for steps in (fewest, self.steps, most)
         ]
         examples = [one for row in vocabulary["example_sentences"] for one in row] or [""]
         pairs = map(ComparisonQuestion, lacking[:500], cycle(examples))  # enough to know how long prompts are
         shown = [self.prompts.comparison(pair).prompt for pair in pairs]
-        for asker in models:
-            asker.prompts = shown
-            counts = [max(0.0, count - partly[asker.key]) for count in answers]
-            rounds = self.steps * len(batches)
-            self.lines.append(line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds))
+        rounds = self.steps * len(batches)
+
+        def asked(sentences: int) -> list[dict[str, Any]]:
+            answers = [sentences * count for count in per_sentence]
+            lines = []
+            for asker in models:
+                asker.prompts = shown
+                counts = [max(0.0, count - partly[asker.key]) for count in answers]
+                lines.append(line("fitted_probabilities", asker, LABEL_TOKENS, counts, rounds))
+            return lines
+
+        learnt = self.now.is_current("distilled_scorer", self.ranker)
+        few = 0 if learnt else min(LEARNT_FROM, len(lacking))
+        self.by_fit = {
+            fit: {"sentences": count, "scored": len(lacking) - count, **totals(asked(count))[1]}
+            for fit, count in (("panel", len(lacking)), ("distilled", few))
+        }
+        if by_judges:
+            self.lines += asked(len(self.sentences(by_judges) - whole))
 
     def sentences(self, batches: Iterable[str]) -> set[str]:
         """Different masked sentences of these batches."""
@@ -302,6 +322,7 @@ class _Preview:
             "sentences": len(self.sentences(self.pairs)),
             "steps": self.steps,
             "lines": self.lines,
+            "by_fit": self.by_fit,
             "prices_as_of": sorted({price.as_of.isoformat() for price in prices if price}),
             "remarks": self.remarks,
             "minutes": minutes,

@@ -15,14 +15,17 @@ import pandas as pd
 from pydantic import PrivateAttr
 
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.explicit.distilled.training import Training
 from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, NoScale, require_anchors, unmapped
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
@@ -30,6 +33,7 @@ from lunguage_assets.rights import require_private
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.model.structurer import open_structurer
+from lunguage_assets.tables.explicit import DISTILLED_EVALUATION, DISTILLED_SCORER
 
 VARIABLES: Mapping[str, str] = {
     "judges_file": "LUNGUAGE_JUDGES",
@@ -56,6 +60,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     home), `budget` and `daily_budget` US dollars: what this process, and what all who share the ledger within
     24 hours, may spend. `strict` lets a study that breaks a rule end the run. `processes` (else the cores) is
     how many compute one batch, `release_to` the folder in which the command line writes `release/<ranker>/`.
+    `fit`, `encoder` and `tune` stand in for what the settings say of a distilled model.
     """
 
     root: str
@@ -69,6 +74,9 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     strict: str = ""
     processes: str = ""
     release_to: str = ""
+    fit: str = ""
+    encoder: str = ""
+    tune: str = ""
 
     _judges: JudgesConfiguration | None = PrivateAttr(default=None)
 
@@ -138,7 +146,32 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def standings(self) -> Standings:
         """What is current in this home now."""
-        return Standings(self.home, self.judges, self.prompts, self.releases)
+        return Standings(self.home, self.judges, self.prompts, self.releases, self.fit)
+
+    def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
+        """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says
+        what to do.
+        """
+        said = f"Say `lunguage distill --ranker {ranker}`, or let the judges fit: --fit panel."
+        for table in (DISTILLED_SCORER, DISTILLED_EVALUATION):
+            found = now.of(table.name, ranker)
+            if found.state != "current":
+                why = f"is stale ({'; '.join(found.because)})" if found.because else "is not there"
+                raise MethodError(f"the distilled model of {ranker!r} {why}. {said}")
+        made = read_table(DISTILLED_SCORER, partition_path(self.home.tables, DISTILLED_SCORER.name, ranker))
+        folder = self.home.distilled / ranker / str(made["files"].iloc[0])[:16]
+        if not folder.exists():
+            raise MethodError(f"{folder} is gone: the distilled model cannot score. {said}")
+        return DistilledScorer(folder, self.settings.distilled.device)
+
+    @property
+    def training(self) -> Training:
+        """How a distilled model is trained."""
+        options = self.settings.distilled
+        name, own = self.encoder or options.encoder, bool(self.tune) or options.tune
+        revision = "" if self.encoder else options.revision
+        seed = self.settings.explicit.seed
+        return Training(name, revision, options.device, own or has_gpu(), options.epochs, seed)
 
     def judge(self, key: str, progress: Callable[[Progress], None] = announce) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""

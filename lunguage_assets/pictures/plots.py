@@ -282,6 +282,27 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     return png(figure)
 
 
+def distilled_errors(evaluation: pd.DataFrame) -> bytes:
+    """Errors of mu of what scores, on held-out sentences and phrases, beside that between halves of the
+    panel, from a `tables.DISTILLED_EVALUATION` frame.
+    """
+    figure, axes = one_panel(6.5, 3.2)
+    tests = ("held-out sentences", "held-out phrases")
+    shown = evaluation[evaluation["test"].isin(tests)].pivot(index="scorer", columns="test", values="rmse")
+    shown = shown.reindex([one for one in ("frozen", "tuned", "phrase mean", "mean") if one in shown.index])
+    for number, (test, colour, hatch) in enumerate(zip(tests, (_BLUE, _ORANGE), ("", "//"), strict=True)):
+        at = np.arange(len(shown)) + 0.38 * number
+        bars = axes.barh(at, shown.get(test, 0.0), height=0.36, color=colour, hatch=hatch, label=test)
+        axes.bar_label(bars, fmt="{:.1f}", padding=3, fontsize=_SMALL)
+    between = evaluation.loc[evaluation["test"] == "panel halves", "rmse"].iloc[0]
+    axes.axvline(between, color=_GREY, linestyle="--", label="between halves of the panel")
+    axes.set_yticks(np.arange(len(shown)) + 0.19, list(shown.index))
+    axes.set_xlabel("root mean squared error of mu")
+    axes.invert_yaxis()
+    figure.legend(loc="outside lower center", ncols=3, fontsize=_SMALL)
+    return png(figure)
+
+
 def _square(pairs: pd.DataFrame, value: str) -> pd.DataFrame:
     """A symmetric table, sorted, from every pair (first, second) once; NaN on the diagonal."""
     found = pairs.pivot(index="first", columns="second", values=value).astype("float64")

@@ -390,15 +390,17 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     for group, options in OPTIONS.values():
         read[group] |= options
     settings = small.resource.settings
-    assert set(settings.explicit.model_dump()) == read["explicit"] | {"anchors"}, "which count as they are"
+    assert set(settings.explicit.model_dump()) == read["explicit"] | {"anchors", "fit"}, (
+        "which count as they are"
+    )
     implicit = set(settings.implicit.model_dump())
     encoder = {option for option in implicit if option.startswith("encoder")}
     assert implicit - read["implicit"] == encoder, "the encoder counts by its identity"
-    known = small.standings().reads
+    known = small.standings()
     keys = {"judge": "lexicon", "ranker": "panel", "structurer": "rules", "report_batch": "first"}
     for step, recipe in RECIPES.items():
         for name in recipe.reads:
-            assert known.of(name, keys), (step, name)
+            assert known.fingerprint(name, keys), (step, name)
 
 
 def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one_for_nothing(

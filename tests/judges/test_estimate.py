@@ -176,6 +176,20 @@ def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path)
     assert "as of 2025-11-01" in done.stdout
 
 
+def test_an_estimate_says_what_the_panel_and_what_a_distilled_model_would_cost(
+    home: Path, delivery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orchestration_estimate, "LEARNT_FROM", 5)
+    by_judges, by_model = (estimate(delivery, tmp_path, "--fit", fit) for fit in ("panel", "distilled"))
+    both = by_judges["by_fit"]
+    assert both == by_model["by_fit"]
+    assert both["panel"]["sentences"] == both["distilled"]["scored"] + 5 > 5
+    share = 5 / both["panel"]["sentences"]
+    assert both["distilled"]["usd"] == pytest.approx(share * both["panel"]["usd"])
+    assert [one["stage"] for one in by_judges["lines"]].count("fitted_probabilities") == 2
+    assert "fitted_probabilities" not in {one["stage"] for one in by_model["lines"]}
+
+
 def test_a_delivery_of_several_batches_is_estimated_as_one(home: Path, tmp_path: Path) -> None:
     (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
     (tmp_path / "raw").mkdir()

@@ -106,6 +106,7 @@ def fit_pairs(
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
     at_once: int = SENTENCES_AT_ONCE,
+    scored: pd.DataFrame | None = None,
 ) -> FitTables:
     """Place and probability of every tentative finding by study and row, and the log of every play by
     sentence key and step; the log is empty when `settings.fit_log` is off.
@@ -119,6 +120,7 @@ def fit_pairs(
         anchors: phrases of known probability.
         settings: options of the fit, seed, position.
         at_once: sentences per chunk; no result depends on it.
+        scored: places that need no fit (`distilled.places.scored_places`).
 
     Identical masked sentences are fitted once; a result depends on its sentence, the ranking, the panel, the
     anchors and the settings alone.
@@ -142,9 +144,9 @@ def fit_pairs(
     reference = Reference.of(ranking, vocabulary)
     located = rows.loc[rows["mask_state"] == "masked", "masked_sentence"]
     by_key = {sentence_key(sentence): sentence for sentence in located}
-    keys = sorted(by_key)
-    places, logs = [], []
-    for start in range(0, max(len(keys), 1), at_once):
+    keys = sorted(by_key.keys() - set(() if scored is None else scored.index))
+    places, logs = [] if scored is None else [scored], []
+    for start in range(0, max(len(keys), scored is None), at_once):
         chunk = keys[start : start + at_once]
         rounds: list[Round] | None = [] if settings.fit_log else None
         fits = fit_sentences([by_key[key] for key in chunk], reference, panel, settings, rounds)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import (
     MASK,
     Choice,
@@ -19,6 +20,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
+from lunguage_assets.judges.scoring import chosen, unknown_deviation
 
 _TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
 _HARD = frozenset({";", ":", ".", "but", "however", "although", "though", "while", "whereas"})
@@ -204,28 +206,11 @@ class RuleJudge(ABC):
         """Phrases per question, in the questions' order."""
         return [ExtractionAnswer(self.phrases(question)) for question in questions]
 
+    def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
+        """The scores, in the judge's own units; how far they err is not known."""
+        return unknown_deviation(list(map(self._known_score, masked_sentences)))
+
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[Choice]:
-        """The higher score wins; without a score of both, the answer is invalid (explicit.md section 6).
-
-        Equal scores are decided by a coin hashed from the two sentences and the method, the same coin
-        whichever is shown first; between identical sentences it falls on the position, anew for every
-        replicate.
-        """
-        return [self._compared(one.sentence_1, one.sentence_2, one.replicate) for one in questions]
-
-    def _compared(self, one: str, two: str, replicate: int) -> Choice:
-        score_one, score_two = self._known_score(one), self._known_score(two)
-        if score_one is None or score_two is None:
-            return "invalid"
-        if score_one != score_two:
-            first = score_one > score_two
-        elif one == two:
-            first = _coin(self._method, one, str(replicate))
-        else:
-            first = _coin(self._method, *sorted((one, two))) == (one < two)
-        return "sentence_1" if first else "sentence_2"
-
-
-def _coin(*parts: str) -> bool:
-    text = "\x1f".join(parts).encode("utf-8", "surrogatepass")
-    return bool(hashlib.blake2b(text, digest_size=1).digest()[0] & 1)
+        """The higher score wins, as `chosen` says."""
+        known = self._known_score
+        return [chosen(self._method, one, known(one.sentence_1), known(one.sentence_2)) for one in questions]

@@ -8,11 +8,18 @@ from contextlib import suppress
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.reads import NOTHING
 from lunguage_assets.current.recipes import not_there
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.explicit.analysis.agreement import verify_with_package
+from lunguage_assets.explicit.distilled.answers import Answers, panel_answers
+from lunguage_assets.explicit.distilled.evaluation import evaluate
+from lunguage_assets.explicit.distilled.places import scored_places
+from lunguage_assets.explicit.distilled.training import distil
+from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import calibrate, placed
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.explicit.hedges.hedging import load_corrections, newest_only, review_queue
@@ -27,7 +34,8 @@ from lunguage_assets.orchestration.checks import verification_result
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import Spending, counts, picture
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.tables import HEDGE_PHRASES
+from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
+from lunguage_assets.tables.explicit import FIT_LOG
 
 
 def same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
@@ -167,16 +175,75 @@ def fitted_probabilities(
     ranker, _ = keys
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
     same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
-    panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
-    tables = fit_pairs(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
+    panel, scored = [home.judge(key, spending.note) for key in home.judges.members(ranker)], None
+    if (now := home.standings()).scorer_of(*keys) != NOTHING:
+        scorer = home.distilled(ranker, now)
+        ask_panel = home.settings.distilled.unlike == "panel"
+        scored = scored_places(findings, hedge_phrases, reference_ranking, scorer, ask_panel=ask_panel)
+    made_of = (findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
+    tables = fit_pairs(*made_of, scored=scored)
     frame = tables.probabilities
     fitted = frame[frame["p_source"] == "fitted"]
     metadata = {
+        "stop": counts(frame["stop"], "end of the fit"),
         **_first(reference_ranking, "ruler", "ranking_version"),
         "mean_p": round(float(fitted["p"].mean()), 4) if len(fitted) else 0.0,
     }
     value = {"fitted_probabilities": frame, "fit_log": tables.log}
     return dg.MaterializeResult(value=value, metadata=metadata)
+
+
+def _answers(
+    findings: Frames,
+    fitted_probabilities: Frames,
+    fit_log: Frames,
+    comparison_matches: Frames,
+    ranking: pd.DataFrame,
+) -> Answers:
+    """What the judges of a ranker have said, in all batches that they fitted."""
+    tables = (FINDINGS, findings), (FITTED_PROBABILITIES, fitted_probabilities), (FIT_LOG, fit_log)
+    whole = (pd.concat([table.frame(), *frames.values()]) for table, frames in tables)
+    return panel_answers(*whole, by_judge(comparison_matches, ranking), ranking)
+
+
+@table_asset("explicit")
+def distilled_scorer(
+    home: HomeResource,
+    keys: Keys,
+    findings: Frames,
+    fitted_probabilities: Frames,
+    fit_log: Frames,
+    comparison_matches: Frames,
+    reference_ranking: pd.DataFrame,
+) -> Result:
+    """Let a small model learn the judgement of a ranker's judges from their stored answers."""
+    read = findings, fitted_probabilities, fit_log, comparison_matches, reference_ranking
+    version, place = str(reference_ranking["ranking_version"].iloc[0]), home.home.distilled.joinpath(*keys)
+    frame = distil(_answers(*read), version, place, home.training)
+    return dg.MaterializeResult(value=frame, metadata=_first(frame[frame["is_used"]], "rung", "encoder"))
+
+
+@table_asset("explicit")
+def distilled_evaluation(
+    home: HomeResource,
+    keys: Keys,
+    findings: Frames,
+    fitted_probabilities: Frames,
+    fit_log: Frames,
+    comparison_matches: Frames,
+    reference_ranking: pd.DataFrame,
+    hedge_vocabulary: pd.DataFrame,
+    distilled_scorer: pd.DataFrame,
+) -> Result:
+    """Hold a distilled model against its judges, on sentences and phrases that it had not seen."""
+    from lunguage_assets.pictures.plots import distilled_errors  # matplotlib is slow to import
+
+    read = findings, fitted_probabilities, fit_log, comparison_matches, reference_ranking
+    folder = home.home.distilled.joinpath(*keys, str(distilled_scorer["files"].iloc[0])[:16])
+    line = calibrate(placed(reference_ranking), home.anchors(reference_ranking))
+    reference = Reference.of(reference_ranking, hedge_vocabulary)
+    frame = evaluate(_answers(*read), distilled_scorer, folder, reference, line)
+    return dg.MaterializeResult(value=frame, metadata={"plot": picture(distilled_errors(frame))})
 
 
 def _first(frame: pd.DataFrame, *columns: str) -> dict[str, str]:

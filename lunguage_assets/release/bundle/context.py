@@ -21,16 +21,17 @@ from lunguage_assets.release.bundle.provenance import Origin, language_models, p
 from lunguage_assets.release.report.paper_tables import label_table, paper_tables, phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
+from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import PHRASE_SCALE
 
 ANALYSES = {
     name: TABLES[name]
     for name in (
         *("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"),
-        *("expert_agreement", "pathway_audit"),
+        *("expert_agreement", "pathway_audit", "distilled_evaluation"),
     )
 }
-"""What `lunguage analyse` makes; a release shows those that are there."""
+"""What `lunguage analyse` and `lunguage distill` make; a release shows those that are there."""
 
 _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int"]
 
@@ -154,6 +155,8 @@ def context_of(
         "studies_set_aside": dict(studies.query(aside)),
         "rows_out": counts("source", "lunguage_plus_plus").total(),
     }
+    if scored := counts("stop", "fitted_probabilities")["scored"]:
+        summary["scored"] = scored  # by a distilled model
     shown, stale = shown_analyses(analyses, ranking)
     encoders = list(counts("encoder", "lunguage_plus_plus"))
     return ReportContext(
@@ -180,10 +183,13 @@ def shown_analyses(
     """The analyses that are shown (of experts only groups, no single person), and whether all of them, which
     are made together, were left out because they belong to another ranking.
     """
-    named = [frame["ranking_version"] for frame in analyses.values() if "ranking_version" in frame.columns]
-    if set().union(*named) - set(ranking["ranking_version"]):
+    now, shown = set(ranking["ranking_version"]), dict(analyses)
+    distilled = shown.get(DISTILLED_EVALUATION.name)
+    if distilled is not None and set(distilled["ranking_version"]) - now:  # it is made apart from the others
+        del shown[DISTILLED_EVALUATION.name]
+    named = [frame["ranking_version"] for frame in shown.values() if "ranking_version" in frame.columns]
+    if set().union(*named) - now:
         return {}, True
-    shown = dict(analyses)
     if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
         shown[EXPERT_AGREEMENT.name] = experts[
             (experts["first"] == "")

@@ -21,6 +21,7 @@ from lunguage_assets.pictures.plots import (
     agreement_heat_map,
     calibration_plot,
     correlation_heat_map,
+    distilled_errors,
     probability_bars,
     ranking_plot,
     validation_curves,
@@ -30,9 +31,10 @@ from lunguage_assets.pictures.plots import (
 from lunguage_assets.release.bundle.context import ReportContext
 from lunguage_assets.release.report.paper_tables import published_scales, published_values
 from lunguage_assets.tables import PATHWAY_AUDIT
+from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
-_OTHERS = {PATHWAY_AUDIT.name: PATHWAY_AUDIT, "labels": LABEL_TABLE}
+_OTHERS = {one.name: one for one in (PATHWAY_AUDIT, DISTILLED_EVALUATION)} | {"labels": LABEL_TABLE}
 _AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n"]
 _DECIMALS = {
     **dict.fromkeys(("mu", "mu_low", "mu_high", "published_mu", "p", "p_low", "p_high"), 2),
@@ -64,6 +66,7 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         ("agreement", "judge_agreement", agreement_heat_map),
         ("correlations", "ranking_correlations", correlation_heat_map),
         ("validation_curves", "fit_validation", lambda frame: validation_curves(frame, *limits)),
+        ("distilled", "distilled_evaluation", distilled_errors),
         ("validation_spread", "fit_validation", lambda frame: validation_spread(frame, *limits)),
     )
     for name, analysis, draw in of_analyses:
@@ -124,6 +127,8 @@ def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     if (fewer := made.get("ranking_robustness")) is not None and len(fewer):
         changes = ["mean_abs_mu", "largest_abs_mu", "mean_abs_rank", "spearman"]
         shown["robustness"] = fewer.groupby("comparisons")[changes].mean().reset_index()
+    if (distilled := made.get("distilled_evaluation")) is not None:
+        shown["distilled"] = distilled.drop(columns=["ranking_version", "is_used"])
     if (audit := made.get("pathway_audit")) is not None:
         shown["pathway_audit"] = audit[audit["share"].notna()].drop(columns=["edge", "both", "place"])
     return shown

@@ -63,6 +63,10 @@ SAID: dict[str, list[dict[str, Any]]] = {
         {"group": "all", "first": who, "second": "panel", "value": 0.75, "n": 9}
         for who in ("", "dr-nameless")
     ],
+    "distilled_evaluation": [
+        {"test": test, "scorer": scorer, "rmse": 2.5}
+        for test, scorer in (("panel halves", "half the answers"), ("held-out sentences", "frozen"))
+    ],
     "pathway_audit": [{"diagnosis": "pneumonia", "studies": 41, "mentioned": 4, "as_implied": 3, **SHARES}],
 }
 

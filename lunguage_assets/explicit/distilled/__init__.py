@@ -1,0 +1,1 @@
+"""A small model that learns a panel's judgement from its stored answers (docs/distilled.md)."""

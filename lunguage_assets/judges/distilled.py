@@ -1,0 +1,292 @@
+"""A model distilled from a panel, as it scores: an encoder that reads a masked sentence, and a linear head on
+what it says at the mask and on the mean. `explicit/distilled/` trains it.
+
+Its folder holds `scorer.json`, `scorer.npz` and, where the encoder was fine-tuned, `encoder/`: learnt from
+reports, and as restricted as they are. torch and transformers are imported when the first sentence is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lunguage_assets.draws import Floats
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import replace_file, replace_text
+from lunguage_assets.hub import files_digest, found_model, quiet_transformers
+from lunguage_assets.judges.protocol import MASK
+
+Vectors = NDArray[np.float32]
+
+LONGEST = 256
+"""Tokens of a sentence that are read."""
+AT_ONCE = 20_000
+"""Sentences whose vectors are held together."""
+_DECIMALS = 4
+"""mu and its deviation are rounded: no batch's last bit decides what is stored."""
+
+
+def has_gpu() -> bool:
+    """Whether torch is installed and sees a GPU."""
+    if find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+class MaskedEncoder:
+    """A model of transformers that reads masked sentences; only safetensors are loaded, no code of its own is
+    run. `identity` is its name and exact revision.
+    """
+
+    def __init__(self, name: str, revision: str = "", device: str = "auto", batch_size: int = 64) -> None:
+        """Find it: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`), or a name on the hub. Raises
+        `ConfigurationError` for a missing library or model.
+        """
+        if find_spec("transformers") is None or find_spec("torch") is None:
+            raise ConfigurationError(
+                "a distilled model needs transformers and torch, which are not installed. Run: pip install "
+                "'lunguage-assets[models]'"
+            )
+        self.name, self.revision, self._device, self._batch = name, revision, device, batch_size
+        self.folder, self.identity, files = found_model(name, revision or "main", "distilled.encoder")
+        if all(one.suffix != ".safetensors" for one in files):
+            raise ConfigurationError(
+                f"distilled.encoder, folder {self.folder}: found no weights in safetensors (other formats "
+                "can hold code), expected some. Save the model with transformers."
+            )
+
+    @cached_property
+    def loaded(self) -> tuple[Any, Any, str]:
+        """The model, its tokenizer, and the device that it is on."""
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        quiet_transformers()
+        device = self._device if self._device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+            model = AutoModel.from_pretrained(
+                self.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+            )
+            return model.to(device).eval(), tokenizer, device
+        except Exception as error:  # each library has its own errors; the text of some is a page long
+            raise ConfigurationError(
+                f"encoder {self.identity} cannot be loaded ({type(error).__name__}). Expected an encoder of "
+                "transformers without code of its own: distilled.encoder, distilled.device."
+            ) from None
+
+    def batches(self, sentences: Sequence[str], at_once: int = 0) -> Iterator[tuple[list[int], Any]]:
+        """Sentences as tensors, those of like length together, with their numbers; `<finding>` is the
+        tokenizer's mask, or its unknown word where it has no mask.
+        """
+        _, tokenizer, device = self.loaded
+        mask = tokenizer.mask_token or tokenizer.unk_token
+        order = sorted(range(len(sentences)), key=lambda number: (len(sentences[number]), sentences[number]))
+        limit = min(LONGEST, tokenizer.model_max_length)
+        size = at_once or self._batch
+        for start in range(0, len(order), size):
+            part = order[start : start + size]
+            texts = [sentences[number].replace(MASK, mask) for number in part]
+            tokens = tokenizer(texts, padding=True, truncation=True, max_length=limit, return_tensors="pt")
+            yield part, tokens.to(device)
+
+    def vectors(self, tokens: Any) -> Any:
+        """The last layer at the mask beside its mean, each of length 1: a tensor of shape (sentences, 2 d).
+        Where the mask is cut off, the mean stands in for it.
+        """
+        import torch
+        from torch.nn.functional import normalize
+
+        model, tokenizer, _ = self.loaded
+        layer = model(**tokens).last_hidden_state
+        kept = tokens["attention_mask"].unsqueeze(-1).to(layer.dtype)
+        mean = (layer * kept).sum(1) / kept.sum(1)
+        number = tokenizer.mask_token_id if tokenizer.mask_token else tokenizer.unk_token_id
+        places = (tokens["input_ids"] == number).unsqueeze(-1).to(layer.dtype) * kept
+        found = places.sum(1)
+        at_mask = torch.where(found > 0, (layer * places).sum(1) / found.clamp(min=1.0), mean)
+        return torch.cat([normalize(at_mask, dim=1), normalize(mean, dim=1)], dim=1)
+
+    def encode(self, sentences: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
+        """What `vectors` says, as an array; `progress` is told how many sentences were read."""
+        import torch
+
+        found = np.zeros((len(sentences), 2 * self.loaded[0].config.hidden_size), dtype=np.float32)
+        self.loaded[0].eval()
+        with torch.inference_mode():
+            for part, tokens in self.batches(sentences):
+                found[part] = self.vectors(tokens).float().cpu().numpy()
+                if progress is not None:
+                    progress(len(part))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """From a sentence's vector to its mu: linear, with what it does not know (Laplace) as `covariance`.
+
+    Vectors are centred and divided by `scale` first. Shapes: `centre` and `weights` (2 d,), `covariance`
+    (2 d, 2 d).
+    """
+
+    centre: Floats
+    scale: float
+    weights: Floats
+    intercept: float
+    covariance: Floats
+
+    def inputs(self, vectors: Vectors) -> Floats:
+        """Vectors as the weights want them."""
+        found: Floats = (vectors.astype(np.float64) - self.centre) / self.scale
+        return found
+
+    def mu(self, vectors: Vectors) -> Floats:
+        """mu of n vectors, shape (n,)."""
+        return np.asarray(self.inputs(vectors) @ self.weights + self.intercept)
+
+    def variance(self, vectors: Vectors) -> Floats:
+        """Variance of mu, shape (n,), as far as the head knows."""
+        inputs = self.inputs(vectors)
+        return np.asarray(np.einsum("ij,ij->i", inputs @ self.covariance, inputs))
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """How far a scorer errs, from sentences that it had not seen.
+
+    `cuts`: mu between the thirds, shape (2,); `variance` of the error in each third, without the panel's own,
+    (3,); `usual` variance of the head among training sentences; `known`: their vectors, of which the nearest
+    tells how far a new sentence is away, (n, 2 d); `farthest`: the 99th percentile of that among themselves.
+    """
+
+    cuts: Floats
+    variance: Floats
+    usual: float
+    known: NDArray[np.float16]
+    farthest: float
+
+    def deviation(self, mu: Floats, head: Floats) -> Floats:
+        """Standard deviation of mu, from the head's variance; what it usually is, the thirds contain."""
+        third = np.searchsorted(self.cuts, mu)
+        return np.asarray(np.sqrt(self.variance[third] + np.maximum(head - self.usual, 0.0)))
+
+
+class Scores(NamedTuple):
+    """mu, its deviation, and whether the sentence is unlike all that the scorer learnt from."""
+
+    mu: Floats
+    mu_sd: Floats
+    unlike: NDArray[np.bool_]
+
+
+def nearest(vectors: Vectors, known: NDArray[np.float16]) -> Floats:
+    """Distance of each vector from the nearest known one, shape (n,)."""
+    there = known.astype(np.float32)
+    squares = (there**2).sum(axis=1)
+    found = np.empty(len(vectors))
+    for start in range(0, len(vectors), 1024):
+        part = vectors[start : start + 1024]
+        apart = (part**2).sum(axis=1)[:, None] + squares - 2.0 * part @ there.T
+        found[start : start + 1024] = np.sqrt(np.maximum(apart.min(axis=1), 0.0))
+    return found
+
+
+class DistilledScorer:
+    """The scorer in a folder.
+
+    `phrases`: hedging phrases of the sentences that it learnt from; `about`: what `scorer.json` says.
+    """
+
+    def __init__(self, folder: Path, device: str = "auto") -> None:
+        """Raises `ConfigurationError` when the folder holds no scorer, or its encoder is another one."""
+        self.about, self.identity = about_scorer(folder), scorer_identity(folder)
+        self.phrases = frozenset(self.about["phrases"])
+        own = folder / "encoder"
+        name = str(own.resolve()) if own.exists() else self.about["encoder_name"]
+        self.encoder = MaskedEncoder(name, self.about["revision"], device)
+        if not own.exists() and self.encoder.identity != self.about["encoder"]:
+            raise ConfigurationError(
+                f"{folder}: the scorer was trained with encoder {self.about['encoder']}, found "
+                f"{self.encoder.identity}. Install that one, or say `lunguage distill` again."
+            )
+        self.head, self.errors = stored_model(folder)
+
+    def read(self, sentences: Sequence[str], progress: Callable[[int], None] | None = None) -> Scores:
+        """Scores of masked sentences, a forward pass each; identical ones are read once."""
+        distinct = sorted(set(sentences))
+        number = {one: i for i, one in enumerate(distinct)}
+        parts = [
+            self.scored(self.encoder.encode(distinct[start : start + AT_ONCE], progress))
+            for start in range(0, max(len(distinct), 1), AT_ONCE)
+        ]
+        rows = [number[one] for one in sentences]
+        return Scores(*(np.concatenate(column)[rows] for column in zip(*parts, strict=True)))
+
+    def scored(self, vectors: Vectors) -> Scores:
+        """Scores from vectors of the encoder."""
+        mu = np.round(self.head.mu(vectors), _DECIMALS)
+        mu_sd = np.round(self.errors.deviation(mu, self.head.variance(vectors)), _DECIMALS)
+        return Scores(mu, mu_sd, nearest(vectors, self.errors.known) > self.errors.farthest)
+
+    def scores(self, masked_sentences: Sequence[str]) -> tuple[Floats, Floats]:
+        """As of any `Scorer`."""
+        return self.read(masked_sentences)[:2]
+
+
+def stored_model(folder: Path) -> tuple[Head, Errors]:
+    """What was learnt beside the encoder."""
+    with np.load(folder / "scorer.npz") as stored:
+        values = {name: _plain(stored[name]) for name in stored.files}
+    head, errors = ({field.name: values[field.name] for field in fields(of)} for of in (Head, Errors))
+    return Head(**head), Errors(**errors)
+
+
+def write_scorer(folder: Path, about: dict[str, Any], head: Head, errors: Errors) -> str:
+    """Write what `DistilledScorer` reads beside an `encoder/` that may be there; its digest, which `about`
+    then names. The same values give the same bytes.
+    """
+
+    def write(stream: BinaryIO) -> None:
+        arrays: dict[str, Any] = {**_arrays(head), **_arrays(errors)}
+        np.savez(stream, **arrays)
+
+    replace_file(folder / "scorer.npz", write)
+    learnt = [folder / "scorer.npz", *sorted((folder / "encoder").rglob("*.safetensors"))]
+    files = files_digest(folder, learnt)
+    replace_text(folder / "scorer.json", json.dumps({**about, "files": files}, indent=1, sort_keys=True))
+    return files
+
+
+def about_scorer(folder: Path) -> dict[str, Any]:
+    """What `scorer.json` says. Raises `ConfigurationError`: the folder holds no scorer."""
+    try:
+        return dict(json.loads((folder / "scorer.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        raise ConfigurationError(
+            f"{folder}: found no distilled scorer (scorer.json). `lunguage distill` makes one below "
+            "`distilled` of the home."
+        ) from None
+
+
+def scorer_identity(folder: Path) -> str:
+    """Identity of the scorer in a folder; raises as `about_scorer`."""
+    return f"distilled/{about_scorer(folder)['files'][:16]}"
+
+
+def _arrays(values: Head | Errors) -> dict[str, NDArray[Any]]:
+    smaller = {"covariance": np.float32, "known": np.float16}
+    return {name: np.asarray(value, dtype=smaller.get(name)) for name, value in asdict(values).items()}
+
+
+def _plain(stored: NDArray[Any]) -> Any:
+    return stored.item() if stored.ndim == 0 else stored

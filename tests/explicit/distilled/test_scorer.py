@@ -1,0 +1,214 @@
+"""A distilled model in its folder, with a tiny random encoder: both rungs, kills, what it will not score."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny_encoder
+from distilled_world import SETTINGS, World
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.distilled import training, tuned
+from lunguage_assets.explicit.distilled.answers import Answers
+from lunguage_assets.explicit.distilled.evaluation import evaluate, shortcomings
+from lunguage_assets.explicit.distilled.places import UNLIKE, chosen_studies, scored_places
+from lunguage_assets.explicit.distilled.training import Training, distil
+from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import calibrate, placed
+from lunguage_assets.judges.distilled import DistilledScorer
+
+pytestmark = pytest.mark.skipif(bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing()))
+WORDS = tiny_encoder.WORDS
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """Sentences of words that the encoder knows: the more of them, the more certain."""
+    words = [f"{' '.join(WORDS[i % 7 :][: 1 + i % 9])} {WORDS[i // 9 % 18]} {i}" for i in range(120)]
+    return World(worded=[(f"<finding> {one}.", 8.0 + 4.0 * (i % 9)) for i, one in enumerate(words)])
+
+
+@pytest.fixture(scope="module")
+def answers(world: World) -> Answers:
+    return world.answers()
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_encoder.save(tmp_path_factory.mktemp("model") / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def frozen(answers: Answers, encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("frozen")
+    distil(answers, "abc", place, Training(encoder))
+    (folder,) = place.iterdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def bytes_of(folder: Path) -> dict[str, str]:
+    return {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.glob("*.npz")}
+
+
+def test_the_frozen_rung_has_the_same_bytes_every_time(
+    answers: Answers, encoder: str, frozen: Path, tmp_path: Path
+) -> None:
+    rows = distil(answers, "abc", tmp_path, Training(encoder))
+    (again,) = tmp_path.iterdir()
+    assert again.name == frozen.name == rows["files"].iloc[0][:16]
+    assert bytes_of(again) == bytes_of(frozen)
+    assert rows["is_used"].tolist() == [True]
+
+
+def test_the_same_training_again_trains_nothing(answers: Answers, encoder: str, frozen: Path) -> None:
+    with mock.patch.object(training, "fit_head", side_effect=AssertionError):
+        rows = distil(answers, "abc", frozen.parent, Training(encoder))
+    assert rows["files"].iloc[0][:16] == frozen.name
+
+
+def test_a_sentence_has_its_score_whatever_company_it_is_read_in(world: World, frozen: Path) -> None:
+    scorer = DistilledScorer(frozen)
+    sentences = world.findings["masked_sentence"].tolist()
+    together, alone = scorer.read(sentences), scorer.read(sentences[5:6])
+    assert together.mu[5] == pytest.approx(alone.mu[0], abs=2e-4)
+    assert (together.mu_sd > 0.4).all()
+    repeated = scorer.read([*sentences, *sentences])
+    assert (repeated.mu == np.tile(together.mu, 2)).all()
+
+
+def killed_after(epochs: int) -> object:
+    """A loop that is killed once so many epochs are written."""
+    written = tuned.replace_file
+    left = [epochs]
+
+    def write(path: Path, content: object) -> None:
+        written(path, content)  # type: ignore[arg-type]
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    return mock.patch.object(tuned, "replace_file", write)
+
+
+def test_fine_tuning_that_was_killed_goes_on_to_the_same_weights(
+    answers: Answers, encoder: str, tmp_path: Path
+) -> None:
+    chosen = Training(encoder, tune=True, epochs=2)
+    with mock.patch.object(training, "FOLDS", 2):
+        whole = distil(answers, "abc", tmp_path / "whole", chosen)
+        for epochs in (1, 2, 3):
+            with killed_after(epochs), pytest.raises(KeyboardInterrupt):
+                distil(answers, "abc", tmp_path / "killed", chosen)
+        went_on = distil(answers, "abc", tmp_path / "killed", chosen)
+    assert whole["rung"].tolist() == ["frozen", "tuned"]
+    for column in ("rmse_sentences", "rmse_phrases"):
+        assert went_on[column].tolist() == pytest.approx(whole[column].tolist(), abs=0.02)
+    assert [one.name for one in (tmp_path / "killed").iterdir()] == [went_on["files"].iloc[0][:16]]
+    assert not list((tmp_path / "killed").rglob("*.pt"))
+
+
+def test_a_tuned_encoder_is_read_from_the_scorers_own_folder(
+    world: World, answers: Answers, encoder: str, tmp_path: Path
+) -> None:
+    better = mock.patch.object(training.HeldOut, "errors", lambda held, answers: (np.nanmean(held[1]), 0.0))
+    with mock.patch.object(training, "FOLDS", 2), better:
+        rows = distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
+    (folder,) = tmp_path.iterdir()
+    used = rows.loc[rows["is_used"], "rung"].iloc[0]
+    assert (folder / "encoder" / "model.safetensors").exists() == (used == "tuned")
+    assert np.isfinite(DistilledScorer(folder).read(world.findings["masked_sentence"].tolist()).mu).all()
+
+
+def test_another_encoder_under_the_same_name_is_refused(frozen: Path, tmp_path: Path) -> None:
+    for one in frozen.glob("scorer.*"):
+        (tmp_path / one.name).write_bytes(one.read_bytes())
+    about = json.loads((tmp_path / "scorer.json").read_text())
+    about["encoder"] = "tiny@sha256:0000000000000000"
+    (tmp_path / "scorer.json").write_text(json.dumps(about))
+    with pytest.raises(ConfigurationError, match="was trained with encoder tiny@sha256:0000"):
+        DistilledScorer(tmp_path)
+
+
+def test_what_is_unlike_takes_p_from_its_phrases_or_goes_to_the_panel(world: World, frozen: Path) -> None:
+    scorer = DistilledScorer(frozen)
+    phrases = world.hedges["phrases"].tolist()
+    hedges = world.hedges.assign(phrases=[["phrase 003"], *phrases[1:]])  # ranked, and never learnt from
+    made_of = world.findings, hedges, world.ranking, scorer
+    scored = scored_places(*made_of, ask_panel=False)
+    left_out = scored_places(*made_of, ask_panel=True)
+    new = scored.index[scored["stop"] == UNLIKE]
+    assert 1 <= len(new) < 30
+    assert set(scored.index) - set(left_out.index) == set(new)
+    given = (world.findings, hedges, world.corpus.vocabulary, world.ranking)
+    options = (world.corpus.anchors, SETTINGS)
+    frame = fit_pairs(*given, world.panel, *options, scored=scored)
+    assert frame.log.empty
+    rows = frame.probabilities.set_index("finding_id")
+    assert rows["steps"].eq(0).all()
+    first = rows.loc[world.findings["finding_id"].iloc[0]]
+    assert (first["stop"], first["p_source"], first["answers"]) == (UNLIKE, "phrase", 0)
+    held = rows[rows["stop"] == "scored"]
+    assert (held["p_low"] < held["p"]).all()
+    assert (held["p"] < held["p_high"]).all()
+    asked = fit_pairs(*given, world.panel, *options, scored=left_out)
+    assert set(asked.log["sentence_key"]) == set(new)
+    assert set(asked.probabilities["stop"]) > {"scored"}
+
+
+def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
+    world: World, answers: Answers, encoder: str, frozen: Path
+) -> None:
+    rows = distil(answers, "abc", frozen.parent, Training(encoder))
+    line = calibrate(placed(world.ranking), world.corpus.anchors)
+    found = evaluate(answers, rows, frozen, world.reference, line).set_index(["test", "scorer", "against"])
+    sentences = found.xs("held-out sentences").droplevel("against")
+    assert sentences["rmse"]["frozen"] < sentences["rmse"]["mean"]
+    assert sentences["spearman"]["frozen"] > 0.5
+    assert sentences["worth"]["frozen"] > sentences["worth"]["mean"]
+    assert 0.85 < sentences["coverage"]["frozen"] <= 1.0
+    between = found.loc[("panel halves", "half the answers", "panel")]
+    assert 0.0 < between["rmse"] < sentences["rmse"]["mean"]
+    judges = found.xs("judges").xs("frozen")
+    assert judges.index.tolist() == list(answers.judges)
+    assert judges["agreement"].between(0.5, 1.0).all()
+    assert found.xs("judge left out")["among_judges"].between(0.5, 1.0).all()
+
+
+def test_what_falls_short_is_said_and_what_does_not_is_not(
+    world: World, answers: Answers, encoder: str, frozen: Path
+) -> None:
+    rows = distil(answers, "abc", frozen.parent, Training(encoder))
+    line = calibrate(placed(world.ranking), world.corpus.anchors)
+    frame = evaluate(answers, rows, frozen, world.reference, line)
+    tested = frame["is_used"] & (frame["test"] == "held-out phrases")
+    between = float(frame.loc[frame["test"] == "panel halves", "rmse"].iloc[0])
+    for rmse, coverage, expected in ((1.4, 0.94, 0), (1.6, 0.94, 1), (1.4, 0.92, 1), (1.6, 0.92, 2)):
+        frame.loc[tested, "rmse"] = rmse * between
+        frame.loc[tested, "coverage"] = coverage
+        assert len(shortcomings(frame)) == expected
+
+
+def test_studies_are_chosen_phrase_by_phrase_the_rarest_first() -> None:
+    rows = [
+        ("s1", "a", ["likely"]),
+        ("s2", "b", ["likely"]),
+        ("s3", "c", ["likely", "rare"]),
+        ("s4", "d", []),
+    ]
+    findings = pd.DataFrame(rows, columns=["study_id", "sent", "phrases"])
+    assert chosen_studies(findings, 1) == ["s3"]
+    assert chosen_studies(findings, 2) == ["s1", "s3"]
+    assert chosen_studies(findings) == ["s1", "s2", "s3"]

@@ -1,0 +1,112 @@
+"""Scorers, and judges that compare two scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import judge_identity
+from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.scoring import Scorer, ScorerJudge
+
+SENTENCES = (
+    "Possible <finding>.",
+    "Probable <finding>.",
+    "Green <finding>.",
+    "<finding> cannot be excluded.",
+)
+
+
+class ByLength:
+    """Scores a sentence by its length; those that are green it cannot."""
+
+    identity = "length/1"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def scores(self, masked_sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        self.asked += masked_sentences
+        mu = np.array([np.nan if "Green" in one else float(len(one)) for one in masked_sentences])
+        return mu, np.ones(len(mu))
+
+
+@pytest.mark.parametrize(
+    "judge", [LexiconJudge.bundled("a"), CuesJudge.bundled("a")], ids=["lexicon", "cues"]
+)
+def test_a_rule_judge_is_a_scorer_that_says_the_same_when_it_is_compared(
+    judge: LexiconJudge | CuesJudge,
+) -> None:
+    scorer: Scorer = judge
+    mu, sd = scorer.scores(SENTENCES)
+    assert np.isnan(mu).tolist() == [False, False, True, False]
+    assert np.isnan(sd).all()
+    place = dict(zip(SENTENCES, mu.tolist(), strict=True))
+    pairs = [(one, two) for one in SENTENCES for two in SENTENCES if place[one] != place[two] and one != two]
+    questions = [ComparisonQuestion(*pair) for pair in pairs]
+    assert ScorerJudge("b", scorer).compare(questions) == judge.compare(questions)
+    assert len(questions) >= 6
+
+
+def test_the_higher_score_wins_wherever_it_stands_and_without_one_nothing_does() -> None:
+    scorer = ByLength()
+    judge = ScorerJudge("mine", scorer)
+    short, long, green = SENTENCES[0], SENTENCES[3], SENTENCES[2]
+    asked = [
+        ComparisonQuestion(short, long),
+        ComparisonQuestion(long, short),
+        ComparisonQuestion(green, long),
+    ]
+    assert judge.compare(asked) == ["sentence_2", "sentence_1", "invalid"]
+    judge.compare(asked)
+    assert sorted(scorer.asked) == sorted({short, long, green})
+    assert judge.extract([ExtractionQuestion("opacity", "Possible opacity.")])[0].valid is False
+
+
+def test_equal_scores_are_a_coin_of_the_sentences_and_not_of_their_places() -> None:
+    judge = ScorerJudge("mine", ByLength())
+    one, two = "Maybe <finding>, A.", "Maybe <finding>, B."
+    first, turned = judge.compare([ComparisonQuestion(one, two), ComparisonQuestion(two, one)])
+    assert {first, turned} == {"sentence_1", "sentence_2"}
+    same = judge.compare([ComparisonQuestion(one, one, number) for number in range(32)])
+    assert set(same) == {"sentence_1", "sentence_2"}
+
+
+DISTILLED = """
+preset = "mine"
+presets.mine = {{ panel = "one", extractor = "{extractor}", candidates = ["small"] }}
+panels.one = {{ members = [{members}] }}
+judges.lexicon = {{ provider = "lexicon" }}
+judges.small = {{ provider = "distilled"{folder} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"members": '"lexicon", "small"'}, "repeats those whom it learnt from"),
+        ({"extractor": "small"}, "presets.mine.extractor"),
+        ({"folder": ""}, "folder: expected for provider 'distilled'"),
+    ],
+    ids=["a member of a panel", "the extractor", "without a folder"],
+)
+def test_a_distilled_model_is_a_candidate_and_nothing_else(
+    tmp_path: Path, given: dict[str, str], told: str
+) -> None:
+    fields = {"members": '"lexicon"', "extractor": "lexicon", "folder": ', folder = "/nowhere"'}
+    file = tmp_path / "judges.toml"
+    file.write_text(DISTILLED.format(**{**fields, **given}))
+    with pytest.raises(ConfigurationError, match=told):
+        load_judges(file)
+    file.write_text(DISTILLED.format(**fields))
+    judges = load_judges(file)
+    assert judges.rankers == ("panel", "lexicon", "small")
+    with pytest.raises(ConfigurationError, match="found no distilled scorer"):
+        judge_identity("small", judges)

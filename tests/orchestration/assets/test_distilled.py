@@ -1,0 +1,127 @@
+"""A home whose judges teach a small model, which then fits what comes; the encoder is a tiny random one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+import pandas as pd
+import pytest
+import tiny_encoder
+from finished_homes import Finished
+from small_homes import SmallHome
+
+from lunguage_assets.current.standing import Stage
+from lunguage_assets.explicit.distilled import answers
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration.automation import is_ready
+from lunguage_assets.orchestration.runs.runner import RunFailed
+from lunguage_assets.tables import TABLES
+
+pytestmark = pytest.mark.skipif(bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing()))
+DISTILL = [Stage("distill", ("panel",))]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_encoder.save(tmp_path_factory.mktemp("model") / "tiny"))
+
+
+@contextmanager
+def reopened(small: SmallHome, **fields: str) -> Iterator[SmallHome]:
+    """The same home, with what a command line says."""
+    with SmallHome.opened(small.home.root, small.record, **fields) as again:
+        yield again
+        small.record = again.record
+
+
+@pytest.fixture
+def taught(small: SmallHome, encoder: str) -> Iterator[SmallHome]:
+    """A home in which forty-five reports were fitted, and learnt from."""
+    with mock.patch.object(answers, "FEWEST", 5):
+        with reopened(small, encoder=encoder) as home:
+            home.executed(lambda: home.runner().run("panel", stages=DISTILL))
+        yield small
+
+
+def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
+    return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
+
+
+def test_new_batches_are_scored_and_those_of_the_judges_stay(taught: SmallHome, finished: Finished) -> None:
+    before = table(taught, "fitted_probabilities", "panel", "first")
+    taught.register({"third": finished.deliveries / "third"})
+    with reopened(taught, fit="distilled") as home:
+        assert [one for one in home.run() if "refit" in one] == ["refit (panel x third)"]
+        assert home.run() == []
+    new = table(taught, "fitted_probabilities", "panel", "third")
+    assert {*new["stop"]} <= {"scored", "unlike what was learnt", "not located"}
+    scored = new[new["stop"] == "scored"]
+    assert len(scored) > 0
+    assert (scored["p_low"] < scored["p_high"]).all()
+    assert table(taught, "fit_log", "panel", "third").empty
+    pd.testing.assert_frame_equal(table(taught, "fitted_probabilities", "panel", "first"), before)
+    assert taught.plan() == [], "without --fit a batch stays with who fitted it"
+    with reopened(taught, fit="panel") as home:
+        assert [one for one in home.run() if "refit" in one] == ["refit (panel x third)"]
+    again = table(taught, "fitted_probabilities", "panel", "third")
+    assert "scored" not in set(again["stop"])
+    assert (again["answers"] > 0).any()
+
+
+def test_a_missing_or_stale_model_scores_nothing_and_the_remedy_is_said(
+    small: SmallHome, encoder: str, finished: Finished
+) -> None:
+    settings = small.home.settings_file
+    settings.write_text(settings.read_text() + 'fit = "distilled"\n')
+    small.register({"third": finished.deliveries / "third"})
+    assert not is_ready(small.standings(), "fitted_probabilities", ("panel", "third"))
+    with reopened(small) as home, pytest.raises(RunFailed, match=r"is not there\. Say `lunguage distill"):
+        home.run()
+    assert small.standings().is_current("fitted_probabilities", "panel", "first")
+    with mock.patch.object(answers, "FEWEST", 5):
+        with reopened(small, encoder=encoder) as home:
+            home.executed(lambda: home.runner().run("panel", stages=DISTILL))
+        with reopened(small) as home:
+            home.run()
+        assert small.plan() == []
+        settings.write_text(settings.read_text().replace("bootstrap = 10", "bootstrap = 11"))
+        assert small.standings().of("distilled_scorer", "panel").because == ("ranking settings changed",)
+        with reopened(small) as home, pytest.raises(RunFailed, match=r"is stale .* Say `lunguage distill"):
+            home.run()
+
+
+def test_a_batch_that_the_judges_fit_later_makes_the_model_stale(
+    taught: SmallHome, finished: Finished
+) -> None:
+    assert taught.standings().is_current("distilled_scorer", "panel")
+    taught.register({"third": finished.deliveries / "third"})
+    assert taught.standings().is_current("distilled_scorer", "panel"), "a batch without fits is no input"
+    with reopened(taught) as home:
+        home.run()
+    assert "is new" in taught.standings().of("distilled_scorer", "panel").because[0]
+
+
+def test_what_was_learnt_is_in_no_release_and_nobody_else_can_read_it(
+    taught: SmallHome, finished: Finished
+) -> None:
+    with reopened(taught) as home:
+        assert home.run() == ["release (panel)"]
+    release = taught.home.release / "panel"
+    (newest,) = release.glob((release / "LATEST").read_text().strip())
+    names = {path.name for path in newest.rglob("*") if path.is_file()}
+    assert "distilled_evaluation.csv" in names
+    assert not {name for name in names if name.endswith((".npz", ".safetensors", ".pt"))}
+    assert "The distilled model in numbers" in next(newest.rglob("report.html")).read_text()
+    folder = taught.home.distilled / "panel"
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_model_of_judges_who_wrote_no_log_is_refused(small: SmallHome, encoder: str) -> None:
+    settings = small.home.settings_file
+    settings.write_text(settings.read_text() + "fit_log = false\n")
+    with reopened(small, encoder=encoder) as home:
+        home.run()
+        with pytest.raises(RunFailed, match="with fit_log = true"):
+            home.runner().run("panel", stages=DISTILL)
