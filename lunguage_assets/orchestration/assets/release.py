@@ -4,6 +4,7 @@ whole.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import dagster as dg
 import pandas as pd
@@ -25,6 +26,7 @@ from lunguage_assets.release.bundle.context import ANALYSES, Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import read_origin
 from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
+from lunguage_assets.tables.explicit import DISTILLED_SCORER
 
 MEMORY = "1GB"
 """What DuckDB may take while a release is written."""
@@ -58,7 +60,14 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
             with newest_studies(home, ranker, now) as studies:
                 missing = tuple(key for key in now.batches if key not in complete)
                 written = write_bundle(
-                    Release(ranker, ranking, studies, missing, home.processes_at_once),
+                    Release(
+                        ranker,
+                        ranking,
+                        studies,
+                        missing,
+                        home.processes_at_once,
+                        learnt_model(now, root, ranker),
+                    ),
                     folder := now.releases / ranker,
                     read_origin(home.home, home.settings, home.judges, home.prompts),
                     *stored_extras(root, ranker, home.judges.extractor),
@@ -92,6 +101,18 @@ def refuse_stale(now: Standings, ranker: str) -> None:
             f"{'; '.join(stale[:NAMED])}{more}. `lunguage run` makes such batches again. Ask `lunguage "
             "estimate` first when language models judge; or undo the change."
         )
+
+
+def learnt_model(now: Standings, root: UPath, ranker: str) -> dict[str, Any] | None:
+    """The distilled model that placed findings of a ranker's batches, and of which; None where judges fitted
+    all of them.
+    """
+    batches = [one for one in now.complete_batches(ranker) if not now.is_fitted_by_judges(ranker, one)]
+    if not batches:
+        return None
+    tried = stored_table(root, DISTILLED_SCORER.name, (ranker,))
+    (used,) = tried[tried["is_used"]].drop(columns=["is_used"]).to_dict("records")
+    return {"batches": batches, **used}
 
 
 def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, pd.DataFrame], pd.Series]:

@@ -39,7 +39,7 @@ _ACCOUNTS = [column.name for column in ACCOUNTING.columns if column.type == "int
 @dataclass(frozen=True)
 class Release:
     """A ranker's ranking, and of each study the newest delivery over its batches; `processes` as in
-    `cores.by_studies`.
+    `cores.by_studies`; `distilled`: the model that placed findings of some batches, and of which.
     """
 
     ranker: str
@@ -47,6 +47,7 @@ class Release:
     studies: NewestStudies
     missing_batches: tuple[str, ...] = ()
     processes: int | None = 1
+    distilled: Mapping[str, Any] | None = None
 
     @property
     def batches(self) -> tuple[str, ...]:
@@ -162,7 +163,7 @@ def context_of(
     return ReportContext(
         ranker=release.ranker,
         origin=origin,
-        provenance=provenance(origin, release.ranker, ranking, release.batches, encoders),
+        provenance=provenance(origin, release.ranker, ranking, release.batches, encoders, release.distilled),
         ranking=ranking,
         examples=examples,
         analyses=shown,

@@ -83,10 +83,16 @@ def read_origin(
 
 
 def provenance(
-    origin: Origin, ranker: str, ranking: pd.DataFrame, included: Sequence[str], encoders: Sequence[str]
+    origin: Origin,
+    ranker: str,
+    ranking: pd.DataFrame,
+    included: Sequence[str],
+    encoders: Sequence[str],
+    distilled: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The provenance of a release, ready for JSON: of a ranker with its `REFERENCE_RANKING`, the keys of the
-    batches in it, oldest first, and the sentence encoders that its rows name.
+    batches in it, oldest first, the sentence encoders that its rows name, and the distilled model that placed
+    findings of some batches, if any.
     """
     settings, anchors, configuration = origin.settings, origin.anchors, origin.configuration
     python = ".".join(platform.python_version_tuple()[:2])
@@ -129,6 +135,7 @@ def provenance(
             for name, (source, path) in sorted(origin.files.items())
         },
         "batches": batches,
+        **({"distilled": dict(distilled)} if distilled else {}),
         **({"p_estimate": {"experts": EXPERTS, "chance": CHANCE}} if settings.release.p_estimate else {}),
     }
     return {name: _without_paths(value) for name, value in told.items()}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from unittest import mock
 
 import pandas as pd
@@ -45,6 +47,12 @@ def taught(small: SmallHome, encoder: str) -> Iterator[SmallHome]:
         yield small
 
 
+def newest(small: SmallHome) -> Path:
+    """The newest version of the panel's release."""
+    release = small.home.release / "panel"
+    return release / (release / "LATEST").read_text().strip()
+
+
 def table(small: SmallHome, name: str, *keys: str) -> pd.DataFrame:
     return read_table(TABLES[name], partition_path(small.home.tables, name, *keys))
 
@@ -57,6 +65,9 @@ def test_new_batches_are_scored_and_those_of_the_judges_stay(taught: SmallHome, 
         assert home.run() == []
     new = table(taught, "fitted_probabilities", "panel", "third")
     assert {*new["stop"]} <= {"scored", "unlike what was learnt", "not located"}
+    told = json.loads((newest(taught) / "open" / "provenance.json").read_text())["distilled"]
+    (model,) = table(taught, "distilled_scorer", "panel").query("is_used").to_dict("records")
+    assert (told["batches"], told["files"]) == (["third"], model["files"])
     scored = new[new["stop"] == "scored"]
     assert len(scored) > 0
     assert (scored["p_low"] < scored["p_high"]).all()
@@ -108,12 +119,10 @@ def test_what_was_learnt_is_in_no_release_and_nobody_else_can_read_it(
 ) -> None:
     with reopened(taught) as home:
         assert home.run() == ["release (panel)"]
-    release = taught.home.release / "panel"
-    (newest,) = release.glob((release / "LATEST").read_text().strip())
-    names = {path.name for path in newest.rglob("*") if path.is_file()}
+    names = {path.name for path in newest(taught).rglob("*") if path.is_file()}
     assert "distilled_evaluation.csv" in names
     assert not {name for name in names if name.endswith((".npz", ".safetensors", ".pt"))}
-    assert "The distilled model in numbers" in next(newest.rglob("report.html")).read_text()
+    assert "The distilled model in numbers" in next(newest(taught).rglob("report.html")).read_text()
     folder = taught.home.distilled / "panel"
     assert folder.stat().st_mode & 0o077 == 0
 
