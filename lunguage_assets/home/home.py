@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import tomllib
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -164,10 +165,13 @@ class Home:
             self._record("corpus.json", asdict(corpus))
 
     def remember_preset(self, preset: str) -> None:
-        """Write the preset into the home's settings: further runs use it, unless they name another."""
+        """Write the preset into the home's settings, unless one is there: further runs use it, when they name
+        no other.
+        """
         file = self.settings_file
         text = file.read_text(encoding="utf-8") if file.exists() else ""
-        replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
+        if "preset" not in tomllib.loads(text):  # another process may have written it meanwhile
+            replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
 
     def require_private(self, corpus: Corpus | None) -> None:
         """Refuse a home of patients' reports that other accounts can read. Raises `ConfigurationError`: it is

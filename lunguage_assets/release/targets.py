@@ -60,7 +60,8 @@ class Targets:
         p: (n, labels) float32: the target under the policy; under "soft" the probability that the finding is
             present.
         mask: (n, labels) bool: where there is a target.
-        low, high: (n, labels) float32: the 95% interval of the report's p, whatever the policy.
+        low: (n, labels) float32: the lower end of the 95% interval of the report's p, whatever the policy.
+        high: (n, labels) float32: its upper end.
         labels: names of the columns, in the order that was asked for.
         policy: what was done with p, one of `POLICIES`.
         implied: whether what only a pathway implies is a target, too; its p is a bound.

@@ -74,6 +74,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_reports(landing / "night")
     (landing / "none.csv").write_text(f'study_id,report\n,"{REPEATED}"\n', encoding="utf-8")
     (landing / "other.csv").write_text(f'"{REPEATED}",x\n1,2\n', encoding="utf-8")
+    (folder / "one.txt").write_text(REPEATED, encoding="utf-8")
     (folder / "shown").mkdir()
     with LoopbackServer(answer=model_like) as server:
         (folder / "judges.toml").write_text(JUDGES.format(url=server.url, limits=planted.LIMITS))
@@ -95,7 +96,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             *(scenario(name, *run, home="burst", crash=[place]) for name, place in CRASHES.items()),
             scenario("model", *run, "--structurer", "one", home="well"),
             scenario("land", "land", "--now", home="landed"),
-            scenario("read", "read", str(data / "reports.csv"), home="well", crash=[CRASHES["structuring"]]),
+            scenario("read", "read", str(folder / "one.txt"), home="well", crash=[CRASHES["structuring"]]),
         ]
         for one in scenarios:
             planted_runs.run(one, folder / "shown")
