@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
 
 import dagster as dg
 import duckdb
+import psutil
 from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.current.recipes import REBUILT, STEPS_OF_JOB
@@ -30,6 +34,9 @@ from lunguage_assets.orchestration.runs.instance import (
 
 COMPARE = "compare"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+MUCH = 1 << 30
+"""Bytes that this process may hold before it looks what it can give back."""
 
 CheckResult = Literal["passed", "warned", "failed"]
 """Of a check that did not pass, `warned` when it only warns."""
@@ -89,6 +96,7 @@ class Runner:
                     to_come = [one for one in comparing if not self._is_current_by_now(one, rebuild)]
                     prefetch_comparisons(self._home, [one.keys[0] for one in to_come])
                 self._make(stage, summary)
+                _give_back_memory()
         return summary
 
     def _prepare(self) -> None:
@@ -160,6 +168,16 @@ class Runner:
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
+
+
+def _give_back_memory() -> None:
+    """Clear away what finished stages left in cycles, and let the C library (glibc) return what is free: else
+    this process holds several batches.
+    """
+    if psutil.Process().memory_info().rss > MUCH:
+        gc.collect()
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:
