@@ -110,10 +110,10 @@ class _Evaluation:
         self.panel, self.own = frame["mu_centre"].to_numpy(), frame["mu_sd"].to_numpy()
         first, second = answers.halves(reference)
         self.of_halves = {**self.compared(first, second), "test": HALVES, "scorer": "half the answers"}
-        played = int((answers.other < 0).sum()) / max(int(answers.is_fitted.sum()), 1)
+        self.played = int((answers.other < 0).sum()) / max(int(answers.is_fitted.sum()), 1)
         half = max(self.of_halves["rmse"] ** 2 / 2.0, 1e-6)
         prior = trueskill.SIGMA**-2
-        self.of_one = max(1.0 / half - prior, 1e-6) / (played / 2.0)
+        self.of_one = max(1.0 / half - prior, 1e-6) / (self.played / 2.0)
         """What an answer adds to the precision of a place, on average."""
 
     def compared(self, mu: Floats, panel: Floats) -> dict[str, Any]:
@@ -140,7 +140,8 @@ class _Evaluation:
         if not found["n"]:
             return found
         own = max(found["rmse"] ** 2 - float((self.own[known] ** 2).mean()), 1e-6)
-        found["worth"] = max(1.0 / own - trueskill.SIGMA**-2, 0.0) / self.of_one
+        worth = max(1.0 / own - trueskill.SIGMA**-2, 0.0) / self.of_one
+        found["worth"] = min(worth, self.played)  # what errs no more than all answers is worth all of them
         if head is not None:
             sd = self.errors.deviation(mu[known], head[known])
             away = np.abs(mu[known] - self.panel[known]) / np.sqrt(sd**2 + self.own[known] ** 2)

@@ -178,6 +178,7 @@ def test_the_evaluation_holds_the_model_against_phrases_halves_and_judges(
     assert sentences["rmse"]["frozen"] < sentences["rmse"]["mean"]
     assert sentences["spearman"]["frozen"] > 0.5
     assert sentences["worth"]["frozen"] > sentences["worth"]["mean"]
+    assert found["worth"].max() <= (answers.other < 0).sum() / answers.is_fitted.sum()
     assert 0.85 < sentences["coverage"]["frozen"] <= 1.0
     between = found.loc[("panel halves", "half the answers", "panel")]
     assert 0.0 < between["rmse"] < sentences["rmse"]["mean"]
