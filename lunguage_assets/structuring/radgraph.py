@@ -119,6 +119,10 @@ class RadGraphStructurer:
             links = [(str(kind), str(goal)) for kind, goal in one["relations"]]
             found[name] = _Entity(part, sure, span, place, links, spelling.moved(begin), sense)
         for name, entity in found.items():
+            at, said = report.sentences[entity.sentence], entity.span.of(report.text)
+            # what a refused entity had to do with this one goes with it, which is listed
+            lost = [kind for kind, goal in entity.relations if goal not in graph]
+            refused += [RefusedValue(at.section, at.number, kind, said, "no-such-finding") for kind in lost]
             entity.relations = [(kind, goal) for kind, goal in entity.relations if goal in found]
             for kind, goal in entity.relations:
                 if kind == "modify" and goal != name:

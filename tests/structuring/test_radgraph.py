@@ -97,6 +97,8 @@ def test_what_no_sentence_and_no_column_has_is_listed_and_costs_nothing_else() -
     assert [(one.column, one.found, one.reason) for one in read(entry)[1].refused] == [
         ("ent", "edema", "section"),
         ("ent", "other words", "not-in-sentence"),
+        ("modify", "density", "no-such-finding"),
+        ("located_at", "density", "no-such-finding"),
         ("modify", "Whorled", "no-such-column"),
     ]
 
