@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -54,11 +54,27 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{path}{line}: not readable as {kind} ({said}). {remedy}") from None
     except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
+        problems = error.errors(include_url=False)
+        # A mistyped key is missing under its right name too: what was written says more.
+        mistyped = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+        wrong = (mistyped or problems)[0]
         place = (*wrong["loc"], *wrong.get("ctx", {}).get("place", ()))
         line = "" if kind == "TOML" else f", line {_line(text, place)}"
+        if wrong["type"] == "extra_forbidden":
+            # Whoever pastes the wrong thing into a file may paste a report: the key is not repeated.
+            *around, key = map(str, place)
+            nearest = did_you_mean(key, _keys_of(form))
+            where = f"{path}{line}, field {'.'.join(around) or 'the whole file'}"
+            raise ConfigurationError(f"{where}: a key that is not known.{nearest} {remedy}") from None
         field = ".".join(map(str, place)) or "the whole file"
         raise ConfigurationError(f"{path}{line}, field {field}: {wrong['msg']}. {remedy}") from None
+
+
+def _keys_of(form: type[BaseModel]) -> set[str]:
+    """Every key that a file of this form may have, at any depth."""
+    schema = form.model_json_schema()
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return {key for part in parts for key in part.get("properties", ())}
 
 
 def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:

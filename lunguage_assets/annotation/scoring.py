@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, report_of
+from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, is_missing, report_of
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.draws import Floats
 from lunguage_assets.errors import InputError
@@ -73,7 +73,8 @@ class Scores:
 
 
 def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
-    """The scores of generated reports against their references; a text is read once, whatever its pairs.
+    """The scores of generated reports against their references; a text is read once, whatever its pairs. A
+    missing text (None, NaN) is a report that says nothing.
 
     Raises:
         InputError: not as many of the one as of the other, none, or something that is no text.
@@ -106,7 +107,9 @@ def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
     digests = []
     new = {}
     for row, text in enumerate(texts):
-        report = report_of(str(row), text, "", name, ("", ""), row)
+        # As for `annotate`, a missing text is an empty report: a model that wrote nothing omits everything.
+        content = "" if is_missing(text) else text
+        report = report_of(str(row), content, "", name, ("", ""), row)
         digests.append(hashlib.blake2b(report.text.encode()).digest())
         if digests[-1] not in _known:
             new[digests[-1]] = report

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -49,6 +49,14 @@ _IMAGES = ("dicom_id", "path_to_image")
 _CHEXPERT_STUDY = r"patient(\d+)\D+study(\d+)"
 
 Floats = NDArray[np.float32]
+
+
+class HasLabels(Protocol):
+    """What `annotate` returns; this package does not import it, which lies above."""
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """A frame of LABELS."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Targets:
 
 
 def targets(
-    release: str | PathLike[str] | pd.DataFrame,
+    release: str | PathLike[str] | pd.DataFrame | HasLabels,
     order: str | Sequence[str] = "chexpert",
     policy: str = "soft",
     implied: bool = False,
@@ -101,8 +109,8 @@ def targets(
     """The labels of a release as targets of a classifier.
 
     Args:
-        release: the folder of a version, or of a ranker (`release/panel`: its current version); or labels as
-            `annotate` returns them.
+        release: the folder of a version, or of a ranker (`release/panel`: its current version); or what
+            `annotate` returns, or its `labels` alone.
         order: "torchxrayvision" (18 names), "chexpert", "mimic-cxr" (14 each), or names of labels, by this
             package's, CheXpert's or TorchXRayVision's name.
         policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and of a hedge 1
@@ -115,9 +123,10 @@ def targets(
 
     Raises:
         ConfigurationError: there is no release, or `order` or `policy` is unknown.
-        InputError: the table of images has other columns, or no image of a study of the release.
+        InputError: `release` is none of these, its labels lack a column or hold a p that is no probability;
+            the table of images has other columns, or no image of a study of the release.
     """
-    labels = release.copy() if isinstance(release, pd.DataFrame) else _released(Path(release))
+    labels = _given_labels(release)
     own = labels["study_id"].astype("str")
     implied = implied or policy == "estimate"
     if "source_id" in labels:  # what the delivery called it
@@ -142,6 +151,49 @@ def targets(
         )
         made, mask, ids = made[:, study], mask[study], np.array(named)
     return Targets(np.asarray(ids, dtype=np.str_), made[0], mask, made[1], made[2], names, policy, implied)
+
+
+def _given_labels(release: str | PathLike[str] | pd.DataFrame | HasLabels) -> pd.DataFrame:
+    """A frame of LABELS from whatever `targets` takes, checked."""
+    labels = release if isinstance(release, pd.DataFrame) else getattr(release, "labels", release)
+    if isinstance(labels, str | PathLike):
+        return _released(Path(labels))
+    if not isinstance(labels, pd.DataFrame):
+        raise InputError(
+            "release",
+            f"a {type(release).__name__}",
+            "the folder of a release, or what `annotate` returns",
+            "Give such as 'release/panel', or lunguage_assets.annotate(frame).",
+        )
+    missing = [name for name in ("study_id", *_NEEDED) if name not in labels]
+    if missing:
+        raise InputError(
+            "labels",
+            f"no column {missing[0]!r}",
+            f"the columns of {LABELS.name}",
+            "Give the frame `labels` as `annotate` returns it.",
+            column=missing[0],
+        )
+    for column in ("p", "p_low", "p_high"):
+        _require_probabilities(labels[column], column)
+    return labels.copy()
+
+
+def _require_probabilities(values: pd.Series, column: str) -> None:
+    """Refuse a column in which something is neither missing nor a number between 0 and 1."""
+    numbers = pd.to_numeric(values, errors="coerce")
+    is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
+    if is_wrong.any():
+        row = int(np.flatnonzero(is_wrong.to_numpy())[0])
+        found = str(numbers.iloc[row]) if pd.notna(numbers.iloc[row]) else "something that is no number"
+        raise InputError(
+            "labels",
+            found,
+            "a probability between 0 and 1, or nothing",
+            "Give the frame `labels` as `annotate` returns it.",
+            row=row,
+            column=column,
+        )
 
 
 def _under(policy: str, known: pd.DataFrame) -> pd.Series:
