@@ -57,6 +57,11 @@ class Corpus:
     name: str = ""
     data_class: DataClass = "credentialed"
 
+    @property
+    def title(self) -> str:
+        """What pages call it: "synthetic", the name of the bundled sample, says nothing in a heading."""
+        return "the synthetic sample" if self.name == "synthetic" else self.name
+
 
 TableKind = Literal["findings", "open-i", "projections", "reports", "patients", "chexpert-plus"]
 _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
