@@ -235,11 +235,16 @@ class Chosen:
             )
         return judges
 
-    def standings(self, releases: Path | None = None, fit: str | None = None) -> Standings:
-        """What is current in the home, with the releases of another folder, and another one who fits."""
+    def standings(
+        self, releases: Path | None = None, fit: str | None = None, *, verify: bool = False
+    ) -> Standings:
+        """What is current in the home, with the releases of another folder, and another one who fits;
+        `verify` as in `Standings`.
+        """
         from lunguage_assets.current.standing import Standings
 
-        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"), releases, fit or "")
+        prompts = _path("LUNGUAGE_PROMPTS")
+        return Standings(self.home, self.judges(), prompts, releases, fit or "", verify=verify)
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
         """A stored partition. Raises `ConfigurationError`: it is not there; says what to do to have it."""

@@ -144,9 +144,9 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Where paid answers are kept."""
         return _value(self.ledger) or str(self.home.root / "ledger.sqlite")
 
-    def standings(self) -> Standings:
-        """What is current in this home now."""
-        return Standings(self.home, self.judges, self.prompts, self.releases, self.fit)
+    def standings(self, *, verify: bool = False) -> Standings:
+        """What is current in this home now; `verify` as in `Standings`."""
+        return Standings(self.home, self.judges, self.prompts, self.releases, self.fit, verify=verify)
 
     def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
         """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says

@@ -7,7 +7,6 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 
