@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
@@ -36,7 +36,7 @@ _FILE = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""
 
 
-_clean_list = lru_cache(maxsize=100_000)(clean_list)
+_clean_list = remembered(clean_list)
 
 
 @dataclass(frozen=True)

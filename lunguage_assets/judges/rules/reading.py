@@ -9,9 +9,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import (
     MASK,
@@ -192,7 +192,7 @@ class RuleJudge(ABC):
         self.key, self._method = key, method
         digest = hashlib.blake2b(repr(entries).encode(), digest_size=6).hexdigest()
         self.identity = f"{method}/{version}/{digest}"
-        self._known_score = lru_cache(maxsize=1 << 17)(self.score)
+        self._known_score = remembered(self.score)
 
     @abstractmethod
     def score(self, masked_sentence: str) -> float | None:
