@@ -47,7 +47,8 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
     kind = path.suffix[1:].upper()
     try:
         text = path.read_text(encoding="utf-8")
-        return form.model_validate(tomllib.loads(text) if kind == "TOML" else _yaml(text))
+        content = tomllib.loads(text) if kind == "TOML" else _yaml(text)
+        return form.model_validate(content)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
         said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
         mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", said)
@@ -63,18 +64,29 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
         if wrong["type"] == "extra_forbidden":
             # Whoever pastes the wrong thing into a file may paste a report: the key is not repeated.
             *around, key = map(str, place)
-            nearest = did_you_mean(key, _keys_of(form))
+            nearest = did_you_mean(key, _known_keys(form, _around(content, place)))
             where = f"{path}{line}, field {'.'.join(around) or 'the whole file'}"
             raise ConfigurationError(f"{where}: a key that is not known.{nearest} {remedy}") from None
         field = ".".join(map(str, place)) or "the whole file"
         raise ConfigurationError(f"{path}{line}, field {field}: {wrong['msg']}. {remedy}") from None
 
 
-def _keys_of(form: type[BaseModel]) -> set[str]:
-    """Every key that a file of this form may have, at any depth."""
+def _around(content: Any, place: Sequence[str | int]) -> set[str]:
+    """The keys that stand beside the last one of a place; names of alternatives in it lead nowhere."""
+    for key in place[:-1]:
+        if (isinstance(content, dict) and key in content) or (
+            isinstance(content, list) and isinstance(key, int) and key < len(content)
+        ):
+            content = content[key]
+    return set(map(str, content)) if isinstance(content, dict) else set()
+
+
+def _known_keys(form: type[BaseModel], beside: set[str]) -> set[str]:
+    """The keys of those parts of a form that have most of the keys beside an unknown one."""
     schema = form.model_json_schema()
-    parts = [schema, *schema.get("$defs", {}).values()]
-    return {key for part in parts for key in part.get("properties", ())}
+    parts = [set(part.get("properties", ())) for part in (schema, *schema.get("$defs", {}).values())]
+    most = max(len(keys & beside) for keys in parts)
+    return set().union(*(keys for keys in parts if len(keys & beside) == most))
 
 
 def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
