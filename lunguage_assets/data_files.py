@@ -74,9 +74,8 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
 def _around(content: Any, place: Sequence[str | int]) -> set[str]:
     """The keys that stand beside the last one of a place; names of alternatives in it lead nowhere."""
     for key in place[:-1]:
-        if (isinstance(content, dict) and key in content) or (
-            isinstance(content, list) and isinstance(key, int) and key < len(content)
-        ):
+        is_there = isinstance(content, dict) and key in content
+        if is_there or isinstance(content, list):
             content = content[key]
     return set(map(str, content)) if isinstance(content, dict) else set()
 
@@ -86,7 +85,7 @@ def _known_keys(form: type[BaseModel], beside: set[str]) -> set[str]:
     schema = form.model_json_schema()
     parts = [set(part.get("properties", ())) for part in (schema, *schema.get("$defs", {}).values())]
     most = max(len(keys & beside) for keys in parts)
-    return set().union(*(keys for keys in parts if len(keys & beside) == most))
+    return set().union(*(keys for keys in parts if len(keys & beside) == most)) - beside
 
 
 def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:

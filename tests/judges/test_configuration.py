@@ -102,7 +102,7 @@ def test_the_panel_of_another_preset_than_the_homes_ranks_under_the_name_of_its_
     ("temperature = 1.0", "x = nan", "judges.gpt.openai.params", "finite numbers"),
     ('provider = "openai"', "", "judges.gpt", "'provider'"),
     ('provider = "openai"', 'provider = "openai"\nmodle = "x"', "judges.gpt.openai: a key that is not",
-     "Did you mean 'model'"),
+     "Did you mean 'mode'"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "ftp://x"', "judges.gpt", "is not usable"),
     ('provider = "openai"', 'provider = "openai"\nbase_url = "https://x"\nbase_url_env = "X"', "judges.gpt",
      "both given"),
