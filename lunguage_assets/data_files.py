@@ -49,7 +49,7 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
         text = path.read_text(encoding="utf-8")
         content = tomllib.loads(text) if kind == "TOML" else _yaml(text)
         return form.model_validate(content)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
         said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
         mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", said)
         line = f", line {mark.line + 1}" if mark else ""
@@ -146,6 +146,8 @@ def page_template(*parts: str) -> Template:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from lunguage_assets.files import literal
+
     environment = Environment(
         loader=FileSystemLoader(resource()),
         autoescape=True,
@@ -154,6 +156,7 @@ def page_template(*parts: str) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["literal"] = literal
     return environment.get_template("/".join(parts))
 
 

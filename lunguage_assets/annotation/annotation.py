@@ -172,6 +172,9 @@ def _of_rows(
             found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
             raise InputError(file, found, "every id once", remedy, row=row, column=columns[0])
+        if not name.isascii() and name != name.encode("utf-8", "replace").decode():
+            found = "half a character, which no file can hold"
+            raise InputError(file, found, "an id of text", "Correct the id.", row=row, column=columns[0])
         rows[name] = row
         content = "" if is_missing(content) else content
         given.append(report_of(name, content, view, file, columns[1:], row))
