@@ -13,8 +13,8 @@ Answer = TypeVar("Answer")
 ENTRIES = 1 << 13
 """Answers that are kept, the latest ones: what archives repeat often stays, and 8,192 sentences with what was
 read in them are about 25 MB."""
-LONGEST = 500
-"""Characters of a question that is kept: a longer one is hardly ever asked again."""
+LONGEST = 4_000
+"""Characters of a question that is kept: no longer sentence is read."""
 
 
 def remembered(function: Callable[..., Answer], entries: int = ENTRIES) -> Callable[..., Answer]:
