@@ -281,23 +281,19 @@ def _frames(given: Mapping[str, Given], read: Frames, made: Frames) -> Frames:
         "spans": _spans(read, made, phrases),
         "set_aside": made["set_aside"],
     }
-    row = _row_names(given, read["findings"])
+    row = _row_names(given)
     return {name: _named(table, given, row) for name, table in tables.items()}
 
 
-def _row_names(given: Mapping[str, Given], findings: pd.DataFrame) -> Callable[[str], str]:
-    """From a row's id to the caller's: rows of a report are numbered from 1, so that they do not depend on
-    the reports beside it; bare names of references stay.
-    """
-    number = findings["finding_id"].str.split(":").str[1].astype("int64")
-    first = number.groupby(findings["study_id"]).min().to_dict()
+def _row_names(given: Mapping[str, Given]) -> Callable[[str], str]:
+    """From a row's id to the caller's, with the row's number in the report; bare names of references stay."""
 
     def named(own: str) -> str:
         if own.startswith(BARE):
             return own
         study, _, row = own.partition(":")
-        row, slash, edges = row.partition("/")
-        return f"{given[study].name}:{int(row) - first[study] + 1}{slash}{edges}"
+        number, slash, edges = row.partition("/")
+        return f"{given[study].name}:{int(number)}{slash}{edges}"
 
     return named
 
