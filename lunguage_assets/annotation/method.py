@@ -14,7 +14,7 @@ from functools import lru_cache
 import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in_structured
-from lunguage_assets.corpus.texts.receiving import Received
+from lunguage_assets.corpus.texts.receiving import Received, without_other_languages
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
@@ -38,6 +38,7 @@ from lunguage_assets.release.labels import READ, SaidOfLabels, study_labels, wha
 from lunguage_assets.settings import CorpusSettings, load_settings
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables import HEDGE_PHRASES, INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
 from lunguage_assets.tables.implicit import RESOLUTION_LOG
 
@@ -93,6 +94,7 @@ class Method:
         read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
         structured = structured_reports(read.report_texts, read.report_sentences, self._structurer)
         received = Received(read.report_texts, read.rejected_reports, read.reading_notes, terms)
+        received = without_other_languages(received, NOT_ENGLISH)
         intake = take_in_structured(received, structured.structured_findings, CorpusSettings())
         return {**vars(read), **structured._asdict(), **vars(intake)}
 

@@ -72,6 +72,9 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
     print_beside([*summary_lines(summary), *more, ("", ""), *places])
+    if foreign := summary.get("not_in_english"):
+        told = f"{foreign} reports are not in English: the offline rules read nothing in them."
+        click.echo(f"{told} A language model as structurer reads them (--structurer).", err=True)
 
 
 def print_beside(lines: Sequence[tuple[str, str]]) -> None:
@@ -169,6 +172,8 @@ def summary_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]  # fmt: skip
     if scored := summary.get("scored"):
         lines.insert(3, ("  by a distilled model", f"{scored}: no judge was asked for them"))
+    if foreign := summary.get("not_in_english"):
+        lines.append(("  not in English", f"{foreign} reports, not read and without labels"))
     for rule, studies in summary["studies_set_aside"].items():
         lines.append(("  studies set aside", f"{studies} break the rule: {rule}"))
     made = f"{rows['originals_out']} stated + {generated - rows['discarded']} generated"

@@ -80,14 +80,22 @@ def annotate(file: Path, text_column: str, id_column: str, views_column: str, wi
     Offline rules read the texts; nothing is stored or sent. The columns are those of labels.csv of a release.
     """
     from lunguage_assets.annotation.annotation import annotate_table
+    from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 
     parts, broken = annotate_table(file, text_column, id_column, views_column)
+    foreign = 0
     for number_of_part, part in enumerate(parts):
+        foreign += sum(NOT_ENGLISH in notes for notes in part.reports["notes"])
         labels = part.labels
         if wide:
             order = labels["study_id"].unique(), labels["label"].unique()
             labels = labels.pivot(index="study_id", columns="label", values="p").loc[order].reset_index()
         click.echo(labels.to_csv(index=False, header=number_of_part == 0), nl=False)
+    if foreign:
+        click.echo(
+            f"{foreign} reports are not in English: nothing was read in them, and they have no labels",
+            err=True,
+        )
     if broken:
         rows = ", ".join(map(str, broken[:20])) + (" ..." if len(broken) > 20 else "")
         found = f"{len(broken)} rows that cannot be read ({rows})"

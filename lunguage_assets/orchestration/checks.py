@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.current.recipes import RECIPES, STEP_OF
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.analysis.agreement import Verification
@@ -132,6 +133,20 @@ def intake_accepted(context: CheckContext) -> dg.AssetCheckResult:
         "deliver everything again. Accepted rows stay valid."
     )
     return outcome(share <= allowed, metadata, remedy)
+
+
+@_check("rejected")
+def in_english(context: CheckContext) -> dg.AssetCheckResult:
+    """Every report is in English: the offline rules read no other language."""
+    rejected, reports = context.tables["rejected"], context.tables["reports"]
+    foreign = rejected.loc[rejected["reason"] == OTHER_LANGUAGE, "study_id"]
+    because = f"{len(foreign)} of {len(foreign) + len(reports)} reports are not in English"
+    remedy = (
+        "These reports have no findings and no labels. Choose a language model that reads their language as "
+        "structurer (--structurer), or deliver a translation."
+    )
+    metadata = {"reports_in_another_language": len(foreign), "examples": examples(foreign)}
+    return outcome(foreign.empty, metadata, remedy, None if foreign.empty else because)
 
 
 BATCHES = 20

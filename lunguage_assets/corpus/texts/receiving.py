@@ -31,6 +31,8 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables.corpus import REPORT_TEXTS
 
+OTHER_LANGUAGE = "report-other-language"
+"""The reason of the rejection of a report that the offline rules do not read."""
 _KEPT = 20_000
 """Characters of a rejected text that are kept in `rejected`; the delivered file has the rest."""
 _DATE = re.compile(
@@ -74,6 +76,30 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     reader.learn(metadata)
     rows = [studies[study_id] for study_id in sorted(studies)]
     return Received(REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms)
+
+
+def without_other_languages(received: Received, note: str) -> Received:
+    """Reject the reports that no sentence in English was found in: who reads English words alone would take
+    the opposite from them.
+
+    Args:
+        received: reports as they were cut into sentences, with notes.
+        note: the reason of the notes that name such reports.
+    """
+    noted = received.intake_notes
+    foreign = set(noted.loc[noted["reason"] == note, "study_id"])
+    if not foreign:
+        return received
+    texts = received.report_texts
+    is_foreign = texts["study_id"].isin(foreign)
+    log = IntakeLog.of(received.rejected, noted)
+    columns = ("study_id", "source_id", "file", "line", "report")
+    for study, own, file, line, report in texts.loc[is_foreign, list(columns)].itertuples(index=False):
+        content = json.dumps({"study_id": own, "report": report[:_KEPT]}, ensure_ascii=False)
+        place = {"study_id": study, "column": "report", "content": content}
+        log.reject(OTHER_LANGUAGE, file, line, **place)
+    kept = texts[~is_foreign].reset_index(drop=True)
+    return Received(kept, log.rejected_frame(), log.notes_frame(), received.terms)
 
 
 class _Reader:

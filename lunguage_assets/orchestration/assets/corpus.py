@@ -14,7 +14,7 @@ from lunguage_assets.corpus.intake import take_in, take_in_structured
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import study_of
-from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.corpus.texts.receiving import Received, receive, without_other_languages
 from lunguage_assets.current.old_ids import translate_corrections
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
@@ -29,6 +29,7 @@ from lunguage_assets.structuring.contract import Structurer
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
+from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables import TABLES
 
 
@@ -107,6 +108,8 @@ def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **
             metadata["corrections_with_new_ids"] = translated
         terms = read_terms(delivery.vocabulary, IntakeLog())  # what is odd about it is in reading_notes
         received = Received(read["report_texts"], read["rejected_reports"], read["reading_notes"], terms)
+        if home.judges.structurer == RULES:
+            received = without_other_languages(received, NOT_ENGLISH)
         taken = take_in_structured(received, read["structured_findings"], settings, home.processes_at_once)
     else:
         taken = take_in(delivery, settings)

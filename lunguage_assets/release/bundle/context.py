@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.corpus.texts.receiving import OTHER_LANGUAGE
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
@@ -158,6 +159,9 @@ def context_of(
     }
     if scored := counts("stop", "fitted_probabilities")["scored"]:
         summary["scored"] = scored  # by a distilled model
+    foreign = counts("reason", "rejected")[OTHER_LANGUAGE]
+    if foreign:
+        summary["not_in_english"] = foreign
     shown, stale = shown_analyses(analyses, ranking)
     encoders = list(counts("encoder", "lunguage_plus_plus"))
     return ReportContext(

@@ -22,7 +22,7 @@ from lunguage_assets.structuring.text.sections import require, word_file, word_p
 from lunguage_assets.tables import ATTRIBUTES
 from lunguage_assets.tables.columns import CATEGORIES
 
-VERSION = "13"
+VERSION = "14"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""
 
 Kind = Literal[
@@ -185,7 +185,7 @@ def build_lexicon(terms: pd.DataFrame | None = None) -> tuple[ReportLexicon, str
 
 def content_hash(*more: bytes) -> str:
     """Hash of the bundled words, and of what widens them; no lexicon is put together for it."""
-    content = [word_path(name).read_bytes() for name in _FILES]
+    content = [word_path(name).read_bytes() for name in (*_FILES, "languages")]
     content += [resource(name).read_bytes() for name in ("hedges.yaml", "terms.yaml")]
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 

@@ -16,6 +16,7 @@ from lunguage_assets.structuring.contract import (
     Mention,
     SectionCode,
     SectionedReport,
+    Sentence,
     Span,
     StructuredReport,
 )
@@ -25,6 +26,7 @@ from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, WORDS,
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.rules.scope import mark_scopes
 from lunguage_assets.structuring.rules.tagging import LIMIT, Draft, Unit, first_kind, tagged
+from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
 from lunguage_assets.tables import ATTRIBUTES
 
 _NORMAL_CHEST = Sense("anatomy", "chest", "normal")
@@ -36,6 +38,9 @@ _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
 _LIMITED = Sense("finding", "limited examination", "PF")
 _ELSEWHERE = {"pulmonary edema": "soft tissue edema", "pleural effusion": "joint effusion"}
+
+
+_OTHER_LANGUAGE = back.SentenceRead("unreadable", OTHER_LANGUAGE)
 
 
 def identity_of(content: str) -> str:
@@ -59,9 +64,16 @@ class RuleStructurer:
         """One answer per report, in the reports' order."""
         answers = []
         for report in reports:
-            read = [self.read_sentence(one.text, one.section) for one in report.sentences]
+            foreign = foreign_sentences([one.text for one in report.sentences])
+            read = [
+                _OTHER_LANGUAGE if is_foreign and one.section != "other" else self._read(one)
+                for one, is_foreign in zip(report.sentences, foreign, strict=True)
+            ]
             answers.append(StructuredReport(report.study_id, *back.connected(report, read)))
         return answers
+
+    def _read(self, sentence: Sentence) -> back.SentenceRead:
+        return self.read_sentence(sentence.text, sentence.section)
 
     def _read_sentence(self, text: str, section: SectionCode) -> back.SentenceRead:
         """What a sentence says, and what of the findings before it. Never raises on any text."""

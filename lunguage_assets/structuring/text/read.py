@@ -12,6 +12,8 @@ from itertools import pairwise
 
 from lunguage_assets.corpus.views import study_views, written
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
+from lunguage_assets.structuring.text.languages import NOT_ENGLISH, is_in_another_language
+from lunguage_assets.structuring.text.languages import identity as languages_identity
 from lunguage_assets.structuring.text.sections import Section, cutting_words, sections
 
 _STOP = re.compile(
@@ -158,12 +160,11 @@ def _ended_on_purpose(text: str, begin: int, at: int, end: int, width: int) -> b
     return fits and (following[0].isupper() or following[0] in "\"'([")
 
 
-VERSION = "3"
+VERSION = "4"
 """Raise it with every change of rules that cuts a report otherwise; `identity` carries it."""
 
 _WORD = re.compile(r"[^\W\d_]+")
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_LANGUAGE_LENGTH, _TECHNIQUE_LENGTH, _SUB_HEADING_LENGTH = 4000, 600, 60
+_TECHNIQUE_LENGTH, _SUB_HEADING_LENGTH = 600, 60
 
 _NAMES = (
     r"single|portable|bedside|upright|erect|semi-?upright|semi-?erect|supine|standing|recumbent|decubitus"
@@ -186,14 +187,15 @@ _WANTED = re.compile(
 
 def identity() -> str:
     """Names everything that changes how reports are cut."""
-    return f"text/{VERSION}/{cutting_words().identity}"
+    return f"text/{VERSION}/{cutting_words().identity}/{languages_identity()}"
 
 
 def sectioned(study_id: str, text: str) -> SectionedReport:
     """The report cut into sentences, in the order of the text; never raises, whatever the text.
 
     Notes: `empty`, `no-headings`, `findings-without-heading`, `no-findings-section`, `text-before-headings`
-    (not read), `preliminary-superseded` (not read), `two-reports`, `not-english`, `not-chest` (not read).
+    (not read), `preliminary-superseded` (not read), `two-reports`, `not-english` (the rules read nothing in
+    it), `not-chest` (not read).
     """
     if not text.strip():
         return SectionedReport(study_id, text, (), notes=("empty",))
@@ -201,8 +203,8 @@ def sectioned(study_id: str, text: str) -> SectionedReport:
     found, elsewhere = _numbered(text, cut)
     if elsewhere:
         notes = (*notes, "not-chest")
-    if not _english(text[:_LANGUAGE_LENGTH]):
-        notes = (*notes, "not-english")
+    if is_in_another_language([sentence.text for sentence in found]):
+        notes = (*notes, NOT_ENGLISH)
     return SectionedReport(study_id, text, found, _views_in_text(text, cut, found), notes)
 
 
@@ -238,20 +240,6 @@ def _elsewhere_from(sentence: str, words: Mapping[str, frozenset[str]], before: 
         return not said & words["chest"]
     title = bool(said & words["chest"]) and said <= words["exam_words"]
     return before and not colon and not title
-
-
-def _english(text: str) -> bool:
-    """Whether the text may be English: few words are enough for doubt about none, many for none about it."""
-    words = cutting_words().groups
-    spoken = _WORD.findall(text.lower())
-    letters = "".join(spoken)
-    latin = letters.isascii() or len(_LATIN.findall(letters)) >= len(letters) / 2
-    if len(letters) > 20 and not latin:
-        return False
-    other = sum(
-        word in words["languages other"] and word not in words["languages english"] for word in spoken
-    )
-    return other < 3 or other <= sum(word in words["languages english"] for word in spoken)
 
 
 def _views_in_text(text: str, cut: Iterable[Section], found: Iterable[Sentence]) -> str:

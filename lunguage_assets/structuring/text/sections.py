@@ -23,8 +23,7 @@ HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "prelimin
 _TOKEN = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[&/]")
 _GROUPS = (
     "sign_offs", "exam_words", "exam_nouns", "elsewhere", "chest", "abbreviations inside",
-    "abbreviations before_capital", "abbreviations before_number", "counted", "languages english",
-    "languages other",
+    "abbreviations before_capital", "abbreviations before_number", "counted",
 )  # fmt: skip
 
 

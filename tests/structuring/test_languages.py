@@ -1,0 +1,108 @@
+"""A report in another language is not read by rules that know English; no English report is taken for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import lunguage
+
+import lunguage_assets
+from lunguage_assets.sample import sample_studies
+from lunguage_assets.structuring.text.languages import foreign_sentences
+from lunguage_assets.structuring.text.read import sectioned
+
+FOREIGN = [
+    "Kein Pneumothorax.",
+    "KEIN PNEUMOTHORAX.",
+    "Herz normal gross.",
+    "BEFUND: Lungen frei, Herz nicht vergroessert.\nBEURTEILUNG: Unauffälliger Befund.",
+    "Pas de pneumothorax.",
+    "Pneumothorax droit.",
+    "Pas d'épanchement pleural. Coeur de taille normale.",
+    "No hay neumotórax.",
+    "No se observa derrame pleural ni neumotorax.",
+    "Cardiomegalia.",
+    "Sem derrame pleural.",
+    "Nessun versamento pleurico.",
+    "Geen pneumothorax. Hart niet vergroot.",
+    "Ingen pneumothorax.",
+    "Bez cech pneumothorax.",
+    "Плевральный выпот не определяется.",
+    "胸水なし。",
+]
+ENGLISH = [
+    "Lungs clear. Heart normal.",
+    "NAD",
+    "No PTX",
+    "NORMAL CHEST",
+    "Cardiomegaly.",
+    "Bibasilar atelectasis vs infiltrate",
+    "R/o pneumonia. S/p CABG, BMT w/u.",
+    "XXXX XXXX normal. ___ year old.",
+    "De novo nodule. Known Sjögren syndrome.",
+    "Right pleural effusion. Dr. de la Cruz was notified.",
+    "Discussed with Dr. José Núñez at the San Juan hospital.",
+    "",
+]
+
+
+def read(text: str) -> lunguage_assets.Annotation:
+    return lunguage_assets.read(text)
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_a_report_in_another_language_has_no_findings_and_no_labels(text: str) -> None:
+    found = read(text)
+    assert (len(found.findings), len(found.labels)) == (0, 0)
+    assert set(found.sentences["reason"]) <= {"other language", "section", ""}
+    assert "not-english" in found.reports["notes"].iloc[0]
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_an_english_report_is_read_however_short(text: str) -> None:
+    found = read(text)
+    assert "not-english" not in found.reports["notes"].iloc[0]
+    assert "other language" not in set(found.sentences["reason"])
+
+
+@pytest.mark.parametrize("prose", ["plain", "varied"])
+def test_no_sentence_of_the_sample_is_taken_for_another_language(prose: str) -> None:
+    for text in sample_studies(200, 0, prose)["report"]:
+        sentences = [sentence.text for sentence in sectioned("1", text).sentences]
+        assert not any(foreign_sentences(sentences))
+
+
+def test_of_a_mixed_report_the_english_sentences_are_read() -> None:
+    found = read("FINDINGS: Kein Pneumothorax. There is a small left effusion. Herz normal.")
+    assert found.findings["name"].tolist() == ["pleural effusion"]
+    assert found.sentences["reason"].tolist().count("other language") == 2
+
+
+def test_annotating_a_table_says_how_many_reports_are_not_in_english(tmp_path: Path) -> None:
+    rows = {"study_id": ["a", "b"], "report": ["Kein Pneumothorax.", "No pneumothorax."]}
+    pd.DataFrame(rows).to_csv(tmp_path / "reports.csv", index=False)
+    done = lunguage(tmp_path, "annotate", tmp_path / "reports.csv")
+    assert done.stderr.startswith("1 reports are not in English")
+    assert set(pd.read_csv(tmp_path / "reports.csv")["study_id"]) == {"a", "b"}
+    assert "\na," not in done.stdout
+
+
+def test_a_run_rejects_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
+    rows = {
+        "study_id": ["s50000001", "s50000002"],
+        "report": ["FINDINGS: Kein Pneumothorax.", "FINDINGS: No pneumothorax. Possible pneumonia."],
+    }
+    data = tmp_path / "data"
+    data.mkdir()
+    pd.DataFrame(rows).to_csv(data / "reports.csv", index=False)
+    (data / "corpus.toml").write_text('name = "invented"\ndata_class = "synthetic"\n')
+    done = lunguage(tmp_path / "home", "run", "--data", data, "--batch", "mixed")
+    assert done.returncode == 0, done.stderr
+    assert "1 reports are not in English" in done.stderr
+    assert "not in English" in done.stdout
+    assert "1 of 2 reports are not in English" in done.stdout, "a check warns"
+    release = tmp_path / "home" / "release" / "panel" / "v1" / "restricted"
+    assert set(pd.read_csv(release / "labels.csv")["study_id"]) == {"s50000002"}
+    assert pd.read_csv(release / "rejected.csv")["reason"].tolist() == ["report-other-language"]
