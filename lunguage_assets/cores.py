@@ -8,6 +8,7 @@ this process, because starting others costs seconds.
 from __future__ import annotations
 
 import gc
+import hashlib
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -29,6 +31,10 @@ Result = TypeVar("Result")
 ALONE = 500
 CHUNK = 250
 """Studies of a chunk: a second of work or two, so that Ctrl-C does not wait long."""
+
+
+class ChangedMeanwhile(LunguageError):
+    """A file was edited while it was read; nothing was stored."""
 
 
 class ProcessLost(LunguageError):
@@ -76,7 +82,8 @@ def each(
         own = tools(*given)
         yield from (function(*part, *own) for part in parts)
         return
-    made, begun = pickle.dumps((tools, given)), deque[Future[Result]]()
+    # With the content of the files: a process that stays must not take an edited file for the one it knows.
+    made, begun = pickle.dumps((tools, given, _contents(given))), deque[Future[Result]]()
     try:
         for part in parts:
             begun.append(_pool(at_once).submit(_call, function, part, made))
@@ -108,7 +115,14 @@ def _at_once(studies: int, processes: int | None) -> int:
     # a worker of Celery is a daemon, and may start no processes
     if studies < ALONE or multiprocessing.current_process().daemon:
         return 1
-    return processes or len(os.sched_getaffinity(0))
+    return processes or usable_cores()
+
+
+def usable_cores() -> int:
+    """How many cores this process may use; all of the machine where the system does not tell."""
+    if hasattr(os, "sched_getaffinity"):  # Linux alone has it
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @cache
@@ -133,9 +147,20 @@ def _end_with_parent() -> None:
 
 @lru_cache(maxsize=4)
 def _tools(made: bytes) -> tuple[Any, ...]:
-    tools, given = pickle.loads(made)  # of the process that started this one
+    tools, given, contents = pickle.loads(made)  # of the process that started this one
     found: tuple[Any, ...] = tools(*given)
+    if _contents(given) != contents:
+        names = ", ".join(sorted(str(one) for one in given if isinstance(one, Path)))
+        raise ChangedMeanwhile(f"one of {names} was edited while it was read. Run the same command again.")
     return found
+
+
+def _contents(given: Sequence[object]) -> list[str]:
+    """Digests of the files among what tools are made of; "" for everything else."""
+    return [
+        hashlib.sha256(one.read_bytes()).hexdigest() if isinstance(one, Path) and one.is_file() else ""
+        for one in given
+    ]
 
 
 def _call(function: Callable[..., Result], of_chunk: tuple[Any, ...], made: bytes) -> Result:

@@ -117,3 +117,32 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
 def test_a_number_of_processes_that_is_none_is_refused_by_name(tmp_path: Path, written: str) -> None:
     with pytest.raises(ConfigurationError, match=r"\$LUNGUAGE_PROCESSES"):
         _ = HomeResource(root=str(tmp_path), processes=written).processes_at_once
+
+
+def test_a_system_that_does_not_tell_who_may_use_its_cores_has_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """macOS has no `sched_getaffinity`."""
+    monkeypatch.delattr("os.sched_getaffinity")
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert cores.usable_cores() == 3
+
+
+def words_of(file: Path) -> tuple[str]:
+    """Tools that are made of a file."""
+    return (file.read_text(),)
+
+
+def said(rows: pd.DataFrame, words: str) -> list[str]:
+    return [words] * len(rows)
+
+
+def test_a_file_that_is_edited_between_two_steps_is_read_again_by_processes_that_stay(
+    tmp_path: Path, in_two_processes: None
+) -> None:
+    rows = pd.DataFrame({"study_id": [f"s{number:08d}" for number in range(12)]})
+    file = tmp_path / "pathways.yaml"
+    for words in ("before", "after"):
+        file.write_text(words)
+        found = cores.by_studies(said, (rows,), words_of, file)
+        assert {one for part in found for one in part} == {words}

@@ -16,8 +16,16 @@ import pandas as pd
 
 from lunguage_assets.current.recipes import BATCH, RECIPES, dimensions_of
 from lunguage_assets.current.standing import Keys, Standings
-from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home.store import SET_ASIDE, VERSION, Encoded, encode, fingerprint, partition_path
+from lunguage_assets.errors import InvalidTable, MethodError
+from lunguage_assets.home.store import (
+    SET_ASIDE,
+    VERSION,
+    Encoded,
+    MadeOf,
+    encode,
+    fingerprint,
+    partition_path,
+)
 from lunguage_assets.orchestration.automation import CARRIED, condition
 from lunguage_assets.orchestration.checks import (
     CheckContext,
@@ -108,6 +116,7 @@ class TableAsset(NamedTuple):
         asking = {"spending": spending} if recipe.asks_judges else {}
         compute = partial(self.compute, home=home, keys=keys, **asking)
         result, frames, asides = _computed(self.name, compute, read, home)
+        self._require_unchanged(made_of, home.standings().made_of(self.name, keys, versions))
         encoded = [encode(TABLES[one], frames[one], keys, made_of, asides) for one in recipe.tables]
         shown = {**(result.metadata or {}), **spending.metadata()}
         shown |= {f"{table}_rows": len(frames[table]) for table in recipe.tables[1:]}
@@ -116,6 +125,23 @@ class TableAsset(NamedTuple):
         if asides:
             shown["studies_set_aside"] = len(studies_of(asides))
         return encoded, shown, result.check_results or ()
+
+    def _require_unchanged(self, before: MadeOf, after: MadeOf) -> None:
+        """Refuse a result while which something that it was made of was edited: nobody could say of what.
+
+        Args:
+            before: what the tables would be made of when the making began.
+            after: the same when it had ended.
+
+        Raises:
+            MethodError: settings, or a file that a person edits, are others now.
+        """
+        changed = sorted(name for name in before.reads if before.reads[name] != after.reads.get(name))
+        if changed:
+            raise MethodError(
+                f"{', '.join(changed)} changed while {self.name} was made; nothing was stored. Run the same "
+                "command again: it takes what is there then."
+            )
 
 
 def table_asset(group: str) -> Callable[[Callable[..., Result]], TableAsset]:

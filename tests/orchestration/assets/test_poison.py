@@ -214,3 +214,27 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
     assert [one.record.table for one in made] == ["expansions", "pathway_matches"]
     for encoded in made:
         assert encoded.record.made_of.inputs["deduplicated_findings/panel/second"] == before.version
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("settings.toml", "[implicit]\nmerge_threshold = 0.5\n", "merge settings"),
+        ("blacklist.yaml", "term_pairs: []\n", "blacklist"),
+    ],
+)
+def test_an_input_that_is_edited_during_a_step_leaves_nothing_of_it_stored(
+    whole: SmallHome, monkeypatch: pytest.MonkeyPatch, name: str, content: str, told: str
+) -> None:
+    before = contents(Path(str(whole.home.tables)))
+    merge = implicit.deduplicate
+
+    def edited_meanwhile(*given: object) -> pd.DataFrame:
+        (whole.home.root / name).write_text(content)
+        return merge(*given)
+
+    monkeypatch.setattr(implicit, "deduplicate", edited_meanwhile)
+    result = whole.make(["deduplicated_findings"], BATCH, raise_on_error=False)
+    assert not result.success
+    assert f"{told} changed while deduplicated_findings was made" in said_of(result)
+    assert contents(Path(str(whole.home.tables))) == before
