@@ -14,7 +14,7 @@ import click
 import pandas as pd
 
 from lunguage_assets.files import is_numeric
-from lunguage_assets.judges.asking.progress import Meter, Progress, listening
+from lunguage_assets.judges.asking.progress import Fitting, Meter, Progress, Report, listening
 from lunguage_assets.release.bundle.versions import current_version, report_of
 
 if TYPE_CHECKING:
@@ -32,23 +32,30 @@ class RunDisplay:
 
     def __init__(self) -> None:
         self.total, self._stage = Meter(), Meter()
+        self._fitting: Fitting | None = None
         self._told = time.monotonic()
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
-        self._stage, self._told = Meter(), time.monotonic()
+        self._stage, self._fitting, self._told = Meter(), None, time.monotonic()
         because = f", {stage.reason}" if stage.reason else ""
         click.echo(f"[{done + 1}/{total}] {stage}{because}")
 
-    def note(self, progress: Progress) -> None:
-        """A judge has got on; called from the judges' threads."""
-        self.total.note(progress)
-        self._stage.note(progress)
+    def note(self, report: Report) -> None:
+        """Note how far a judge or a fit has got; called from the judges' threads."""
+        if isinstance(report, Fitting):
+            self._fitting = report
+        else:
+            self.total.note(report)
+            self._stage.note(report)
         if time.monotonic() - self._told >= LINE_EVERY_S:
             self._told = time.monotonic()
             with suppress(OSError):  # a reader who has gone (`| head`) stops no judge
-                for judge in self._stage.totals():
-                    click.echo(f"    {judge.line()}")
+                lines = [judge.line() for judge in self._stage.totals()]
+                if self._fitting is not None:
+                    lines.append(self._fitting.line())
+                for line in lines:
+                    click.echo(f"    {line}")
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from lunguage_assets.explicit.fit.fits import (
 )
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, placed, probability
 from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.judges.asking.progress import Fitting, announce
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
@@ -212,6 +213,7 @@ def fit_sentences(
             }
             log.append({**played, "answers": said, **stands})
         fits.end(active, settings.opponent_limit, settings.step_limit, settings.patience)
+        announce(Fitting(len(fits.running()), len(sentences), int(step.max()) + 1))
     return fits
 
 

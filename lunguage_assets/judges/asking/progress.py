@@ -10,13 +10,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
+_ROUNDS_AT_MOST = 2
+"""Rounds of a task whose questions are known beforehand: all of them, and those that are asked once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """How far a fit has got: of `sentences` so many are still `open`, after so many `rounds`."""
+
+    open: int
+    sentences: int
+    rounds: int
+
+    def line(self) -> str:
+        """For a terminal."""
+        return (
+            f"{self.open:,} of {self.sentences:,} sentences are still being fitted, after {self.rounds} "
+            "comparisons each"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What was added to the asking of a judge, or the sum of it.
 
     `questions` are distinct within a round; `hits` of them came from the ledger; `calls` include `failures`.
-    `seconds`: since the judge was first asked; only of a sum.
+    `rounds` in which questions came, and `seconds` since the judge was first asked: only of a sum.
     """
 
     judge: str
@@ -28,6 +47,7 @@ class Progress:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    rounds: int = 0
     seconds: float = 0.0
 
     def __add__(self, more: Progress) -> Progress:
@@ -35,10 +55,13 @@ class Progress:
         return replace(self, **{name: getattr(self, name) + getattr(more, name) for name in names})
 
     def line(self) -> str:
-        """For a log or a terminal. The time left is what is open at the rate of answers so far."""
+        """For a log or a terminal. The time left is what is open at the rate of answers so far; where
+        questions come round by round, as in a fit, nobody knows how many will follow.
+        """
         rate = (self.settled - self.hits) / self.seconds if self.seconds > 0 else 0.0
         minutes = (self.questions - self.settled) / rate / 60 if rate > 0 else 0.0
-        left = f", about {minutes:.0f} min left" if minutes else ""
+        is_all_asked = self.rounds <= _ROUNDS_AT_MOST
+        left = f", about {max(1, round(minutes))} min left" if minutes and is_all_asked else ""
         return (
             f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} of them "
             f"from the ledger; {self.calls:,} calls ({self.failures:,} failed), {self.input_tokens:,} + "
@@ -57,7 +80,11 @@ class Meter:
         """Add a report."""
         with self._lock:
             began, before = self._sums.get(progress.judge, (self._clock(), Progress(progress.judge)))
-            self._sums[progress.judge] = began, before + progress
+            total = before + progress
+            self._sums[progress.judge] = (
+                began,
+                replace(total, rounds=before.rounds + bool(progress.questions)),
+            )
 
     def totals(self) -> list[Progress]:
         """One sum per judge, in the order in which they first reported."""
@@ -65,17 +92,19 @@ class Meter:
             return [replace(total, seconds=self._clock() - began) for began, total in self._sums.values()]
 
 
-_listeners: list[Callable[[Progress], None]] = []
+Report = Progress | Fitting
+
+_listeners: list[Callable[[Report], None]] = []
 
 
-def announce(progress: Progress) -> None:
+def announce(report: Report) -> None:
     """Tell everyone who listens in this process."""
     for listener in tuple(_listeners):
-        listener(progress)
+        listener(report)
 
 
 @contextmanager
-def listening(listener: Callable[[Progress], None]) -> Iterator[None]:
+def listening(listener: Callable[[Report], None]) -> Iterator[None]:
     """Hear of every report in this process; called from the judges' threads."""
     _listeners.append(listener)
     try:

@@ -202,7 +202,8 @@ class RuleJudge(ABC):
         self.key, self._method = key, method
         digest = hashlib.blake2b(repr(entries).encode(), digest_size=6).hexdigest()
         self.identity = f"{method}/{version}/{digest}"
-        self._known_score = remembered(self.score)
+        # A fit asks of every sentence of a batch in every round: all of them must fit in.
+        self._known_score = remembered(self.score, entries=1 << 16)
 
     @abstractmethod
     def score(self, masked_sentence: str) -> float | None:

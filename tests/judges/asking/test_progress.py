@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lunguage_assets.judges.asking.progress import Meter, Progress, announce, listening
+from lunguage_assets.judges.asking.progress import Fitting, Meter, Progress, Report, announce, listening
 
 
 def test_reports_add_up_by_judge_and_rate_and_time_left_leave_out_what_the_ledger_had() -> None:
@@ -22,8 +22,28 @@ def test_reports_add_up_by_judge_and_rate_and_time_left_leave_out_what_the_ledge
 
 
 def test_listeners_hear_every_report_and_only_while_they_listen() -> None:
-    heard: list[Progress] = []
+    heard: list[Report] = []
     with listening(heard.append):
         announce(Progress("gpt", 1))
     announce(Progress("gpt", 2))
     assert [progress.questions for progress in heard] == [1]
+
+
+def test_no_time_is_promised_where_more_questions_follow_round_by_round() -> None:
+    now = [0.0]
+    meter = Meter(lambda: now[0])
+    for _ in range(3):
+        meter.note(Progress("gpt", questions=100))
+        now[0] += 10.0
+        meter.note(Progress("gpt", 0, 0, 90, 90))
+    (total,) = meter.totals()
+    assert "min left" not in total.line()
+
+
+def test_a_fit_says_how_many_sentences_are_open() -> None:
+    heard: list[Report] = []
+    with listening(heard.append):
+        announce(Fitting(312, 1167, 14))
+    assert [report.line() for report in heard] == [
+        "312 of 1,167 sentences are still being fitted, after 14 comparisons each"
+    ]
