@@ -24,7 +24,7 @@ from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_vi
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.suites import load_suite, suite_file, unmet
+from lunguage_assets.quality.suites import examined, load_suite, suite_file
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 
@@ -88,21 +88,36 @@ def _check(table: str, *, blocking: bool = False) -> Callable[[Look], Look]:
 
 def _as_expected(table: str, context: CheckContext) -> dg.AssetCheckResult:
     frame, file = context.tables[table], suite_file(table, context.home.home.root)
-    found = unmet(TABLES[table], frame, file)
+    found = examined(TABLES[table], frame, file)
+    not_met = [one for one in found if not one.is_met]
     report = markdown(
-        ["expected", "found", "rows", "keys", "why", "what to do"],
-        ((one.rule, one.found, one.rows, examples(one.keys), one.why, one.remedy) for one in found),
-        f"All expectations hold for {len(frame)} rows.",
+        ["", "expected", "observed", "rows", "keys", "why", "what to do"],
+        (
+            (
+                "holds" if one.is_met else "does not hold",
+                one.expected,
+                one.observed,
+                one.rows or "",
+                examples(one.keys) if one.keys else "",
+                one.why,
+                "" if one.is_met else one.remedy,
+            )
+            for one in sorted(found, key=lambda one: one.is_met)
+        ),
+        "The table is empty: nothing to hold against the expectations.",
     )
     metadata = {
         "rows": len(frame),
         "expectations": len(load_suite(file).expectations),
-        "not_met": len(found),
+        "not_met": len(not_met),
         "file": dg.MetadataValue.path(str(file)),
         "report": report,
     }
-    because = "; ".join(f"expected: {one.why.rstrip('.')}, found: {one.found}" for one in found)
-    return outcome(not found, metadata, " ".join(dict.fromkeys(one.remedy for one in found)), because or None)
+    because = "; ".join(
+        f"expected: {one.expected}, observed: {one.observed} ({one.why.rstrip('.')})" for one in not_met
+    )
+    remedies = dict.fromkeys(one.remedy for one in not_met)
+    return outcome(not not_met, metadata, " ".join(remedies), because or None)
 
 
 for _table in WITH_SUITE:

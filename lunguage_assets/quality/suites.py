@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import expectation, read_as
-from lunguage_assets.files import shown_phrase
+from lunguage_assets.files import is_numeric, shown_phrase
 from lunguage_assets.tables.schema import Table
 
 EXAMPLES = 20
@@ -51,12 +51,25 @@ class Suite(BaseModel):
     expectations: tuple[Rule, ...]
 
 
-class Unmet(NamedTuple):
-    """An expectation that does not hold: what was found, how many rows, the keys of up to `EXAMPLES`."""
+class Examined(NamedTuple):
+    """An expectation that was held against a table.
+
+    Args:
+        rule: it, as it is written.
+        why: what stands behind it.
+        expected: it in words, bounds included.
+        observed: what the table has instead: numbers and shares of rows, never words of a report.
+        is_met: whether it holds.
+        rows: how many rows do not meet it.
+        keys: the keys of up to `EXAMPLES` of them.
+        remedy: what to do where it does not hold.
+    """
 
     rule: str
     why: str
-    found: str
+    expected: str
+    observed: str
+    is_met: bool
     rows: int
     keys: tuple[str, ...]
     remedy: str
@@ -73,16 +86,20 @@ def load_suite(file: Path) -> Suite:
     return read_as(file, Suite, _FIX)
 
 
-def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Unmet]:
-    """Expectations that a table's rows do not meet, in the order of the file; none of an empty table. Raises
-    as `load_suite`.
+def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
+    """Hold a table's rows against all expectations of a file, in its order; an empty table against none.
+    Raises as `load_suite`.
     """
     rules = load_suite(file).expectations
     if frame.empty or not rules:
         return []
     results = _run(rules, frame[columns_named(rules, table)].reset_index(drop=True))
-    described = (_described(*of, table, frame, file) for of in zip(rules, results, strict=True))
-    return [one for one in described if one is not None]
+    return [_examined(*of, table, frame, file) for of in zip(rules, results, strict=True)]
+
+
+def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
+    """The expectations that do not hold; raises as `examined`."""
+    return [one for one in examined(table, frame, file) if not one.is_met]
 
 
 def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
@@ -130,22 +147,61 @@ def _whole_frames() -> Any:
     return asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _described(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path) -> Unmet | None:
-    """What does not hold; None where it does. A mean of no rows is none, and says nothing."""
+def _examined(rule: Rule, result: Any, table: Table, frame: pd.DataFrame, file: Path) -> Examined:
+    """An expectation and what was observed. A mean of no rows is none, and says nothing."""
+    expected = _expected(rule)
     if result is None:
         why = "Great Expectations cannot run this expectation: see its type, columns and arguments."
-        return Unmet(str(rule), why, "not run", 0, (), f"{file}: {_FIX}")
+        return Examined(str(rule), why, expected, "not run", False, 0, (), f"{file}: {_FIX}")
     content = result.result
-    share, value = content.get("unexpected_percent"), content.get("observed_value", 0)
-    if result.success or (value is None and not content.get("unexpected_count")):
-        return None
-    rows = content.get("unexpected_index_list") or []
+    value = content.get("observed_value", 0)
+    is_met = bool(result.success) or (value is None and not content.get("unexpected_count"))
+    rows = [] if is_met else content.get("unexpected_index_list") or []
     keys = table.keys_of(frame.iloc[rows[:EXAMPLES]])
     if table.key == ("phrase",):
         keys = [shown_phrase(key) for key in keys]
-    found = "other values"  # not which ones: they may be report text
-    if share is not None:
-        found = f"{share:.1f}% of the rows"
-    elif isinstance(value, int | float | np.number) and "observed_value" in content:
-        found = f"{value:g}"
-    return Unmet(str(rule), rule.why, found, len(rows), tuple(keys), rule.remedy)
+    observed = _observed(rule, content, frame, rows, is_met=is_met)
+    return Examined(str(rule), rule.why, expected, observed, is_met, len(rows), tuple(keys), rule.remedy)
+
+
+def _expected(rule: Rule) -> str:
+    """An expectation in words: "high at least 0.8, where ..."; of another form its type and arguments."""
+    arguments = rule.model_extra or {}
+    low, high = arguments.get("min_value"), arguments.get("max_value")
+    bounds = [f"at least {low:g}"] if isinstance(low, int | float) else []
+    bounds += [f"at most {high:g}"] if isinstance(high, int | float) else []
+    if not bounds:
+        return str(rule)
+    measured = rule.type.removeprefix("expect_").removesuffix("_to_be_between")
+    measured = measured.removeprefix("column_").replace("_", " ")
+    subject = str(arguments.get("column", "the table"))
+    if measured != "values":
+        subject = f"{measured} of {subject}"
+    if isinstance(mostly := arguments.get("mostly"), int | float):
+        bounds.append(f"in {100 * mostly:g}% of the rows")
+    return f"{subject} {' and '.join(bounds)}" + (f", where {rule.where}" if rule.where else "")
+
+
+def _observed(
+    rule: Rule, content: Mapping[str, Any], frame: pd.DataFrame, rows: Sequence[int], *, is_met: bool
+) -> str:
+    """What the table has: a number, the range of a column of numbers, or a share of its rows."""
+    share, value = content.get("unexpected_percent"), content.get("observed_value", 0)
+    if share is None:
+        if "observed_value" in content and isinstance(value, int | float | np.number):
+            return f"{value:g}"
+        return "as expected" if is_met else "other values"  # they may be report text
+    column = str((rule.model_extra or {}).get("column", ""))
+    there = int(content.get("element_count", 0))
+    if column in frame.columns and is_numeric(frame[column]):
+        seen = _rows_of(rule, frame)[column].dropna()
+        spread = f"{seen.min():g}" if seen.nunique() == 1 else f"{seen.min():g} to {seen.max():g}"
+        if not len(seen):
+            return "nothing to observe"
+        return f"{spread}; {len(rows)} of {there} rows outside" if rows else f"{spread} in {there} rows"
+    return f"{share:.1f}% of {there} rows otherwise" if rows else f"all {there} rows"
+
+
+def _rows_of(rule: Rule, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows that an expectation is about."""
+    return frame.query(rule.where, engine="python") if rule.where else frame

@@ -12,7 +12,14 @@ import pytest
 from lunguage_assets.data_files import expectation
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.checks import WITH_SUITE
-from lunguage_assets.quality.suites import Unmet, columns_named, load_suite, suite_file, unmet
+from lunguage_assets.quality.suites import (
+    Examined,
+    columns_named,
+    examined,
+    load_suite,
+    suite_file,
+    unmet,
+)
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.schema import Column
 
@@ -92,7 +99,7 @@ SPOILT: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = {
 """Table -> of each expectation in its file, rows that meet all of them, and rows that do not meet it."""
 
 
-def found(table: str, frame: pd.DataFrame) -> list[Unmet]:
+def found(table: str, frame: pd.DataFrame) -> list[Examined]:
     return unmet(TABLES[table], frame, suite_file(table))
 
 
@@ -107,7 +114,7 @@ def test_every_expectation_fails_on_what_it_is_there_for_and_says_what_to_do(tab
             met.append(well)
         failing = {one.rule: one for one in found(table, rows(table, *ill))}
         one = failing[str(rule)]
-        assert one.found != "not run"
+        assert one.observed != "not run"
         assert (one.why, one.remedy) == (rule.why, rule.remedy)
         assert len(one.remedy) > 40
 
@@ -121,7 +128,7 @@ def test_every_suite_is_run_and_sees_the_columns_that_it_names() -> None:
 def test_rows_that_do_not_meet_an_expectation_are_named_by_key_and_not_shown() -> None:
     marker = "a sentence that must not leave the table"
     (one,) = found("hedge_phrases", rows("hedge_phrases", {"needs_review": True, "sent": marker}))
-    assert (one.rows, one.keys, one.found) == (1, ("x0",), "100.0% of the rows")
+    assert (one.rows, one.keys, one.observed) == (1, ("x0",), "100.0% of 1 rows otherwise")
     assert marker not in repr(one)
 
 
@@ -135,7 +142,7 @@ def test_a_phrase_that_is_a_sentence_and_values_that_were_observed_are_not_shown
         "value_set: [x], why: w, remedy: r}\n"
     )
     (other,) = unmet(TABLES["hedge_phrases"], rows("hedge_phrases", {"sent": marker}), file)
-    assert other.found == "other values"
+    assert other.observed == "other values"
     assert "opacity" not in repr((one, other))
 
 
@@ -160,7 +167,7 @@ def test_an_expectation_that_cannot_be_run_says_so_and_the_others_are_run(
     file = tmp_path / "suite.yaml"
     file.write_text(WRITTEN.format(**wrong))
     first, second = unmet(FITTED_PROBABILITIES, rows("fitted_probabilities", {}), file)
-    assert (first.remedy, second.found) == ("Do this.", "not run")
+    assert (first.remedy, second.observed) == ("Do this.", "not run")
     assert str(file) in second.remedy
 
 
@@ -182,3 +189,17 @@ def test_great_expectations_keeps_at_most_the_frame_it_saw_last() -> None:
     gc.collect()
     frames = [one for one in gc.get_objects() if isinstance(one, pd.DataFrame)]
     assert [len(frame) for frame in frames if len(frame) == 1234] == []
+
+
+def test_what_was_observed_stands_beside_what_was_expected() -> None:
+    agreement = rows("judge_agreement", PAIRWISE | {"low": 0.7, "high": 0.723}, PAIRWISE)
+    (one,) = found("judge_agreement", agreement)
+    assert one.expected == 'high at least 0.8, where measure == "pairwise agreement"'
+    assert one.observed == "0.723 to 0.9; 1 of 2 rows outside"
+
+
+def test_expectations_that_hold_are_listed_with_what_was_observed() -> None:
+    table = "judge_agreement"
+    held = examined(TABLES[table], rows(table, PAIRWISE, ALPHA), suite_file(table))
+    assert [one.is_met for one in held] == [True] * len(load_suite(suite_file(table)).expectations)
+    assert [one.observed for one in held] == ["0.9 in 1 rows", "0.84 in 1 rows", "0.7 in 1 rows"]

@@ -98,7 +98,7 @@ class SmallHome:
         `expectations`: whether the suites are run; `fields`: of the home's resource, such as `judges_file`.
         """
         resource = HomeResource(root=str(root), **fields)
-        without = nullcontext() if expectations else mock.patch.object(checks, "unmet", return_value=[])
+        without = nullcontext() if expectations else mock.patch.object(checks, "examined", return_value=[])
         with blank_pictures(), without, quick_instance() as instance:
             keys = [batch.key for batch in resource.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
