@@ -33,14 +33,23 @@ _TONES = {
     "present": "bold red",
     "open": "bold yellow",
     "absent": "blue",
+    "part": "cyan",
     "past": "dim underline",
     "out": "strike dim",
 }
 _KINDS = {"hedge": "italic yellow", "detail": "underline", "silent": "dim"}
 _LEGEND = {
-    "present": _TONES["present"], "with doubt": _TONES["open"], "absent or normal": _TONES["absent"],
-    "past": _TONES["past"], "removed": _TONES["out"], "hedge": _KINDS["hedge"], "place": _KINDS["detail"],
-}  # fmt: skip
+    "present": _TONES["present"],
+    "with doubt": _TONES["open"],
+    "absent or normal": _TONES["absent"],
+    "denied in part": _TONES["part"],
+    "past": _TONES["past"],
+    "removed": _TONES["out"],
+    "hedge": _KINDS["hedge"],
+    "place": _KINDS["detail"],
+}
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Numbers of sentences are raised: beside the text's own they must not look like them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,8 @@ def print_report(report: ShownReport, console: Console) -> None:
     text = Text()
     for piece in report.pieces:
         tone = _TONES[report.by_id[piece.rows[0]].tone] if piece.kind == "finding" else ""
+        if piece.sentence:
+            text.append(str(piece.sentence).translate(_RAISED), "dim")
         lines = "\n".join(map(shown, piece.text.split("\n")))
         text.append(lines, tone or _KINDS.get(piece.kind, ""))
     console.print(Padding(text, (1, 2)))
@@ -110,7 +121,7 @@ def print_report(report: ShownReport, console: Console) -> None:
         console.print(Padding(_findings(report), (1, 0, 0, 0)))
     elif not report.is_set_aside:
         console.print(Text("No finding is stated.", style="bold"))
-    labels = (f"{label}{' ' if p else ''}{p} ({source})" for label, source, p in report.labels)
+    labels = (f"{one.name}{' ' if one.p else ''}{one.p} ({one.said})" for one in report.labels)
     contradictions = (shown(f"{title}: {said}") for title, said in report.contradictions)
     parts = {"contradicts": "\n".join(contradictions), "labels": ", ".join(labels)}
     for heading, body in parts.items():
@@ -123,7 +134,7 @@ def _findings(report: ShownReport) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim")
     table.add_column("finding", ratio=3, overflow="fold")
-    table.add_column("", no_wrap=True)
+    table.add_column("", max_width=14)
     table.add_column("p (interval)", no_wrap=True)
     table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row in report.rows:

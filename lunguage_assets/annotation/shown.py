@@ -8,15 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.corpus.log import reasons
 from lunguage_assets.explicit.fit.anchors import ReaderSpread, chosen_anchors, reader_range
-from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
-from lunguage_assets.release.explain import RULES, SECTIONS, attributes, stated_as, status_of
+from lunguage_assets.implicit.statements.against import QUALIFIER
+from lunguage_assets.release.explain import (
+    NO_FINDING_SAID,
+    RULES,
+    SECTIONS,
+    attributes,
+    stated_as,
+    status_of,
+)
+from lunguage_assets.tables.released import NO_FINDING
 
 Record = Mapping[Any, Any]
 PARTS = ("sentences", "findings", "left_out", "conflicts", "labels", "spans", "set_aside")
@@ -36,7 +44,8 @@ class ShownRow:
 
     Args:
         number: among the findings, from 1; of a merged row the survivor's; 0: nothing stands for it.
-        tone: how it is coloured: present, open (tentative either way), absent, past, out (removed).
+        tone: how it is coloured: present, open (tentative either way), absent, part (only a kind of it is
+            denied), past, out (removed).
         lines: the reasons, in plain words.
         believed: p with its interval in words; empty for a row that is left out.
         implied: titles of what it implies, which follows it, one `depth` lower.
@@ -59,9 +68,14 @@ class ShownRow:
 
     @property
     def claim(self) -> str:
-        """`present`, `absent`, of a part of the body `normal`; `present?` where words leave it open."""
+        """`present`, `absent`, of a part of the body `normal`; `present?` where words leave it open; `denied
+        only if “large”`; `present, past`.
+        """
         certainty, _, said = self.status.partition(" ")
-        return f"{said}?" if certainty == "tentatively" else said
+        if certainty not in ("certainly", "tentatively"):
+            return self.status
+        claim = f"{said}?" if certainty == "tentatively" else said
+        return f"{claim}, past" if self.tone == "past" else claim
 
     @property
     def reason(self) -> str:
@@ -75,12 +89,25 @@ class ShownRow:
 class Piece:
     """Some of the text. `kind`: finding, hedge (its phrase), detail (place or attribute), plain (of a
     sentence with findings), silent (of headings, and of what states no finding). `rows`: ids of the rows that
-    were read there, findings before hedges and details.
+    were read there, findings before hedges and details. `sentence`: number in its section of the sentence
+    that begins here, which rows cite; 0: none begins.
     """
 
     text: str = field(repr=False)
     kind: str
     rows: tuple[str, ...] = ()
+    sentence: int = 0
+
+
+class ShownLabel(NamedTuple):
+    """A label that the report mentions: its name, what is said of it, p in words (empty: what is said is all,
+    or it has none), and how it is coloured, as a row is.
+    """
+
+    name: str
+    said: str
+    p: str
+    tone: str
 
 
 @dataclass(frozen=True)
@@ -90,7 +117,7 @@ class ShownReport:
     Args:
         rows: stated findings, each before what it implies.
         contradictions: finding and place, and what is said of it, with what became of each side.
-        labels: name, what is known of it, p in words (empty: it has none); without unmentioned ones.
+        labels: without unmentioned ones.
         is_set_aside: a row broke a rule, and nothing is concluded from the report.
     """
 
@@ -101,13 +128,24 @@ class ShownReport:
     rows: tuple[ShownRow, ...]
     left_out: tuple[ShownRow, ...]
     contradictions: tuple[tuple[str, str], ...]
-    labels: tuple[tuple[str, str, str], ...]
+    labels: tuple[ShownLabel, ...]
     is_set_aside: bool = False
 
     @cached_property
     def by_id(self) -> Mapping[str, ShownRow]:
         """Every row, implied and left out ones included."""
         return {row.finding_id: row for row in (*self.rows, *self.left_out)}
+
+    @property
+    def is_mostly_text(self) -> bool:
+        """Whether the text is so much longer than what was read in it that beside it nothing would stand; in
+        pixels of the page, as far as they can be known.
+        """
+        lines = "".join(piece.text for piece in self.pieces).split("\n")
+        height_of_text = 30 * sum(len(line) // 62 + 1 for line in lines)
+        short_lines = len(self.left_out) + 2 * len(self.contradictions) + len(self.labels) // 2
+        height_of_the_rest = 150 + 62 * len(self.rows) + 30 * short_lines
+        return height_of_text > 1.3 * height_of_the_rest
 
     def read_in(self, piece: Piece) -> list[ShownRow]:
         """The rows that were read in a piece of the text."""
@@ -136,13 +174,16 @@ def pieces(text: str, spans: Sequence[Record], sentences: Sequence[Record]) -> l
     """
     ends = chain.from_iterable((one["begin"], one["end"]) for one in (*spans, *sentences))
     ordered = sorted(spans, key=lambda span: ("finding", "hedge", "detail").index(_kind(span)))
-    stating = [one for one in sentences if one["account"] == "findings" and one["section"] != "other"]
+    numbered = [one for one in sentences if one["section"] != "other"]
+    number_at = {one["begin"]: one["sent_idx"] for one in numbered}
+    stating = [one for one in numbered if one["account"] == "findings"]
     found = []
     for begin, end in pairwise(sorted({0, len(text), *ends})):
         there = [span for span in ordered if span["begin"] <= begin < span["end"]]
         is_plain = any(one["begin"] <= begin < one["end"] for one in stating)
         kind = _kind(there[0]) if there else "plain" if is_plain else "silent"
-        found.append(Piece(text[begin:end], kind, tuple(dict.fromkeys(one["finding_id"] for one in there))))
+        rows = tuple(dict.fromkeys(one["finding_id"] for one in there))
+        found.append(Piece(text[begin:end], kind, rows, number_at.get(begin, 0)))
     return found
 
 
@@ -168,7 +209,7 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
             for conflict in parts["conflicts"]
             if conflict["conflict_type"] in ("polarity", "stated_contradiction")
         ),
-        tuple((row["label"], *_label(row)) for row in parts["labels"] if row["source"] != "unmentioned"),
+        tuple(_label(row) for row in parts["labels"] if row["source"] != "unmentioned"),
         is_set_aside=bool(aside),
     )
 
@@ -197,7 +238,7 @@ class _Rows:
             self._numbers[own],
             own,
             stated_as(row),
-            tone_of(row["status"]),
+            tone_of(row),
             status_of(row),
             _where(row) if row["source"] == "original" else "",
             tuple(self._reasons(row)),
@@ -212,7 +253,9 @@ class _Rows:
 
     def left_out(self, row: Record) -> ShownRow:
         number = self._numbers.get(row["survivor_id"], 0)
-        tone = {"merged": tone_of(row["status"]), "excluded": "past"}.get(row["event"], "out")
+        survivor = self._by_id.get(row["survivor_id"], row)
+        merged = "part" if tone_of(survivor) == "part" else tone_of(row)
+        tone = {"merged": merged, "excluded": "past"}.get(row["event"], "out")
         event = "not a finding" if row["event"] == "excluded" else row["event"]
         fate = f"{event}{self._at(row)}: {RULES.get(row['rule'], row['rule'])}"
         own, title = row["finding_id"], stated_as(row)
@@ -239,7 +282,7 @@ class _Rows:
         elif row["p_source"] == "definitive":
             yield "stated without doubt"
         elif row["p_source"] == QUALIFIER:
-            yield _denied_part(row)
+            yield "p: how often people coded it all the same"
         elif row["p_source"] == "none":
             yield "stated with doubt, but in no words that say how much"
         elif row["p_source"] == "alternative":
@@ -261,9 +304,15 @@ class _Rows:
         return f", see {self._numbers[survivor]}" if survivor in self._numbers else ""
 
 
-def tone_of(status: str) -> str:
-    """Of a status code (dp, tp, tn, dn)."""
-    return "open" if status[0] == "t" else "present" if status[1] == "p" else "absent"
+def tone_of(row: Record) -> str:
+    """The colour of a row or a label; a denial of a kind alone ("no large effusion") leaves nothing open."""
+    if row.get("currency") == "past dx":
+        return "past"
+    if row.get("p_source") == QUALIFIER:
+        return "part"
+    if row["status"][0] == "t":
+        return "open"
+    return "present" if row["status"][1] == "p" else "absent"
 
 
 def _where(row: Record) -> str:
@@ -285,25 +334,45 @@ def _believed(p: float, low: float, high: float, *, is_bound: bool) -> str:
     return f"≥ {p:.2f} ({low:.2f} to {high:.2f})"
 
 
-def _denied_part(row: Record) -> str:
-    cells = tuple(row[name] for name in ("measurement", "morphology", "distribution", "severity", "onset"))
-    found = qualifying(row["name"], row["ent"], row["sent"], cells)
-    return f"denied is only what is “{found[1]}”" if found is not None else "denied in part"
+def _label(row: Record) -> ShownLabel:
+    """What is said of a label; of "no finding" the other way round, as a person would say it."""
+    said, tone = _said_of_label(row)
+    p = _p_of_label(row)
+    if row["chexpert"] != NO_FINDING:
+        return ShownLabel(row["label"], said, p, tone)
+    turned = {"present": "absent", "absent": "present"}.get(tone, "open")
+    certain = {"present": "1", "absent": "0"}.get(tone, "")
+    if said not in NO_FINDING_SAID:  # denied in part, or at a place
+        said = "denied with doubt"
+    name = f"{row['label']} {certain or p}".rstrip()
+    return ShownLabel(NO_FINDING_SAID[said], name, "", turned)
 
 
-def _label(row: Record) -> tuple[str, str]:
-    """What is known of a label, and p in words: empty where the first says it, an interval of what is only a
-    bound.
-    """
+def _said_of_label(row: Record) -> tuple[str, str]:
+    """What the report says of a label, in a word or a few, and the colour of that."""
     if pd.isna(row["p"]):
-        return row["source"], ""
+        return row["source"], "open"
+    tone = tone_of(row)
+    if row["source"] == "stated" and tone == "open":
+        return "stated with doubt", tone
+    if row["source"] != "denied":
+        return row["source"], tone
+    if tone == "part":
+        return "denied in part", tone
+    if row["p_high"] == 0.0:
+        return ("denied at a place", "part") if row["denied_at_place"] else ("denied", tone)
+    return "in doubt" if row["p_high"] >= _IN_DOUBT else "denied with doubt", tone
+
+
+def _p_of_label(row: Record) -> str:
+    """p in words: an interval of what is only a bound; empty where what is said of the label says it."""
+    if pd.isna(row["p"]) or (row["source"] == "denied" and row["p_high"] == 0.0):
+        return ""
+    if not row["p_is_bound"]:
+        return f"{row['p']:.2f}"
     if row["source"] == "denied":
-        if row["p_high"] == 0.0:
-            return "denied", ""
-        said = "in doubt" if row["p_high"] >= _IN_DOUBT else "denied"
-        return said, f"at most {row['p_high']:.2f}" if row["p_is_bound"] else f"{row['p']:.2f}"
-    bound = f"{row['p_low']:.2f} to {row['p_high']:.2f}"
-    return row["source"], bound if row["p_is_bound"] else f"{row['p']:.2f}"
+        return f"at most {row['p_high']:.2f}"
+    return f"{row['p_low']:.2f} to {row['p_high']:.2f}"
 
 
 @cache

@@ -25,6 +25,7 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_rows
 from lunguage_assets.implicit.rows import BARE, natural
+from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.text.sections import word_file
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
@@ -43,8 +44,8 @@ IN_RESULT = "in the result"
 
 SECTIONS = {"hist": "history", "find": "findings", "impr": "impression"}
 _WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(resource("explain.yaml").read_text("utf-8"))
-P_SOURCES, NO_PATHWAY, RULES, CONFLICTS, FIT_ENDS = (
-    _WORDS[name] for name in ("p_sources", "no_pathway", "rules", "conflicts", "fit_ends")
+P_SOURCES, NO_PATHWAY, RULES, CONFLICTS, FIT_ENDS, NO_FINDING_SAID = (
+    _WORDS[name] for name in ("p_sources", "no_pathway", "rules", "conflicts", "fit_ends", "no_finding")
 )
 
 _GONE = ("merged", "removed", "excluded", "discarded")
@@ -69,11 +70,21 @@ def _structures() -> frozenset[str]:
 
 
 def status_of(row: Mapping[str, Any]) -> str:
-    """The status of a row in words: lungs are normal, and not absent."""
+    """The status of a row in words: lungs are normal, and not absent; "no large effusion" denies a part."""
+    if row.get("p_source") == QUALIFIER:
+        word = qualifying_word(row)
+        return f"denied only if “{word}”" if word else "denied in part"
     said = MEANINGS[row["status"]]
     if _structures().isdisjoint({row.get("name", ""), _forms().finding(row["ent"])}):
         return said
     return said.replace("absent", "normal").replace("present", "abnormal")
+
+
+def qualifying_word(row: Mapping[str, Any]) -> str:
+    """The word that restricts a denial: "large" of "no large effusion"; empty without one."""
+    cells = tuple(row[name] for name in ("measurement", "morphology", "distribution", "severity", "onset"))
+    found = qualifying(row["name"], row["ent"], row["sent"], cells)
+    return found[1] if found is not None else ""
 
 
 def stated_as(row: Mapping[str, Any]) -> str:

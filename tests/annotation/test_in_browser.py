@@ -13,6 +13,10 @@ import pytest
 from headless_chromium import CHROMIUM, chromium
 from read_reports import HEDGED
 
+import lunguage_assets
+from lunguage_assets.annotation.page import read_page
+from lunguage_assets.annotation.shown import shown_reports
+
 pytestmark = [pytest.mark.lengthy, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
 HOSTILE = HEDGED + "<script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\">"
@@ -47,6 +51,38 @@ def test_a_person_pastes_a_report_and_sees_words_marked_and_why_also_on_a_phone(
         page.size(390, 844)
         page.wait_until("window.innerWidth === 390", "the window keeps its width")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+EMPTY_SIDE = """(() => {
+  const box = one => one.getBoundingClientRect(), all = query => [...document.querySelectorAll(query)];
+  const text = box(document.querySelector('.words')), report = box(document.querySelector('.report'));
+  const last = Math.max(...all('.block li').map(one => box(one).bottom));
+  const isBeside = text.width < report.width * 0.7;
+  const below = all('.row').filter(one => box(one).top > text.bottom);
+  return [
+    isBeside ? text.bottom - last : 0,
+    Math.max(0, ...below.map(one => box(one).left - text.left)),
+    below.length,
+  ];
+})()"""
+"""Pixels of the text beside which nothing stands, pixels that stay empty before rows below it, such rows."""
+
+
+@pytest.mark.parametrize(("text", "is_long_in"), [
+    (HEDGED + " Possible edema. Nodule in the left apex. Fracture of a rib. Copd. Hernia." * 3, "rows"),
+    ("TECHNIQUE: " + "The film was taken at the bedside. " * 40 + "\nFINDINGS: No effusion.", "text"),
+    ("No effusion.", "nothing"),
+])  # fmt: skip
+def test_no_side_of_the_page_is_empty_while_the_other_runs_on(
+    text: str, is_long_in: str, tmp_path: Path
+) -> None:
+    (tmp_path / "page.html").write_text(read_page(shown_reports(lunguage_assets.read(text))))
+    with chromium(tmp_path / "profile", 1280, 900) as page:
+        page.open((tmp_path / "page.html").as_uri(), "FINDINGS")
+        beside_nothing, before_rows, rows_below = page.evaluate(EMPTY_SIDE)
+    assert beside_nothing < 250
+    assert before_rows < 30
+    assert rows_below > 0 or is_long_in == "nothing"
 
 
 def test_no_other_page_can_post_to_it(url: str, tmp_path: Path) -> None:

@@ -75,13 +75,15 @@ def test_the_pieces_of_a_text_are_the_text_and_have_all_rows_that_were_read_ther
         for own, column, begin, length in drawn
     ]
     sentence = {"section": "find", "account": "findings", "reason": ""}
-    sentences = [{"begin": begin, "end": end, **sentence} for begin, end in pairwise(sorted(cuts))]
+    ends = enumerate(pairwise(sorted(cuts)), start=1)
+    sentences = [{"begin": begin, "end": end, "sent_idx": n, **sentence} for n, (begin, end) in ends]
     found = pieces(text, spans, sentences)
     assert "".join(piece.text for piece in found) == text
     at = 0
     for piece in found:
         assert set(piece.rows) == {s["finding_id"] for s in spans if s["begin"] <= at < s["end"]}
         at += len(piece.text)
+    assert [piece.sentence for piece in found if piece.sentence] == [one["sent_idx"] for one in sentences]
 
 
 def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() -> None:
@@ -124,7 +126,7 @@ def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded(form: Rep
     assert "default-src &#39;none&#39;" in page
     assert not re.search(r"https?:|url\(|@import", page)
     for words in ("'onmouseover=alert(1)' {{ 7*7 }}", "hedged by “may represent”", "Contradicts", "Left out",
-                  "consolidation 0.80 to 1.00, implied"):  # fmt: skip
+                  "consolidation 0.80 to 1.00, implied", "something is found, no finding 0"):  # fmt: skip
         assert words in found.text, words
 
 
@@ -152,6 +154,73 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
     assert "unmentioned" not in {label["source"] for label in report["labels"]}
 
 
+def _labels(text: str) -> dict[str, tuple[str, str, str]]:
+    """By name what is said of the label, p, and its colour."""
+    return {label.name: (label.said, label.p, label.tone) for label in _shown(text).labels}
+
+
+@pytest.mark.parametrize(("text", "name", "said", "tone"), [
+    ("Pneumonia.", "pneumonia", "stated", "present"),
+    ("Possible pneumonia.", "pneumonia", "stated with doubt", "open"),
+    ("Pneumonia is unlikely.", "pneumonia", "denied with doubt", "open"),
+    ("No pneumonia.", "pneumonia", "denied", "absent"),
+    ("No large pleural effusion.", "pleural effusion", "denied in part", "part"),
+    ("No right pneumothorax.", "pneumothorax", "denied at a place", "part"),
+    ("Pneumonia.", "lung opacity", "implied", "present"),
+])  # fmt: skip
+def test_the_colour_of_a_label_says_present_doubted_or_absent(
+    text: str, name: str, said: str, tone: str
+) -> None:
+    found, _, colour = _labels(text)[name]
+    assert (found, colour) == (said, tone)
+
+
+@pytest.mark.parametrize(("text", "name", "said", "tone"), [
+    ("Normal chest.", "nothing is found", "no finding 1", "absent"),
+    ("Pneumonia.", "something is found", "no finding 0", "present"),
+    ("Cannot exclude pneumonia.", "something may be found", "no finding at most 0.75", "open"),
+    ("Pneumonia is likely.", "something is likely found", "no finding at most 0.37", "open"),
+])  # fmt: skip
+def test_no_finding_is_said_the_way_round_in_which_people_think(
+    text: str, name: str, said: str, tone: str
+) -> None:
+    assert _labels(text)[name] == (said, "", tone)
+
+
+def test_a_denial_of_a_kind_alone_is_shown_as_such_and_as_no_doubt() -> None:
+    large, right, likely = _shown("No large effusion. No pneumothorax. Pneumonia is unlikely.").rows
+    assert (large.claim, large.tone) == ("denied only if “large”", "part")
+    assert (right.claim, right.tone) == ("absent", "absent")
+    assert (likely.claim, likely.tone) == ("absent?", "open")
+    assert large.reason.startswith("effusion: denied only if “large”\np 0.02")
+
+
+def test_a_merged_denial_of_a_kind_alone_is_marked_as_its_survivor() -> None:
+    report = _shown("FINDINGS: No large effusion.\nIMPRESSION: No large effusion.")
+    assert {row.tone for row in (*report.rows, *report.left_out)} == {"part"}
+
+
+def test_what_is_past_has_the_colour_of_the_past() -> None:
+    (row,) = _shown("IMPRESSION: History of pneumonia.").rows
+    assert (row.claim, row.tone) == ("present, past", "past")
+
+
+def test_every_row_cites_a_number_that_stands_before_its_sentence() -> None:
+    shown = _shown(HEDGED)
+    numbers: dict[str, set[int]] = {}
+    number = 0
+    for piece in shown.pieces:
+        number = piece.sentence or number
+        for own in piece.rows:
+            numbers.setdefault(own, set()).add(number)
+    stated = [row for row in (*shown.rows, *shown.left_out) if row.where]
+    assert len(stated) > 5
+    for row in stated:
+        assert numbers[row.finding_id] == {int(row.where.rpartition(" ")[2])}, row.where
+    assert "⁴Severe pulmonary edema" in _printed(shown)
+    assert '<i class="at" data-sentence="4"></i><span class="detail"' in read_page([shown])
+
+
 def test_a_part_of_the_body_is_normal_or_abnormal_and_a_finding_absent_or_present() -> None:
     report = _shown("The lungs are clear. Tortuous aorta. No effusion. Nodule.")
     assert [row.claim for row in report.rows] == ["normal", "abnormal", "absent", "present"]
@@ -162,18 +231,17 @@ def test_both_of_two_statements_that_stay_are_shown_as_a_contradiction() -> None
     ((_, said),) = report.contradictions
     assert said.count(" against ") == 1
     assert said.endswith("both stay")
-    assert ("cardiomegaly", "contradictory", "") in report.labels
+    assert ("cardiomegaly", "contradictory", "", "open") in report.labels
 
 
 def test_no_label_is_denied_with_a_p_that_says_the_opposite_and_nothing_is_more_than_certain() -> None:
-    said = {label: rest for label, *rest in _shown("Pneumonia is unlikely. Possible edema. Copd.").labels}
-    assert said["no finding"] == ["denied", ""]
-    assert said["pneumonia"][0] == "denied"
-    source, p = next(
-        rest for label, *rest in _shown("Cannot exclude pneumonia.").labels if label == "no finding"
-    )
-    assert source == "in doubt"
-    assert p.startswith("at most 0.")
+    said = _labels("Pneumonia is unlikely. Possible edema. Copd.")
+    assert said["something is found"] == ("no finding 0", "", "present")
+    assert said["pneumonia"][0] == "denied with doubt"
+    (no_finding,) = [
+        said for said, *_ in _labels("Cannot exclude pneumonia.").values() if "no finding" in said
+    ]
+    assert no_finding.startswith("no finding at most 0.")
     copd, *implied = _shown("FINDINGS: Copd.").rows
     assert copd.implied == ", ".join(row.title for row in implied if row.depth == 1)
     assert all("≥ 1.00" not in row.reason and row.believed.endswith("to 1.00") for row in implied)

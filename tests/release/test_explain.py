@@ -38,6 +38,7 @@ from lunguage_assets.release.explain import (
     explain_study,
     print_story,
     read_study,
+    status_of,
 )
 from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import INTAKE_NOTES, REJECTED, SET_ASIDE
@@ -292,6 +293,15 @@ def test_a_finding_id_in_the_place_of_the_study_explains_that_row(tmp_path: Path
     assert of_id.output == of_study.output
     assert "effusion" in of_id.output
     assert "nodule" not in of_id.output
+
+
+def test_a_denial_of_a_kind_alone_is_told_as_one() -> None:
+    cells = dict.fromkeys(("measurement", "morphology", "distribution", "severity", "onset"), "")
+    row = {"ent": "effusion", "name": "pleural effusion", "status": "tn", **cells}
+    assert status_of({**row, "p_source": "fitted", "sent": "Effusion is unlikely."}) == "tentatively absent"
+    large = {**row, "p_source": "qualifier", "sent": "No large effusion.", "measurement": "large"}
+    assert status_of(large) == "denied only if “large”"
+    assert status_of({**large, "sent": "Of another kind."}) == "denied in part"
 
 
 def test_no_error_carries_text_of_the_report(tmp_path: Path) -> None:
