@@ -4,7 +4,9 @@
 Puts the sentences of the invented reports into new company, or with `--findings` draws Lunguage files; the
 clock leaves this out. Two sentences of five get a number of their own, so that they repeat about as often as
 in an archive. Registers them as batches, and runs `lunguage run` with the offline judges in a process of its
-own. Prints wall and processor time, the highest memory of all processes together, and the time of each stage.
+own. Prints wall and processor time, the highest memory of all processes together, and for each stage its time
+and its processor milliseconds a study in the first and in the last tenth of the batches, whose ratio says
+whether the cost grows faster than the corpus.
 """
 
 from __future__ import annotations
@@ -13,13 +15,17 @@ import argparse
 import os
 import random
 import re
+import shutil
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import psutil
 
@@ -74,40 +80,92 @@ def write_texts(folder: Path, number: int, reports: int, before: int) -> None:
     (folder / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
 
 
-def memory(process: psutil.Process) -> int:
-    """Bytes that a process and those that it started hold."""
-    held = 0
-    for one in (process, *process.children(recursive=True)):
+class Sample(NamedTuple):
+    """What a command with all its processes had used at a moment."""
+
+    time: float
+    cpu_s: float
+    memory: int
+
+
+class Usage:
+    """Processor time and memory of a command and of all that it starts, looked at again and again."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = psutil.Popen(command)
+        self._cpu_s_by_process: dict[int, float] = {}
+        self.samples: list[Sample] = []
+
+    def until_the_end(self) -> int:
+        """Look until the command ends; return its exit status."""
+        while self._process.poll() is None:
+            self.samples.append(self._sample())
+            time.sleep(LOOK_EVERY_S)
+        return int(self._process.returncode)
+
+    def _sample(self) -> Sample:
+        held = 0
+        for process in (self._process, *self._children()):
+            try:
+                held += process.memory_info().rss
+                used = process.cpu_times()
+                self._cpu_s_by_process[process.pid] = used.user + used.system
+            except psutil.Error:  # it has ended meanwhile: what it used is kept
+                continue
+        return Sample(time.time(), sum(self._cpu_s_by_process.values()), held)
+
+    def _children(self) -> list[psutil.Process]:
         try:
-            held += one.memory_info().rss
+            return self._process.children(recursive=True)
         except psutil.Error:
-            continue
-    return held
+            return []
+
+    def cpu_s(self, begin: float, end: float) -> float:
+        """Processor seconds between two moments."""
+        times = [sample.time for sample in self.samples]
+        used = [sample.cpu_s for sample in self.samples]
+        first, last = np.interp([begin, end], times, used)
+        return float(last - first)
 
 
-def run(command: list[str]) -> tuple[float, float, int]:
-    """Wall and processor seconds of a command with all its processes, and their highest memory in bytes."""
-    started, before = time.monotonic(), os.times()
-    process = psutil.Popen(command)
-    highest = 0
-    while process.poll() is None:
-        highest = max(highest, memory(process))
-        time.sleep(LOOK_EVERY_S)
-    if process.returncode:
-        sys.exit(process.returncode)
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.monotonic() - started, used, highest
+class StageRun(NamedTuple):
+    """A stage on one partition: when it ran, and the processor seconds of all processes meanwhile."""
+
+    job: str
+    wall_s: float
+    cpu_s: float
 
 
-def stages(home: Home) -> dict[str, list[float]]:
-    """Seconds of every run, by job."""
-    found: dict[str, list[float]] = defaultdict(list)
+def stage_runs(home: Home, usage: Usage) -> dict[str, list[StageRun]]:
+    """Every run in its order, by job."""
+    runs_by_job: dict[str, list[StageRun]] = defaultdict(list)
     with dagster_instance(home) as instance:
         for record in sorted(instance.get_run_records(), key=lambda record: record.start_time or 0.0):
             if record.start_time and record.end_time:
-                found[record.dagster_run.job_name].append(record.end_time - record.start_time)
-    return found
+                job = record.dagster_run.job_name
+                wall_s = record.end_time - record.start_time
+                cpu_s = usage.cpu_s(record.start_time, record.end_time)
+                runs_by_job[job].append(StageRun(job, wall_s, cpu_s))
+    return runs_by_job
+
+
+def print_stages(runs_by_job: Mapping[str, Sequence[StageRun]], studies: int, batch: int) -> None:
+    """A line per stage; of those that ran once a batch, the first and the last tenth of the batches."""
+    print(f"{'job':<20}{'runs':>6}{'wall s':>10}{'cpu s':>10}   cpu ms a study: first tenth, last, ratio")
+    for job, runs in runs_by_job.items():
+        line = f"{job:<20}{len(runs):>6}{sum(run.wall_s for run in runs):>10.0f}"
+        line += f"{sum(run.cpu_s for run in runs):>10.0f}"
+        if len(runs) == -(-studies // batch) > 1:
+            whole = runs[: studies // batch]  # the last batch may be smaller
+            tenth = max(1, len(whole) // 10)
+            first, last = (
+                1000 * sum(run.cpu_s for run in part) / (tenth * batch)
+                for part in (whole[:tenth], whole[-tenth:])
+            )
+            line += f"   {first:.3f}  {last:.3f}  {last / first:.2f}"
+        else:
+            line += f"   {1000 * sum(run.cpu_s for run in runs) / studies:.3f} in all"
+        print(line)
 
 
 def main() -> None:
@@ -123,26 +181,28 @@ def main() -> None:
     os.environ.pop("DAGSTER_HOME", None)
     with tempfile.TemporaryDirectory() as temporary:
         home = Home((chosen.home or Path(temporary) / "home").resolve())
-        folders = []
+        number_of_batches = 0
         for number, before in enumerate(range(0, chosen.studies, chosen.batch)):
-            folder = Path(temporary) / f"b{number:03}"
-            deliver(
-                folder, number, min(chosen.batch, chosen.studies - before), before, findings=chosen.findings
-            )
+            folder = Path(temporary) / f"b{number:04}"
+            reports = min(chosen.batch, chosen.studies - before)
+            deliver(folder, number, reports, before, findings=chosen.findings)
             home.register(folder, folder.name)
-            folders.append(folder)
+            shutil.rmtree(folder)  # the home has it
+            number_of_batches += 1
         command = [sys.executable, "-m", "lunguage_assets.cli.main", "run", "--home", str(home.root)]
-        command += ["--data", str(folders[-1]), "--batch", folders[-1].name]
-        wall, used, highest = run([*command, "--processes", str(chosen.processes)])
+        begun = time.monotonic()
+        usage = Usage([*command, "--processes", str(chosen.processes)])
+        if status := usage.until_the_end():
+            sys.exit(status)
+        wall_s = time.monotonic() - begun
+        highest = max(sample.memory for sample in usage.samples)
         size = sum(file.stat().st_size for file in (home.root / "tables").rglob("*.parquet"))
         print(
-            f"\n{chosen.studies} studies in {len(folders)} batches, {chosen.processes} processes: "
-            f"{wall / 60:.1f} min, {used / 60:.1f} min of processor time, {highest / 2**30:.1f} GB at most, "
-            f"tables {size / 2**30:.2f} GB"
+            f"\n{chosen.studies} studies in {number_of_batches} batches, {chosen.processes} processes: "
+            f"{wall_s / 60:.1f} min, {usage.samples[-1].cpu_s / 60:.1f} min of processor time, "
+            f"{highest / 2**30:.1f} GB at most, tables {size / 2**30:.2f} GB"
         )
-        print(f"{'job':<20}{'runs':>6}{'s in all':>10}{'s each':>8}")
-        for job, seconds in stages(home).items():
-            print(f"{job:<20}{len(seconds):>6}{sum(seconds):>10.0f}{sum(seconds) / len(seconds):>8.1f}")
+        print_stages(stage_runs(home, usage), chosen.studies, chosen.batch)
 
 
 if __name__ == "__main__":

@@ -31,3 +31,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(importlib.import_module(f"lunguage_assets.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names: what is imported for type checkers is nobody's business in a prompt."""
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__"]

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -47,18 +47,45 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
     kind = path.suffix[1:].upper()
     try:
         text = path.read_text(encoding="utf-8")
-        return form.model_validate(tomllib.loads(text) if kind == "TOML" else _yaml(text))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+        content = tomllib.loads(text) if kind == "TOML" else _yaml(text)
+        return form.model_validate(content)
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
         said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
         mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", said)
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{path}{line}: not readable as {kind} ({said}). {remedy}") from None
     except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
+        problems = error.errors(include_url=False)
+        # A mistyped key is missing under its right name too: what was written says more.
+        mistyped = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+        wrong = (mistyped or problems)[0]
         place = (*wrong["loc"], *wrong.get("ctx", {}).get("place", ()))
         line = "" if kind == "TOML" else f", line {_line(text, place)}"
+        if wrong["type"] == "extra_forbidden":
+            # Whoever pastes the wrong thing into a file may paste a report: the key is not repeated.
+            *around, key = map(str, place)
+            nearest = did_you_mean(key, _known_keys(form, _around(content, place)))
+            where = f"{path}{line}, field {'.'.join(around) or 'the whole file'}"
+            raise ConfigurationError(f"{where}: a key that is not known.{nearest} {remedy}") from None
         field = ".".join(map(str, place)) or "the whole file"
         raise ConfigurationError(f"{path}{line}, field {field}: {wrong['msg']}. {remedy}") from None
+
+
+def _around(content: Any, place: Sequence[str | int]) -> set[str]:
+    """The keys that stand beside the last one of a place; names of alternatives in it lead nowhere."""
+    for key in place[:-1]:
+        is_there = isinstance(content, dict) and key in content
+        if is_there or isinstance(content, list):
+            content = content[key]
+    return set(map(str, content)) if isinstance(content, dict) else set()
+
+
+def _known_keys(form: type[BaseModel], beside: set[str]) -> set[str]:
+    """The keys of those parts of a form that have most of the keys beside an unknown one."""
+    schema = form.model_json_schema()
+    parts = [set(part.get("properties", ())) for part in (schema, *schema.get("$defs", {}).values())]
+    most = max(len(keys & beside) for keys in parts)
+    return set().union(*(keys for keys in parts if len(keys & beside) == most)) - beside
 
 
 def wrong_at(place: tuple[str | int, ...], problem: str) -> PydanticCustomError:
@@ -119,6 +146,8 @@ def page_template(*parts: str) -> Template:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from lunguage_assets.files import literal
+
     environment = Environment(
         loader=FileSystemLoader(resource()),
         autoescape=True,
@@ -127,6 +156,7 @@ def page_template(*parts: str) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["literal"] = literal
     return environment.get_template("/".join(parts))
 
 

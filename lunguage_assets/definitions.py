@@ -7,10 +7,10 @@ import dagster as dg
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.rights import keep_private
 
-keep_private()  # also what runs, workers and sensors write, whatever launched them
-
 
 @dg.definitions
 def defs() -> dg.Definitions:
     """Everything, for the home that `$LUNGUAGE_HOME` names."""
+    # Whatever launched this process, webserver, daemon or a worker: what it writes is for its account alone.
+    keep_private()
     return build_defs()

@@ -17,6 +17,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
+def printable(name: str) -> str:
+    """A name of a file on one line: a newline or a terminal's command in it is shown, not obeyed."""
+    readable = name.encode("utf-8", "backslashreplace").decode()
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in readable
+    )
+
+
 class LunguageError(Exception):
     """A problem the user can fix; the message says what was found, what was expected and what to do."""
 
@@ -40,7 +49,7 @@ class InputError(LunguageError):
         self.file, self.row, self.column = file, row, column
         self.found, self.expected, self.remedy = found, expected, remedy
         place = (
-            file
+            printable(file)
             + (f", row {row}" if row is not None else "")
             + (f", column {column!r}" if column is not None else "")
         )

@@ -9,6 +9,7 @@ versions of a study the newer is the amendment.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -31,12 +32,14 @@ from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged
+from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged, printable
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home, Registration, usable_key
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
 
 QUARANTINE = "quarantine"
+_LONGEST_NAME = 200
+"""Bytes of a name that its folder in quarantine begins with; file systems take 255."""
 _SHARED = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
 _BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
@@ -157,7 +160,7 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        return _readable(self.path.name)
+        return printable(self.path.name)
 
     @property
     def is_begun_only(self) -> bool:
@@ -165,24 +168,27 @@ class _Entry:
         return all(path.name.lower().removesuffix(".gz") in _BESIDE for path in self.files)
 
 
-def _readable(name: str) -> str:
-    """A name with `\\udcff` in the place of a byte that is not UTF-8."""
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
 def _look(path: Path) -> _Entry:
-    """Look at a delivery; raises FileNotFoundError when it is not there any more."""
+    """Look at a delivery. Raises FileNotFoundError: it is not there any more; another `OSError`: it cannot be
+    looked at, because a folder of it may not be read or a path in it is too long.
+    """
+
+    def cannot_be_read(error: OSError) -> None:
+        raise error
+
     is_folder = stat.S_ISDIR(path.lstat().st_mode)
     inside, linked = [] if is_folder else [path], set[Path]()
-    for place, folders, names in os.walk(path) if is_folder else ():
+    for place, folders, names in os.walk(path, onerror=cannot_be_read) if is_folder else ():
         folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
         linked.update(Path(place, name) for name in folders if Path(place, name).is_symlink())
         inside += [Path(place, name) for name in names]
     markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
     statuses = dict[Path, os.stat_result]()
-    for one in (*sorted({*inside, *linked}), markers[0]):
+    for one in sorted({*inside, *linked}):
         with contextlib.suppress(FileNotFoundError):
             statuses[one] = one.lstat()
+    with contextlib.suppress(OSError):  # "NAME.done" may be too long a name for any file
+        statuses[markers[0]] = markers[0].lstat()
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
     signed = ""
@@ -233,14 +239,22 @@ def _fetch(entry: _Entry, folder: Path) -> None:
             target.rename(target.with_stem("reports"))
 
 
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _copy(path: Path, target: Path) -> None:
     """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
     try:
         wrong = "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
-        wrong = wrong if _readable(str(path)) == str(path) else "a name that is not UTF-8"
+        wrong = wrong if _is_utf8(path) else "a name that is not UTF-8"
         if wrong:
             remedy = "Lay a copy of the file there."
-            raise InputError(_readable(path.name), wrong, "a file of its own", remedy)
+            raise InputError(printable(path.name), wrong, "a file of its own", remedy)
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
@@ -255,7 +269,19 @@ def _copy(path: Path, target: Path) -> None:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except OSError as error:
+        if error.errno in _OF_THE_ENTRY:
+            raise _unusable(path.name, error) from None
         raise _Later(f"it cannot be read at present ({type(error).__name__})") from None
+
+
+_OF_THE_ENTRY = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.EINVAL)
+"""What is wrong with an entry and not with the disk or the network: it will be no other the next time."""
+
+
+def _unusable(name: str, error: OSError) -> InputError:
+    """The error of an entry that the file system does not let us use."""
+    found = f"something that cannot be opened ({error.strerror})"
+    return InputError(name, found, "files and folders that can be read", "Fix its rights or its names.")
 
 
 class _Pass:
@@ -296,10 +322,16 @@ class _Pass:
         """The deliveries; names of what is none go to the report."""
         try:
             for path in sorted(self.folder.iterdir()):
-                if _PASSED_OVER.search(_readable(path.name)):
+                if _PASSED_OVER.search(printable(path.name)):
                     continue
                 with contextlib.suppress(FileNotFoundError):
-                    entry = _look(path)
+                    try:
+                        entry = _look(path)
+                    except FileNotFoundError:
+                        raise
+                    except OSError as error:
+                        self.report.outcomes.append(self._unseen(path, error))
+                        continue
                     if path.name in _SHARED:
                         self.shared[path] = entry.changed
                     elif entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
@@ -311,6 +343,13 @@ class _Pass:
             found = f"it is not there or cannot be read ({type(error).__name__})"
             remedy = "Make or mount it, look at its rights, or correct url in [landing]."
             raise LunguageError(f"landing folder {self.folder}: {found}. {remedy}") from None
+
+    def _unseen(self, path: Path, error: OSError) -> tuple[State, str, str]:
+        """Put an entry aside that cannot be looked at: the others must go on."""
+        signature = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]
+        entry = _Entry(path, True, [], signature, 0.0, 0.0, False)
+        state, told = self._put_aside(entry, _unusable(entry.name, error))
+        return state, entry.name, told
 
     def _save(self) -> None:
         replace_text(record_folder(self.home) / "record.json", self.record.model_dump_json())
@@ -338,6 +377,16 @@ class _Pass:
                 return self._put_aside(entry, error.of_file(named if is_own else entry.name))
         except _Later as why:
             return "waiting", str(why)
+        except OSError as error:
+            if error.errno not in _OF_THE_ENTRY:
+                raise  # the disk is full, or the home may not be written to
+            return self._put_aside(entry, _unusable(entry.name, error))
+        except (LunguageError, MemoryError):
+            raise
+        except Exception as error:  # of one delivery; the others must go on
+            expected, remedy = "findings or raw reports", "Report this."
+            wrong = "something that the readers do not expect"
+            return self._put_aside(entry, damaged(entry.name, wrong, error, expected, remedy))
         finally:
             shutil.rmtree(self.staged.parent, ignore_errors=True)
 
@@ -367,7 +416,9 @@ class _Pass:
 
     def _put_aside(self, entry: _Entry, error: InputError) -> tuple[State, str]:
         """Move a delivery with its marker to quarantine, the reason first and itself last."""
-        aside = self.folder / QUARANTINE / f"{entry.name}-{entry.signature[:8]}"
+        # With a name that is as long as names may be, the signature would not fit.
+        begin = entry.name.encode()[:_LONGEST_NAME].decode(errors="ignore")
+        aside = self.folder / QUARANTINE / f"{begin}-{entry.signature[:8]}"
         told = "This delivery was not used.\n\n"
         for part in ("file", "row", "column", "found", "expected", "remedy"):
             if (value := getattr(error, part)) is not None:
@@ -379,7 +430,7 @@ class _Pass:
             (aside / "REASON.txt").unlink(missing_ok=True)  # nothing is written through a link of that name
             with (aside / "REASON.txt").open("x", encoding="utf-8") as reason:
                 reason.write(told)
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):  # there is none, or its name would be too long
                 (self.folder / marker).rename(aside / marker)
             entry.path.rename(aside / entry.path.name)
         except OSError as problem:

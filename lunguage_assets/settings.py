@@ -183,3 +183,5 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: not readable as TOML ({error}).") from None
+    except RecursionError:
+        raise ConfigurationError(f"{path}: not readable as TOML (nested too deep). Fix it.") from None

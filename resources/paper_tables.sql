@@ -20,22 +20,25 @@ SELECT label, count(*), count(*) FILTER (source IN ('stated', 'denied') AND p >=
 FROM read_parquet('{file}', file_row_number = true) GROUP BY label ORDER BY min(file_row_number)
 
 -- name: certainty
--- Stated current findings, those that were merged or removed too: rows, tentative ones without a p, and the p of the others.
-SELECT diagnosis, status, count(*), count(*) FILTER (tentative AND nothing), list(p) FILTER (tentative AND NOT nothing)
+-- Stated current findings, those that were merged or removed too: rows, and tentative ones without a p.
+SELECT diagnosis, status, count(*), count(*) FILTER (tentative AND nothing) FROM ({stated_current}) GROUP BY diagnosis, status
+
+-- name: certainty_p
+-- The p of the others, each with the number of its diagnosis in a list.
+SELECT list_position({diagnoses}, diagnosis)::USMALLINT AS diagnosis, p FROM ({stated_current}) WHERE tentative AND NOT nothing
+
+-- name: stated_current
+SELECT diagnosis, status, p, status IN ('tp', 'tn') AS tentative, coalesce(p_source, 'none') = 'none' AS nothing
 FROM (
-    SELECT diagnosis, status, p, status IN ('tp', 'tn') AS tentative, coalesce(p_source, 'none') = 'none' AS nothing
-    FROM (
-        SELECT finding_id, status, source, currency FROM lunguage_plus_plus
-        UNION ALL SELECT finding_id, status, source, currency FROM resolution_log WHERE event IN ('merged', 'removed')
-    )
-    JOIN (SELECT finding_id, diagnosis FROM pathway_matches) USING (finding_id)
-    LEFT JOIN (SELECT finding_id, p, p_source FROM fitted_probabilities) USING (finding_id)
-    WHERE source = 'original' AND currency = 'current dx'
+    SELECT finding_id, status, source, currency FROM lunguage_plus_plus
+    UNION ALL SELECT finding_id, status, source, currency FROM resolution_log WHERE event IN ('merged', 'removed')
 )
-GROUP BY diagnosis, status
+JOIN (SELECT finding_id, diagnosis FROM pathway_matches) USING (finding_id)
+LEFT JOIN (SELECT finding_id, p, p_source FROM fitted_probabilities) USING (finding_id)
+WHERE source = 'original' AND currency = 'current dx'
 
 -- name: fit
-SELECT list(steps), list(rank + 1), list(mu), list(p) FROM fitted_probabilities WHERE p_source = 'fitted'
+SELECT steps, rank + 1 AS rank, mu, p FROM fitted_probabilities WHERE p_source = 'fitted'
 
 -- name: stated
 SELECT diagnosis, count(*) FROM pathway_matches WHERE NOT generated GROUP BY ALL

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.pathways.pathway_file import PathwayFile
 
 TEMPLATES = sorted(path.relative_to(resource()).as_posix() for path in resource().rglob("*.j2"))
 
@@ -17,3 +21,17 @@ def test_a_page_escapes_all_that_is_put_into_it_and_no_other_text_does(name: str
     assert template.endswith("{% endautoescape %}\n") != is_page
     assert template.count("autoescape") == (0 if is_page else 2)
     assert "safe" not in template.replace("|", " ").split()
+
+
+def test_a_mistyped_key_is_named_by_its_line_and_its_nearest_neighbour(tmp_path: Path) -> None:
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    mistyped = packaged.replace("status: dp", "Statuss of Mrs Example: dp", 1)
+    line = 1 + mistyped[: mistyped.index("Statuss")].count("\n")
+    file = tmp_path / "pathways.yaml"
+    file.write_text(mistyped, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=rf"line {line}, field .*implies\.0: a key that") as refused:
+        read_as(file, PathwayFile)
+    assert "Example" not in str(refused.value)
+    file.write_text(mistyped.replace("Statuss of Mrs Example", "statuss"), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="Did you mean 'status'"):
+        read_as(file, PathwayFile)

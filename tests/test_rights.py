@@ -93,7 +93,8 @@ STAND_INS = "import sys; from unittest import mock; " + "; ".join(
 @pytest.mark.parametrize(
     "start",
     [
-        f"{STAND_INS}; import lunguage_assets.definitions",
+        f"{STAND_INS}; sys.modules['dagster'].definitions = lambda load: load; "
+        "from lunguage_assets.definitions import defs; defs()",
         "import sys; sys.argv = ['lunguage', '--version']; from lunguage_assets.cli.main import main; main()",
     ],
 )

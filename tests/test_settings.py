@@ -55,3 +55,10 @@ def test_every_option_of_the_paper_is_an_option_and_they_stand_between_defaults_
     assert (own.implicit.mode, own.implicit.encoder) == ("paper", "lexical")
     assert departures(own) == {"implicit.encoder": ("sentence", "lexical")}
     assert departures(load_settings()), "the defaults are not the paper's"
+
+
+def test_ten_thousand_brackets_are_an_error_a_person_can_act_on(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("preset = " + "[" * 60_000)
+    with pytest.raises(ConfigurationError, match="not readable as TOML"):
+        load_settings(file)

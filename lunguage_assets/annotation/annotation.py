@@ -115,8 +115,12 @@ def annotate(
     if isinstance(frame, str | bytes):
         remedy = "Use `read` for one report."
         raise InputError("frame", f"a {type(frame).__name__}", "a frame, or a list of texts", remedy)
+    if not isinstance(frame, Iterable):
+        found, expected = f"a {type(frame).__name__}", "a frame, or a list of texts"
+        raise InputError("frame", found, expected, "Give one report per row, or texts alone.")
     if not isinstance(frame, pd.DataFrame):
-        frame = pd.Series(frame, dtype=object).to_frame(text)
+        texts = frame if isinstance(frame, pd.Series) else list(frame)
+        frame = pd.Series(texts, dtype=object).to_frame(text)
     if study_id == "study_id" not in frame.columns:
         frame = frame.assign(study_id=frame.index)
     for column in filter(None, (text, study_id, views)):
@@ -163,13 +167,16 @@ def _of_rows(
     rows: dict[str, int] = {}
     given = []
     for row, own, content, view in cells:
-        name = "" if _is_missing(own) else str(own).strip()
+        name = "" if is_missing(own) else str(own).strip()
         if not name or name in rows:
             found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
             raise InputError(file, found, "every id once", remedy, row=row, column=columns[0])
+        if not name.isascii() and name != name.encode("utf-8", "replace").decode():
+            found = "half a character, which no file can hold"
+            raise InputError(file, found, "an id of text", "Correct the id.", row=row, column=columns[0])
         rows[name] = row
-        content = "" if _is_missing(content) else content
+        content = "" if is_missing(content) else content
         given.append(report_of(name, content, view, file, columns[1:], row))
     return given
 
@@ -208,7 +215,7 @@ def report_of(
     def wrong(column: str, found: str, expected: str, remedy: str) -> InputError:
         return InputError(file, found, expected, remedy, row=row, column=column or None)
 
-    words = "" if _is_missing(views) else str(views).strip()
+    words = "" if is_missing(views) else str(views).strip()
     known = written(study_views(words)) if words else ""
     if words and not known:
         expected = f"views out of {', '.join(VIEWS)}"
@@ -225,7 +232,8 @@ def report_of(
     return Given(name, text.text, text.notes, known)
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of a frame holds nothing: None, NA or NaN."""
     return bool(cell is None or cell is pd.NA or cell != cell)
 
 
@@ -273,23 +281,19 @@ def _frames(given: Mapping[str, Given], read: Frames, made: Frames) -> Frames:
         "spans": _spans(read, made, phrases),
         "set_aside": made["set_aside"],
     }
-    row = _row_names(given, read["findings"])
+    row = _row_names(given)
     return {name: _named(table, given, row) for name, table in tables.items()}
 
 
-def _row_names(given: Mapping[str, Given], findings: pd.DataFrame) -> Callable[[str], str]:
-    """From a row's id to the caller's: rows of a report are numbered from 1, so that they do not depend on
-    the reports beside it; bare names of references stay.
-    """
-    number = findings["finding_id"].str.split(":").str[1].astype("int64")
-    first = number.groupby(findings["study_id"]).min().to_dict()
+def _row_names(given: Mapping[str, Given]) -> Callable[[str], str]:
+    """From a row's id to the caller's, with the row's number in the report; bare names of references stay."""
 
     def named(own: str) -> str:
         if own.startswith(BARE):
             return own
         study, _, row = own.partition(":")
-        row, slash, edges = row.partition("/")
-        return f"{given[study].name}:{int(row) - first[study] + 1}{slash}{edges}"
+        number, slash, edges = row.partition("/")
+        return f"{given[study].name}:{int(number)}{slash}{edges}"
 
     return named
 

@@ -9,10 +9,8 @@ pair that is only half right adds half.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, product
 from math import log
@@ -21,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, report_of
+from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, is_missing, report_of
 from lunguage_assets.annotation.method import bundled_method
 from lunguage_assets.draws import Floats
 from lunguage_assets.errors import InputError
@@ -30,7 +28,8 @@ from lunguage_assets.implicit.statements.places import anatomy
 LEAST_P = 0.01
 """What the logarithmic score takes for a p of 0, and 1 less it for 1: what is said without doubt may err."""
 RESAMPLES = 1000
-KEPT_TEXTS = 100_000
+KEPT_CLAIMS = 500_000
+"""Claims of texts that were read which are kept: about 100 MB."""
 
 PARTS = ("presence", "certainty", "omission", "invention")
 MEASURES = ("findings", "findings_log", *PARTS, "labels", "labels_log")
@@ -73,7 +72,8 @@ class Scores:
 
 
 def score(references: Sequence[str], generated: Sequence[str]) -> Scores:
-    """The scores of generated reports against their references; a text is read once, whatever its pairs.
+    """The scores of generated reports against their references; a text is read once, whatever its pairs. A
+    missing text (None, NaN) is a report that says nothing.
 
     Raises:
         InputError: not as many of the one as of the other, none, or something that is no text.
@@ -106,7 +106,9 @@ def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
     digests = []
     new = {}
     for row, text in enumerate(texts):
-        report = report_of(str(row), text, "", name, ("", ""), row)
+        # As for `annotate`, a missing text is an empty report: a model that wrote nothing omits everything.
+        content = "" if is_missing(text) else text
+        report = report_of(str(row), content, "", name, ("", ""), row)
         digests.append(hashlib.blake2b(report.text.encode()).digest())
         if digests[-1] not in _known:
             new[digests[-1]] = report
@@ -114,25 +116,22 @@ def _all_read(name: str, texts: Sequence[str]) -> list[_Read]:
     read = {one: _known[one] for one in digests if one in _known}
     while part := dict(islice(waiting, REPORTS_AT_ONCE)):
         named = {f"s{number:08d}": report for number, report in enumerate(part.values())}
-        with _uncollected():
-            found = bundled_method().stated(named)
+        found = bundled_method().stated(named)
         read |= zip(part, (_Read(*map(_distinct, found[study])) for study in named), strict=True)
     _known.update(read)
-    for oldest in list(islice(_known, max(0, len(_known) - KEPT_TEXTS))):
-        del _known[oldest]
+    if new:
+        _forget_oldest()
     return [read[one] for one in digests]
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Hold the garbage collector back, which finds nothing in tables and takes a quarter of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def _forget_oldest() -> None:
+    """Forget the texts that were read first, until few enough claims are kept."""
+    kept_claims = sum(len(one.findings) + len(one.labels) for one in _known.values())
+    for oldest in list(_known):
+        if kept_claims <= KEPT_CLAIMS:
+            break
+        forgotten = _known.pop(oldest)
+        kept_claims -= len(forgotten.findings) + len(forgotten.labels)
 
 
 def _distinct(claims: Iterable[tuple[str | int, tuple[str, ...], bool, float]]) -> tuple[Claim, ...]:

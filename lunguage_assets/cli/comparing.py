@@ -136,18 +136,17 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     from lunguage_assets.release.outcomes.files import fitted_of, read_outcomes, released_labels
 
     given = read_outcomes(outcomes, load_label_list())
-    labels, version = released_labels(place, ranker)
-    labels = labels[labels["study_id"].isin(set(given["study_id"]))]
-    fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
-    found = label_outcomes(labels, fitted, given)
+    released = released_labels(place, ranker, set(given["study_id"]))
+    fitted = fitted_of(place, ranker, set(released.labels["finding_id"].dropna()))
+    found = label_outcomes(released.labels, fitted, given)
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
     table = calibration(found, used.spread.sd, rated_by_readers(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(out, found, table, anchors)
     click.echo(
         f"{len(given)} outcomes: {len(found.cells)} with p, {found.unmentioned} unmentioned or "
-        f"contradictory, {found.unknown} of {found.unknown_studies} studies that release {version} does not "
-        "have"
+        f"contradictory, {found.unknown} of {found.unknown_studies} studies that release {released.version} "
+        "does not have"
     )
     shown = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope", "intercept"]
     print_table(table.loc[table["by"].isin(["all", "source", "p_source"]), shown])
@@ -178,14 +177,15 @@ def compare_labels(others: Path, out: Path, chosen: Chosen, ranker: str) -> None
     from lunguage_assets.release.outcomes.files import read_label_file, released_labels
 
     given = read_label_file(others, load_label_list())
-    labels, version = released_labels(chosen.home, ranker)
-    crossed, agreement = compared(labels, given)
+    theirs = set(given["study_id"])
+    released = released_labels(chosen.home, ranker, theirs)
+    crossed, agreement = compared(released.labels, given)
     write_csv(crossed, out / "crossed.csv")
     write_csv(agreement, out / "agreement.csv")
-    theirs, ours = set(given["study_id"]), set(labels["study_id"])
+    in_both = released.labels["study_id"].nunique()
     click.echo(
-        f"{len(theirs & ours)} studies in both; {len(theirs - ours)} only in {others.name}, "
-        f"{len(ours - theirs)} only in release {version}"
+        f"{in_both} studies in both; {len(theirs) - in_both} only in {others.name}, "
+        f"{released.studies - in_both} only in release {released.version}"
     )
     for frame in (
         crossed[crossed["label"] == "all labels"],

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
 
 import click
@@ -25,17 +26,29 @@ def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
     gc.set_threshold(200_000, 20, 20)  # tables are very many objects and no cycles: a fifth of a large batch
     keep_private()
-    atexit.register(_hush)  # the first to be registered is the last to be called
+    atexit.register(_leave_out_leaks)  # the first to be registered is the last to be called
     if status := _status():  # not where the error was caught: it would hold on to what it went through
         sys.exit(status)
 
 
-def _hush() -> None:
-    """Drop what is written after this process has ended: of a process that loaded torch, DuckDB's binding
-    lists forty objects as leaked, and nobody can act on it.
+_WITHOUT_LEAKS = (
+    "import sys\n"
+    "for line in sys.stdin.buffer:\n"
+    "    if not line.startswith((b'nanobind: ', b' - ')): sys.stderr.buffer.write(line)\n"
+)
+
+
+def _leave_out_leaks() -> None:
+    """Let another process pass on what is written after this one has ended, but for the forty objects that
+    DuckDB's binding lists as leaked where torch was loaded: nobody can act on them.
     """
+    if "torch" not in sys.modules:
+        return
     sys.stderr.flush()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    command = [sys.executable, "-S", "-E", "-c", _WITHOUT_LEAKS]
+    passing_on = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert passing_on.stdin is not None
+    os.dup2(passing_on.stdin.fileno(), 2)
 
 
 def _status() -> int:

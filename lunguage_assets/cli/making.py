@@ -90,7 +90,7 @@ def run(
         chosen.register()
     releases = (out or place.root).resolve() / "release"
     folder = releases / ranker
-    now = chosen.standings(releases, fit)
+    now = chosen.standings(releases, fit, verify=True)
     stages = plan(now, ranker, rebuild=rebuild_ranking)
     if not stages:
         click.echo("Everything is current: nothing to do.")

@@ -213,6 +213,20 @@ class Chosen:
 
         return Ledger.at(self.ledger_place)
 
+    def _variables_in_use(self) -> dict[str, str]:
+        """The environment variables that name judges because no option does, by the field of the home."""
+        given = {"judges_file": None, "preset": self.preset, "structurer_key": self.structurer}
+        variables = {
+            "judges_file": "LUNGUAGE_JUDGES",
+            "preset": "LUNGUAGE_PRESET",
+            "structurer_key": "LUNGUAGE_STRUCTURER",
+        }
+        return {
+            field: variable
+            for field, variable in variables.items()
+            if not given[field] and os.environ.get(variable)
+        }
+
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
         """The judges configuration in force. Raises `ConfigurationError`: unusable, or no such ranker."""
         from lunguage_assets.judges.configuration import load_judges
@@ -225,7 +239,7 @@ class Chosen:
             self.preset or os.environ.get("LUNGUAGE_PRESET") or None,
             self.structurer or os.environ.get("LUNGUAGE_STRUCTURER") or None,
             of_home=of_home,
-            chosen_by="--preset" if self.preset else "$LUNGUAGE_PRESET",
+            variables=self._variables_in_use(),
         )
         if ranker is not None and ranker not in judges.rankers:
             raise ConfigurationError(
@@ -235,11 +249,16 @@ class Chosen:
             )
         return judges
 
-    def standings(self, releases: Path | None = None, fit: str | None = None) -> Standings:
-        """What is current in the home, with the releases of another folder, and another one who fits."""
+    def standings(
+        self, releases: Path | None = None, fit: str | None = None, *, verify: bool = False
+    ) -> Standings:
+        """What is current in the home, with the releases of another folder, and another one who fits;
+        `verify` as in `Standings`.
+        """
         from lunguage_assets.current.standing import Standings
 
-        return Standings(self.home, self.judges(), _path("LUNGUAGE_PROMPTS"), releases, fit or "")
+        prompts = _path("LUNGUAGE_PROMPTS")
+        return Standings(self.home, self.judges(), prompts, releases, fit or "", verify=verify)
 
     def stored(self, table: str, key: str) -> pd.DataFrame:
         """A stored partition. Raises `ConfigurationError`: it is not there; says what to do to have it."""

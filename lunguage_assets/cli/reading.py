@@ -110,17 +110,16 @@ class TextKeptBack(LunguageError):
 @click.argument("study")
 @chooses(there=True)
 @RANKER_OPTION
-@click.option(
-    "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
-)
+@click.option("--finding", metavar="IDX", help="One row of STUDY: its idx in the result, or its finding id.")
 def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> None:
-    """Explain why each row of STUDY is, or is not, in the result.
+    """Explain why each row of STUDY is, or is not, in the result; a finding id (s50000001:0012) in the place
+    of STUDY explains that row.
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
     from rich.console import Console
 
-    from lunguage_assets.release.explain import explain_study, print_story, read_study
+    from lunguage_assets.release.explain import explain_study, print_story, read_study, study_and_row
 
     if chosen.data_class != "synthetic" and not sys.stdout.isatty():
         raise TextKeptBack(
@@ -128,6 +127,8 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None) -> Non
             "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
     batches = [batch.key for batch in chosen.home.registered()]
+    if finding is None:
+        study, finding = study_and_row(study)
     story = explain_study(read_study(chosen.home.tables, ranker, batches, study), finding)
     print_story(story, Console(highlight=False))
 

@@ -70,8 +70,30 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
             found = f"columns {', '.join(map(str, rows.columns))}"
             remedy = "Name it with --references or --generated."
             raise InputError(file.name, found, f"a column {name!r}", remedy)
-    scores = score(rows[references].tolist(), rows[generated].tolist())
+    column_by_part = {"references": references, "generated": generated}
+    try:
+        scores = score(rows[references].tolist(), rows[generated].tolist())
+    except InputError as error:
+        # The scorer knows lists; whoever gave a file is told its name, its row from 1, and its column.
+        row = None if error.row is None else error.row + 1
+        column = column_by_part.get(error.file)
+        raise InputError(
+            file.name, error.found, error.expected, error.remedy, row=row, column=column
+        ) from None
     print_table(scores.corpus.reset_index())
+    for column in column_by_part.values():
+        empty_rows = [row for row, is_empty in enumerate(rows[column].isna(), start=1) if is_empty]
+        if empty_rows:
+            first = ", ".join(map(str, empty_rows[:10])) + (" ..." if len(empty_rows) > 10 else "")
+            click.echo(
+                f"{file.name}, column {column!r}: {len(empty_rows)} empty cells (rows {first}), each scored "
+                "as a report that says nothing"
+            )
     if out is not None:
-        write_csv(rows.drop(columns=[references, generated]).join(scores.studies), out)
+        other_columns = rows.drop(columns=[references, generated])
+        # Open-i's files have a column `findings`, as the scores do: both are written.
+        renamed = {name: f"given_{name}" for name in other_columns.columns if name in scores.studies}
+        write_csv(other_columns.rename(columns=renamed).join(scores.studies), out)
         click.echo(f"{len(rows)} rows written into {out}")
+        for name, new_name in renamed.items():
+            click.echo(f"the column {name!r} of {file.name} is {new_name!r} there: {name!r} is a score")

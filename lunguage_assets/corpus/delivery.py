@@ -57,6 +57,11 @@ class Corpus:
     name: str = ""
     data_class: DataClass = "credentialed"
 
+    @property
+    def title(self) -> str:
+        """What pages call it: "synthetic", the name of the bundled sample, says nothing in a heading."""
+        return "the synthetic sample" if self.name == "synthetic" else self.name
+
 
 TableKind = Literal["findings", "open-i", "projections", "reports", "patients", "chexpert-plus"]
 _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
@@ -318,7 +323,7 @@ def read_declaration(path: Path) -> Corpus:
         if len(written) > _LARGEST_DECLARATION:
             raise ValueError
         return Corpus(**tomllib.loads(written.decode()))
-    except ValueError as error:  # of pydantic, TOML and UTF-8
+    except (ValueError, RecursionError) as error:  # of pydantic, TOML and UTF-8; of ten thousand brackets
         wrong = str(error.errors()[0]["loc"][0]) if isinstance(error, ValidationError) else None
     found = "an unknown key or value" if wrong else "no such text"
     expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"

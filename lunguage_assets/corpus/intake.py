@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.cores import by_studies, joined
 from lunguage_assets.corpus.columns import clean, clean_list, first_alternative
 from lunguage_assets.corpus.delivery import FINDINGS, Delivery
@@ -36,7 +36,7 @@ _FILE = STRUCTURED_FINDINGS.name
 """Where notes on structured rows say that they are from."""
 
 
-_clean_list = lru_cache(maxsize=100_000)(clean_list)
+_clean_list = remembered(clean_list)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def take_in_structured(
 ) -> Intake:
     """The tables of a batch whose reports were structured here.
 
-    Rows are numbered from 0 by study, section and number of the finding, whatever the frame's order.
+    Rows are numbered inside their study (`row_of_a_study`), by section and number of the finding, whatever
+    the frame's order: a report has the same ids in every batch.
 
     Args:
         received: the batch's raw reports with what was rejected and noted in reading them. Views that were
@@ -121,12 +122,22 @@ def take_in_structured(
     order = {section: place for place, section in enumerate(SECTIONS)}
     rows = structured_findings.assign(place=structured_findings["section"].map(order))
     rows = rows.sort_values(["study_id", "place", "ent_idx"], kind="stable", ignore_index=True)
-    given = texts, rows.assign(number=rows.index)
+    number_in_study = rows.groupby("study_id", sort=False).cumcount() + 1
+    given = texts, rows.assign(line=rows.index + 1, number=number_in_study)
     terms, default_view = received.terms, settings.default_view
     made = by_studies(_take_in_part, given, _part_tools, terms, default_view, processes=processes)
     reports, findings = (joined(frames) for frames in zip(*(tables for tables, *_ in made), strict=True))
     log.extend(*(of_rows for _, of_rows, _ in made), of_time, *(of_part for *_, of_part in made))
     return Intake(reports, findings, log.rejected_frame(), log.notes_frame(), terms)
+
+
+def row_of_a_study(study_id: str, number: int) -> str:
+    """The id of a raw report's row by its number in the study, from 1: `s50000295:0012`.
+
+    Of two rows that are equally strong, the order of their ids decides. Four digits for all rows of a study
+    let them be in the order of their numbers.
+    """
+    return f"{study_id}:{number:04d}"
 
 
 def _part_tools(terms: pd.DataFrame, default_view: str) -> tuple[Vocabulary, str]:
@@ -205,10 +216,10 @@ def _rows_by_study(frame: pd.DataFrame, log: IntakeLog) -> Iterator[tuple[str, l
         given[name] = list(map(_clean_list, given[name]))
     attributes = zip(*(given[name] for name in ATTRIBUTES), strict=True)
     rows = pd.DataFrame(given, dtype=object).itertuples(index=False)  # of Arrow's each value is made anew
-    cells = zip(rows, attributes, strict=True)
+    cells: Iterator[tuple[Any, tuple[str, ...]]] = zip(rows, attributes, strict=True)
     for study_id, group in groupby(cells, lambda one: one[0].study_id):
         listed = list(group)
-        ids = {f"{cell.section}:{cell.ent_idx}": f"{study_id}:{cell.number}" for cell, _ in listed}
+        ids = {f"{cell.section}:{cell.ent_idx}": row_of_a_study(study_id, cell.number) for cell, _ in listed}
         yield study_id, [_row(cell, own, ids, log) for cell, own in listed]
 
 
@@ -216,7 +227,7 @@ def _row(cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: In
     """A row, whose references `section:ent_idx` become ids; one that names no other row is noted and left
     out.
     """
-    own = f"{cell.study_id}:{cell.number}"
+    own = row_of_a_study(cell.study_id, cell.number)
     references: tuple[list[str], list[str]] = ([], [])
     for column, found in zip(("evidence", "associate"), references, strict=True):
         for reference in dict.fromkeys(getattr(cell, column)):
@@ -226,9 +237,9 @@ def _row(cell: Any, attributes: tuple[str, ...], ids: Mapping[str, str], log: In
                 continue
             reason = "self-reference" if finding_id else "dangling-reference"
             place = {"study_id": cell.study_id, "finding_id": own, "column": column, "found": reference}
-            log.note(reason, _FILE, line=cell.number + 1, **place)
+            log.note(reason, _FILE, line=cell.line, **place)
     return DeliveredRow(
-        line=cell.number + 1,
+        line=cell.line,
         row=cell.number,
         finding_id=own,
         section=cell.section,

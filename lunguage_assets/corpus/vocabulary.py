@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables.columns import CATEGORIES
 
@@ -40,7 +41,7 @@ def built_in_forms() -> BuiltInForms:
     return read_as(resource("terms.yaml"), BuiltInForms, "The header of the file explains its form.")
 
 
-@lru_cache(maxsize=100_000)
+@remembered
 def plain(text: str) -> str:
     """The form in which terms are compared: lower case, one kind of dash and apostrophe, single blanks, no
     punctuation at the ends.
@@ -145,9 +146,8 @@ class Vocabulary:
         self._in_locations = _Spellings(forms.words, forms.locations)
         self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
         self._locations = {spelling: _one_of(spelling, found) for spelling, found in locations.items()}
-        # Dictionaries, no caches around methods: such a circle would keep every batch's names in memory.
-        self._known_names: dict[str, str] = {}
-        self._known_places: dict[str, tuple[str, ...]] = {}
+        self._known_finding = remembered(self._settled_finding)
+        self._known_places = remembered(self._settled_places)
         self._spellings: dict[str, list[str]] = {}
 
     @classmethod
@@ -158,16 +158,14 @@ class Vocabulary:
 
     def finding(self, ent: str) -> str:
         """The canonical name of a finding; of an unknown one lower case, single blanks and the singular."""
-        if ent not in self._known_names:
-            own = self._settled(plain(ent), self._findings, self._in_findings, self._whole)
-            self._known_names[ent] = own
-        return self._known_names[ent]
+        return self._known_finding(ent)
+
+    def _settled_finding(self, ent: str) -> str:
+        return self._settled(plain(ent), self._findings, self._in_findings, self._whole)
 
     def location_parts(self, location: str) -> tuple[str, ...]:
         """The set of places in a location cell: canonical comma parts, sorted and distinct."""
-        if location not in self._known_places:
-            self._known_places[location] = self._settled_places(location)
-        return self._known_places[location]
+        return self._known_places(location)
 
     def word_forms(self, word: str) -> set[str]:
         """Singular and plurals of one word, lower case."""

@@ -98,7 +98,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("findings", "reports", "rejected", "intake_notes", "terms"),
         _inputs("report_texts", "rejected_reports", "reading_notes", "structured_findings", of_texts=True),
         ("delivery", "corpus settings", "terms"),
-        code="3",
+        code="4",
     ),
     "hedge_phrases": Recipe(
         ("hedge_phrases",), _inputs("findings"), ("corrections", "judge"), code="2", asks_judges=True

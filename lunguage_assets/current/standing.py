@@ -31,7 +31,13 @@ from lunguage_assets.current.recipes import (
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import MadeOf, TableRecord, partition_path, stored_record
+from lunguage_assets.home.store import (
+    MadeOf,
+    TableRecord,
+    partition_path,
+    stored_record,
+    verified_record,
+)
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import TABLES
@@ -58,6 +64,10 @@ class Standings:
     """Answers for one home at one moment, for judges as configured, with the user's own prompts, if any, and
     the releases in the home or in another folder (one folder per ranker). `fit` is who fits from now on,
     `panel` or `distilled`, where that was asked for. What was read once is kept.
+
+    A table's record stands in its file's footer, and is believed: an archive is not read again for every
+    stage. With `verify` the rows of every file are held against their record too, which finds a file that was
+    changed in place: once at the beginning of a command that makes what is stale, and before a release.
     """
 
     def __init__(
@@ -67,7 +77,10 @@ class Standings:
         prompts: Path | None = None,
         releases: Path | None = None,
         fit: str = "",
+        *,
+        verify: bool = False,
     ) -> None:
+        self._read_record = verified_record if verify else stored_record
         self.home, self.judges, self.releases = home, judges, releases or home.release
         self.reads, self._fit = Reads(home, judges, prompts), fit
         self._kinds = {batch.key: batch.kind for batch in home.registered()}
@@ -166,7 +179,7 @@ class Standings:
                 noted = json.loads((self.releases / keys[0] / _RELEASE_RECORD).read_text(encoding="utf-8"))
                 return TableRecord(RELEASE, keys, MadeOf(**noted["made_of"]), "")
             path = partition_path(self.home.tables, table, *keys)
-            return stored_record(TABLES[table], path) or TableRecord("", (), MadeOf(), "")
+            return self._read_record(TABLES[table], path) or TableRecord("", (), MadeOf(), "")
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError):  # of a release

@@ -169,9 +169,11 @@ class Home:
         no other.
         """
         file = self.settings_file
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
-        if "preset" not in tomllib.loads(text):  # another process may have written it meanwhile
-            replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
+        with (self.root / ".settings.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two first runs would write over each other
+            text = file.read_text(encoding="utf-8") if file.exists() else ""
+            if "preset" not in tomllib.loads(text):
+                replace_text(file, f'preset = "{preset}"  # of the first run\n{text}')
 
     def require_private(self, corpus: Corpus | None) -> None:
         """Refuse a home of patients' reports that other accounts can read. Raises `ConfigurationError`: it is

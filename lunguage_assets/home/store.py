@@ -17,8 +17,9 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -153,15 +154,23 @@ def encode(
 def read_record(content: bytes) -> TableRecord | None:
     """The record in the bytes of a stored table; None when there is none, or the rows are others."""
     try:
-        values = json.loads((pq.read_metadata(io.BytesIO(content)).metadata or {})[_KEY])
-        aside = tuple(map(tuple, values.get("set_aside", ())))
-        made_of, keys = MadeOf(**values["made_of"]), tuple(values["keys"])
-        record = TableRecord(values["table"], keys, made_of, values["content"], aside)
-    except (KeyError, TypeError, ValueError, pa.ArrowInvalid):
+        record = _recorded(pq.read_metadata(io.BytesIO(content)))
+    except pa.ArrowInvalid:
         return None
     footer = int.from_bytes(content[-_TAIL:-4], "little")
     rows = hashlib.sha256(memoryview(content)[: len(content) - _TAIL - footer]).hexdigest()
-    return record if rows == record.content else None
+    return record if record is not None and rows == record.content else None
+
+
+def _recorded(metadata: pq.FileMetaData) -> TableRecord | None:
+    """The record in a file's footer; None where there is none."""
+    try:
+        values = json.loads((metadata.metadata or {})[_KEY])
+        aside = tuple(map(tuple, values.get("set_aside", ())))
+        made_of, keys = MadeOf(**values["made_of"]), tuple(values["keys"])
+        return TableRecord(values["table"], keys, made_of, values["content"], aside)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
@@ -193,15 +202,44 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
 
 
 def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
-    """The record of a stored table. None: of another schema, without a record, or changed since. Raises
-    `FileNotFoundError`: nothing is stored.
+    """Read the record of a stored table from the file's footer; its rows are not read. None: of another
+    schema, or without a record. Raises `FileNotFoundError`: nothing is stored.
+
+    Whoever asks what is stale asks this of every table at every stage. That the rows are still those of the
+    record, `verified_record` and `read_table` see.
     """
-    stored = UPath(path).read_bytes()
+    if not is_local(path):
+        return _footer_record(table, path)
+    state = Path(str(path)).stat()  # a file is published by renaming: another one has another inode or time
+    return _known_record(table.name, str(path), state.st_ino, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=20_000)
+def _known_record(table: str, path: str, _inode: int, _time: int, _size: int) -> TableRecord | None:
+    return _footer_record(TABLES[table], Path(path))
+
+
+def _footer_record(table: Table, path: UPath | Path) -> TableRecord | None:
     try:
-        fits = pq.read_schema(pa.BufferReader(stored)).remove_metadata().equals(table.arrow)
+        with UPath(path).open("rb") as stream:
+            metadata = pq.read_metadata(stream)
     except pa.ArrowInvalid:
         return None
-    return read_record(stored) if fits else None
+    if not metadata.schema.to_arrow_schema().remove_metadata().equals(table.arrow):
+        return None
+    return _recorded(metadata)
+
+
+def verified_record(table: Table, path: UPath | Path) -> TableRecord | None:
+    """Read the record of a stored table as `stored_record` does, and hash the file. None also where its rows
+    are not those of the record.
+    """
+    content = UPath(path).read_bytes()
+    try:
+        fits = pq.read_schema(pa.BufferReader(content)).remove_metadata().equals(table.arrow)
+    except pa.ArrowInvalid:
+        return None
+    return read_record(content) if fits else None
 
 
 def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
@@ -240,6 +278,13 @@ def read_whole(source: Path | BinaryIO) -> pa.Table:
     """
     with pq.ParquetFile(source, pre_buffer=False) as file:
         return file.read(use_threads=False)
+
+
+def row_groups(source: Path | BinaryIO, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """The rows of a file, one row group after the other: what is written part by part is read so."""
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number, columns, use_threads=False)
 
 
 def read_rows(

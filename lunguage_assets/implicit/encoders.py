@@ -11,9 +11,11 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -22,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.files import replace_file
@@ -224,6 +227,11 @@ _DECIMALS = 6
 """Cosines are rounded to this many decimals before any comparison: no platform's last bit decides a merge."""
 
 _AT_ONCE = 8192
+_ROWS_AT_ONCE = 1024
+_PRODUCT_ERROR = 1e-3
+"""How far a product of matrices in single precision may be from the cosine, generously."""
+_FEW_PHRASES = 24
+"""So few phrases are compared every two of them: an index would cost more than it saves."""
 
 
 def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path) -> Embedder:
@@ -251,23 +259,70 @@ def _from_outside(settings: ImplicitSettings, home: Path) -> VectorEmbedder:
     return PrecomputedEmbedder(home / Path(settings.encoder_vectors).expanduser())
 
 
-def pair_cosines(
-    embedder: Embedder, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
-) -> NDArray[np.float64]:
-    """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once. Raises
-    `MethodError` when the answer is not one finite unit vector per phrase.
+def close_pairs(
+    embedder: Embedder, groups: Sequence[Collection[str]], threshold: float
+) -> list[dict[tuple[str, str], float]]:
+    """Find the pairs of phrases that are similar enough, without comparing every two in Python.
+
+    Args:
+        embedder: what measures similarity; it encodes every phrase once.
+        groups: distinct phrases; those of different groups are not compared.
+        threshold: the least rounded cosine of a pair.
+
+    Returns:
+        For each group its pairs, the phrases of each in alphabetical order, with their rounded cosine.
+
+    Raises:
+        MethodError: the encoder's answer is not one finite unit vector per phrase.
     """
-    if not phrases:
-        return np.zeros(0)
+    phrases = sorted({phrase for group in groups for phrase in group})
+    number = {phrase: row for row, phrase in enumerate(phrases)}
     if isinstance(embedder, LexicalEmbedder):
-        return np.round(embedder.cosines(phrases, first, second), _DECIMALS)
-    vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
-    found = np.empty(len(first))
-    a, b = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
-    for start in range(0, len(found), _AT_ONCE):  # bounds the memory of the gathered rows
-        part = slice(start, start + _AT_ONCE)
-        found[part] = np.einsum("ij,ij->i", vectors[a[part]], vectors[b[part]], dtype=np.float64)
-    return np.round(found, _DECIMALS)
+        candidates = [embedder.candidate_pairs(sorted(group), threshold) for group in groups]
+        distinct_pairs = sorted({pair for pairs in candidates for pair in pairs})
+        first, second = ([number[pair[side]] for pair in distinct_pairs] for side in (0, 1))
+        cosines = embedder.cosines(phrases, first, second)
+    else:
+        vectors: NDArray[Any] = np.zeros((0, 1))
+        if phrases:
+            vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
+        candidates = [_candidates_by_vectors(sorted(group), number, vectors, threshold) for group in groups]
+        distinct_pairs = sorted({pair for pairs in candidates for pair in pairs})
+        cosines = _cosines_of_vectors(distinct_pairs, number, vectors)
+    rounded = dict(zip(distinct_pairs, np.round(cosines, _DECIMALS).tolist(), strict=True))
+    return [{pair: rounded[pair] for pair in pairs if rounded[pair] >= threshold} for pairs in candidates]
+
+
+def _cosines_of_vectors(
+    pairs: Sequence[tuple[str, str]], number: Mapping[str, int], vectors: NDArray[Any]
+) -> NDArray[np.float64]:
+    """The cosine of every pair of phrases, computed alone: the same on every machine."""
+    found = np.empty(len(pairs))
+    for start in range(0, len(pairs), _AT_ONCE):  # bounds the memory of the gathered rows
+        part = pairs[start : start + _AT_ONCE]
+        first = vectors[[number[one] for one, _ in part]]
+        second = vectors[[number[other] for _, other in part]]
+        found[start : start + len(part)] = np.einsum("ij,ij->i", first, second, dtype=np.float64)
+    return found
+
+
+def _candidates_by_vectors(
+    group: Sequence[str], number: Mapping[str, int], vectors: NDArray[Any], threshold: float
+) -> list[tuple[str, str]]:
+    """Pairs whose product of vectors comes near the threshold; their cosines are computed one by one then,
+    since the last bits of a product of matrices differ from machine to machine.
+    """
+    own = vectors[[number[phrase] for phrase in group]]
+    pairs: list[tuple[str, str]] = []
+    for start in range(0, len(group), _ROWS_AT_ONCE):
+        products = own[start : start + _ROWS_AT_ONCE] @ own.T
+        rows, columns = np.nonzero(products >= threshold - _PRODUCT_ERROR)
+        pairs += [
+            (group[start + row], group[column])
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+            if start + row < column
+        ]
+    return pairs
 
 
 class LexicalEmbedder:
@@ -277,9 +332,10 @@ class LexicalEmbedder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._singular = cache(self._singular_of)
-        self._finding = cache(lambda said: self._rewritten(said, vocabulary.finding))
-        self._location = cache(lambda said: self._rewritten(said, self._place))
+        self._singular = remembered(self._singular_of)
+        self._finding = remembered(lambda said: self._rewritten(said, vocabulary.finding))
+        self._location = remembered(lambda said: self._rewritten(said, self._place))
+        self._bag = remembered(self._bag_of)
 
     def cosines(
         self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
@@ -292,7 +348,30 @@ class LexicalEmbedder:
         ]
         return np.array(shared, dtype=np.float64)
 
-    def _bag(self, phrase: str) -> frozenset[str]:
+    def candidate_pairs(self, phrases: Sequence[str], threshold: float) -> list[tuple[str, str]]:
+        """Find the pairs of phrases that may reach a cosine, of many phrases by their rarest words.
+
+        Two bags with a cosine of t share at least t² of the words of either. So they share one of the first
+        n - ceil(t² n) + 1 words of each, whatever the order of the words, as long as it is one for all; with
+        the rarest first, few pairs are left ("prefix filtering" in the literature of similarity joins).
+        """
+        if len(phrases) <= _FEW_PHRASES:
+            return list(combinations(phrases, 2))
+        bags = [self._bag(phrase) for phrase in phrases]
+        frequency = Counter(word for bag in bags for word in bag)
+        found: set[tuple[int, int]] = set()
+        numbers_by_word: dict[str, list[int]] = {}
+        least = max(threshold - 10.0**-_DECIMALS, 0.0) ** 2
+        for number, bag in enumerate(bags):
+            rarest_first = sorted(bag, key=lambda word: (frequency[word], word))
+            shared_at_least = max(1, math.ceil(least * len(bag) - 1e-9))
+            for word in rarest_first[: len(bag) - shared_at_least + 1]:
+                known = numbers_by_word.setdefault(word, [])
+                found.update((earlier, number) for earlier in known)
+                known.append(number)
+        return [(phrases[one], phrases[other]) for one, other in sorted(found)]
+
+    def _bag_of(self, phrase: str) -> frozenset[str]:
         """Words of a phrase; one without any word (only punctuation) is a word of its own."""
         said = tokens(phrase)
         words: list[str] = []

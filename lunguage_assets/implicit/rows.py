@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 from lunguage_assets.tables.schema import Table
 
@@ -197,13 +198,13 @@ def claim_preference(row: Row, status: int = 0) -> tuple[bool, float, int, int, 
     return uninformed, -row.claim, status, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
-@lru_cache(maxsize=200_000)
+@remembered
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words in order; all punctuation splits, but a decimal number stays whole."""
     return tuple(_TOKEN.findall(text.lower()))
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=ENTRIES)
 def word_forms(token: str) -> frozenset[str]:
     """The token, and the singulars of which it may be the plural ("masses", "atelectases")."""
     forms = {token}
@@ -219,7 +220,7 @@ def word_forms(token: str) -> frozenset[str]:
     return frozenset(forms)
 
 
-@lru_cache(maxsize=100_000)
+@remembered
 def collapsed(text: str) -> str:
     """Lower case, runs of white space as one blank: the form in which two wordings are compared."""
     return " ".join(text.lower().split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -170,30 +170,44 @@ def load_judges(
     structurer: str | None = None,
     *,
     of_home: str = "",
-    chosen_by: str = "--preset or $LUNGUAGE_PRESET",
+    variables: Mapping[str, str] | None = None,
 ) -> JudgesConfiguration:
     """The judges file at `path`, or the bundled one; `preset` is active, or the home's, or the file's own.
 
     `of_home` is the preset of the home: the panel of another one ranks under the name of its preset.
-    `structurer` stands in for the preset's own; `chosen_by` is the option that names the preset.
+    `structurer` stands in for the preset's own. `variables` are the names of the environment variables from
+    which `judges_file`, `preset` and `structurer_key` came: a message names the variable and never its value,
+    which may be anything, a key too.
 
     Raises:
         ConfigurationError: names the file and the field.
     """
     file = path or resource("judges.toml")
     remedy = "Fix the judges file; a key stands once and for one model: a changed model gets a new key."
+    variables = variables or {}
+    if "judges_file" in variables and not file.is_file():
+        raise ConfigurationError(f"${variables['judges_file']} names no file. Fix or unset it.")
     configuration = read_as(file, JudgesConfiguration, remedy)
     chosen = preset or of_home or configuration.preset
     if chosen not in configuration.presets:
-        raise ConfigurationError(
-            f"{chosen_by if preset else 'settings.toml'}: preset {chosen!r} is not in {file}; expected one "
-            f"of {', '.join(configuration.presets)}.{did_you_mean(chosen, configuration.presets)}"
-        )
+        expected = f"expected one of {', '.join(configuration.presets)}"
+        nearest = did_you_mean(chosen, configuration.presets)
+        if preset and "preset" in variables:
+            raise ConfigurationError(
+                f"${variables['preset']} names no preset of {file}; {expected}.{nearest} Fix or unset it."
+            )
+        named_by = "--preset" if preset else "settings.toml"
+        raise ConfigurationError(f"{named_by}: preset {chosen!r} is not in {file}; {expected}.{nearest}")
     active, known = configuration.presets[chosen], configuration.known_structurers
     if structurer is not None and structurer not in known:
+        expected = f"expected one of {', '.join(known)}"
+        if "structurer_key" in variables:
+            raise ConfigurationError(
+                f"${variables['structurer_key']} names no structurer of {file}; {expected}. Fix or unset it."
+            )
         raise ConfigurationError(
-            f"structurer {structurer!r} is not known in {file}; expected one of {', '.join(known)}. "
-            "Choose one with --structurer or $LUNGUAGE_STRUCTURER."
+            f"structurer {structurer!r} is not known in {file}; {expected}. Choose one with --structurer or "
+            "$LUNGUAGE_STRUCTURER."
         )
     active = active.model_copy(update={"structurer": structurer or active.structurer})
     presets = {**configuration.presets, chosen: active}

@@ -71,6 +71,9 @@ class RecordedAsker:
     def require_readable(self, values: Sequence[object | None]) -> None:
         """A run looks at what can be read."""
 
+    def require_one_readable(self, values: Sequence[object | None], stage: str) -> None:
+        """A run looks at what can be read."""
+
     def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[T | None]:
         """As `Asker.ask`. Raises `NotRecorded`: the ledger lacks an answer."""
         keys = [request_key(self.binding, request) for request in requests]

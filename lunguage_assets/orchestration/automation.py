@@ -137,7 +137,7 @@ def nightly_schedule(rankers: Sequence[str], settings: AutomationSettings) -> dg
     """The schedule, running when automation is enabled; raises `ConfigurationError` for no cron line."""
 
     def nightly_release(
-        context: dg.ScheduleEvaluationContext, home: HomeResource
+        context: dg.ScheduleEvaluationContext, home: dg.ResourceParam[HomeResource]
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         yield from releases(home.standings(), rankers, context.scheduled_execution_time)
 

@@ -58,8 +58,8 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
         sensors=[automation_sensor(settings.automation), landing, alerts_sensor()],
         schedules=[nightly_schedule(chosen.judges.rankers, settings.automation)],
         resources={
-            "home": chosen,
-            "io_manager": TableStore(root=str(place.tables), database=str(place.database)),
+            "home": chosen.definition(),
+            "io_manager": TableStore(str(place.tables), str(place.database)).definition(),
         },
         executor=dg.in_process_executor,
     )

@@ -19,7 +19,7 @@ from lunguage_assets.explicit.distilled.evaluation import shortcomings
 from lunguage_assets.explicit.distilled.places import UNLIKE
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import is_stored, partition_path, read_table
-from lunguage_assets.implicit.resolution.guarantees import GUARANTEES
+from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -42,13 +42,16 @@ Look = Callable[[CheckContext], dg.AssetCheckResult]
 
 
 class Check(NamedTuple):
-    """A check of a table, shown with the asset that makes it; without a function the asset yields it."""
+    """A check of a table, shown with the asset that makes it; without a function the asset yields it. Where a
+    blocking one fails nothing is stored.
+    """
 
     table: str
     name: str
     description: str
     look: Look | None = None
     severity: dg.AssetCheckSeverity = WARN
+    blocking: bool = False
 
     def result(self, found: dg.AssetCheckResult) -> dg.AssetCheckResult:
         """A result as that of this check."""
@@ -70,11 +73,13 @@ WITH_SUITE = [table for table in TABLES if suite_file(table).exists()]
 """Tables with a file in `expectations/`."""
 
 
-def _check(table: str, severity: dg.AssetCheckSeverity = WARN) -> Callable[[Look], Look]:
+def _check(table: str, *, blocking: bool = False) -> Callable[[Look], Look]:
     """Make a function a check of a table, named and described as the function."""
 
     def register(look: Look) -> Look:
-        CHECKS.append(Check(table, look.__name__, " ".join((look.__doc__ or "").split()), look, severity))
+        description = " ".join((look.__doc__ or "").split())
+        severity = ERROR if blocking else WARN
+        CHECKS.append(Check(table, look.__name__, description, look, severity, blocking))
         return look
 
     return register
@@ -231,24 +236,35 @@ def none_set_aside(context: CheckContext) -> dg.AssetCheckResult:
     return outcome(frame.empty, {"studies": int(frame["study_id"].nunique()), "report": report}, remedy)
 
 
-@_check("lunguage_plus_plus", ERROR)
+_NOT_STORED = (
+    "Nothing was stored, and what was stored before stays. Run it again with the newest version; if rows "
+    "still break a rule, report it with the note."
+)
+
+
+@_check("lunguage_plus_plus", blocking=True)
 def conflict_free(context: CheckContext) -> dg.AssetCheckResult:
     """No finding twice at one place and time, no polarity clash, every generated row under a living parent,
     every probability in its range, every row accounted for. What breaks this is not stored.
     """
-    frame, conflicts = context.tables["lunguage_plus_plus"], context.tables["conflicts"]
+    tables = context.tables
+    frame, conflicts = tables["lunguage_plus_plus"], tables["conflicts"]
+    accounts = tables["accounting"]
+    of_studies = accounts[accounts["study_id"] != ""]
     both = conflicts.loc[conflicts["conflict_type"] == "stated_contradiction", "study_id"]
-    guarantees = "\n".join(f"- {one}" for one in GUARANTEES)
     metadata = {
         "rows": len(frame),
         "studies": int(frame["study_id"].nunique()),
         "studies_that_state_both": int(both.nunique()),
-        "report": dg.MetadataValue.md(f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}"),
     }
-    return outcome(True, metadata)
+    try:
+        refuse_violations(frame, accounts, of_studies, context.home.processes_at_once)
+    except InvalidTable as error:
+        return outcome(False, {**metadata, "note": str(error)}, _NOT_STORED)
+    guarantees = "\n".join(f"- {one}" for one in GUARANTEES)
+    report = dg.MetadataValue.md(f"All guarantees hold for {len(frame)} rows:\n\n{guarantees}")
+    return outcome(True, {**metadata, "report": report})
 
-
-BLOCKING = CHECKS[-1]
 
 VERIFIED = Check(
     "reference_ranking",
@@ -261,12 +277,15 @@ CHECKS.append(VERIFIED)
 
 def refused(step: str, error: InvalidTable) -> Iterator[dg.AssetCheckResult]:
     """The blocking check of a step of whose tables nothing is stored, because rows break rules."""
-    if BLOCKING.table in RECIPES[step].tables:
-        remedy = (
-            "Nothing was stored, and what was stored before stays. Run it again with the newest version; "
-            "if rows still break a rule, report it with the note."
-        )
-        yield BLOCKING.result(outcome(False, {"note": str(error)}, remedy))
+    for check in CHECKS:
+        if check.blocking and check.table in RECIPES[step].tables:
+            yield check.result(outcome(False, {"note": str(error)}, _NOT_STORED))
+
+
+def may_be_stored(results: Sequence[dg.AssetCheckResult]) -> bool:
+    """Whether no blocking check failed."""
+    blocking = {check.name for check in CHECKS if check.blocking}
+    return all(found.passed or found.check_name not in blocking for found in results)
 
 
 def verification_result(found: Verification) -> dg.AssetCheckResult:
@@ -282,7 +301,7 @@ def check_specs(tables: Sequence[str], partitions: Partitions) -> list[dg.AssetC
             check.name,
             asset=STEP_OF[check.table],
             description=check.description,
-            blocking=check is BLOCKING,
+            blocking=check.blocking,
             partitions_def=partitions.of(check.table),
         )
         for check in CHECKS

@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
@@ -23,15 +24,21 @@ from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
-class TableStore(dg.ConfigurableIOManager):
+@dataclass(frozen=True)
+class TableStore(dg.IOManager):
     """Stores tables under `<root>/<table>/<keys>.parquet`, as their records name table and keys; a plain
     frame, which an asset of somebody else returns, under the name of its asset.
 
-    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views.
+    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views. A plain object:
+    config could be overridden by whoever launches a run, who would choose where tables are written.
     """
 
     root: str
     database: str
+
+    def definition(self) -> dg.IOManagerDefinition:
+        """The I/O manager as Dagster knows it. It takes no config, and refuses any."""
+        return dg.IOManagerDefinition(lambda _: self, config_schema={})
 
     @property
     def place(self) -> UPath:

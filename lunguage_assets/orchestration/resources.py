@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import dagster as dg
 import pandas as pd
-from pydantic import PrivateAttr
 
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, MethodError
@@ -52,15 +52,20 @@ open_ledger = lru_cache(maxsize=4)(Ledger.open)
 """The ledger at a place, opened once per process."""
 
 
-class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+@dataclass(frozen=True, repr=False)
+class HomeResource:
     """The home folder with what differs from one deployment to the next; an empty field is not set.
+
+    It is a plain object: what Dagster calls the resource's config could be overridden by whoever launches a
+    run, who would choose the files that are read, the folder that is written to, and the budget.
 
     `judges_file` and `prompts_folder` are paths (else the bundled ones), `preset` one of the judges file,
     `structurer_key` another structurer than the preset's, `ledger` a file or a PostgreSQL URL (else in the
     home), `budget` and `daily_budget` US dollars: what this process, and what all who share the ledger within
     24 hours, may spend. `strict` lets a study that breaks a rule end the run. `processes` (else the cores) is
     how many compute one batch, `release_to` the folder in which the command line writes `release/<ranker>/`.
-    `fit`, `encoder` and `tune` stand in for what the settings say of a distilled model.
+    `fit`, `encoder` and `tune` stand in for what the settings say of a distilled model. `of_environment` are
+    the fields whose value a variable gave: no message repeats it.
     """
 
     root: str
@@ -77,18 +82,30 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     fit: str = ""
     encoder: str = ""
     tune: str = ""
-
-    _judges: JudgesConfiguration | None = PrivateAttr(default=None)
+    of_environment: frozenset[str] = frozenset()
 
     @classmethod
     def from_environment(cls, home: Home | None = None, **fields: str) -> HomeResource:
-        """Fields that are not given are environment variables, which Dagster resolves when a run begins."""
-        named = {
-            field: dg.EnvVar(variable)
+        """Fields that are not given have the value of their environment variable, as it is now."""
+        from_variables = {
+            field: os.environ[variable].strip()
             for field, variable in VARIABLES.items()
             if field not in fields and os.environ.get(variable, "").strip()
         }
-        return cls(root=str((home or Home.from_environment()).root), **named, **fields)  # type: ignore[arg-type]
+        root = str((home or Home.from_environment()).root)
+        return cls(root, of_environment=frozenset(from_variables), **from_variables, **fields)
+
+    def __repr__(self) -> str:
+        """The folder alone: another field may have come from a variable, and be anything."""
+        return f"HomeResource({self.root!r})"
+
+    def definition(self) -> dg.ResourceDefinition:
+        """The resource as Dagster knows it. It takes no config, and refuses any."""
+        return dg.ResourceDefinition(lambda _: self.anew(), config_schema={})
+
+    def anew(self) -> HomeResource:
+        """The same for another run, which reads the judges file again."""
+        return replace(self)
 
     @property
     def home(self) -> Home:
@@ -102,12 +119,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     @property
     def is_strict(self) -> bool:
         """Whether a study that breaks a rule ends the run."""
-        return bool(_value(self.strict)) or self.settings.strict
+        return bool(self.strict) or self.settings.strict
 
     @property
     def processes_at_once(self) -> int | None:
         """How many processes compute one batch; None: as many as there are cores."""
-        number = _number("processes", _value(self.processes), least=1)
+        number = _number("processes", self.processes, least=1)
         return None if number is None else int(number)
 
     @property
@@ -120,33 +137,30 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             require_private(Path(self.release_to), "the folder")
         return Path(self.release_to or self.root) / "release"
 
-    @property
+    @cached_property
     def judges(self) -> JudgesConfiguration:
         """The judges configuration in force."""
-        if self._judges is None:
-            file, preset, structurer = map(_value, (self.judges_file, self.preset, self.structurer_key))
-            self._judges = load_judges(
-                Path(file) if file else None,
-                preset or None,
-                structurer or None,
-                of_home=self.settings.preset,
-            )
-        return self._judges
+        return load_judges(
+            Path(self.judges_file) if self.judges_file else None,
+            self.preset or None,
+            self.structurer_key or None,
+            of_home=self.settings.preset,
+            variables={field: VARIABLES[field] for field in self.of_environment},
+        )
 
     @property
     def prompts(self) -> Path | None:
         """Folder of the user's own prompt templates; None: the bundled ones."""
-        folder = _value(self.prompts_folder)
-        return Path(folder) if folder else None
+        return Path(self.prompts_folder) if self.prompts_folder else None
 
     @property
     def ledger_place(self) -> str:
         """Where paid answers are kept."""
-        return _value(self.ledger) or str(self.home.root / "ledger.sqlite")
+        return self.ledger or str(self.home.root / "ledger.sqlite")
 
-    def standings(self) -> Standings:
-        """What is current in this home now."""
-        return Standings(self.home, self.judges, self.prompts, self.releases, self.fit)
+    def standings(self, *, verify: bool = False) -> Standings:
+        """What is current in this home now; `verify` as in `Standings`."""
+        return Standings(self.home, self.judges, self.prompts, self.releases, self.fit, verify=verify)
 
     def distilled(self, ranker: str, now: Standings) -> DistilledScorer:
         """The model that a ranker's judges taught. Raises `MethodError` when it is not there, or stale; says
@@ -189,7 +203,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(self.ledger_place),
-            budget=_budget(_value(self.budget), _value(self.daily_budget)),
+            budget=_budget(self.budget, self.daily_budget),
             prompts=self.prompts,
             progress=progress,
         )
@@ -223,11 +237,6 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return own
 
 
-def _value(field: str) -> str:
-    """A field's value, also before Dagster has resolved the variable that it stands for."""
-    return (field.get_value() or "") if isinstance(field, dg.EnvVar) else field
-
-
 @lru_cache(maxsize=4)
 def _budget(of_run: str, of_day: str) -> Budget | None:
     """One for all judges of the process."""
@@ -240,6 +249,8 @@ def _number(field: str, written: str, least: float = 0) -> float | None:
     with suppress(ValueError):
         if not written or float(written) >= least:
             return float(written) if written else None
+    # Not what was found: a variable may hold a key by mistake, and messages go into logs.
     raise ConfigurationError(
-        f"{field} (${VARIABLES[field]}): found {written!r}; expected {least} or more. Fix or unset it."
+        f"{field} (${VARIABLES[field]}): found something else; expected a number, {least} or more. Fix or "
+        "unset it."
     )

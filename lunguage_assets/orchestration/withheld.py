@@ -22,13 +22,16 @@ REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")
 _PACKAGE = Path(__file__).parents[1]
 
-_at_work: list[DataClass | None] = [None]
-"""The class of the corpus that this process works on; None: nobody has said so."""
+_at_work: set[DataClass] = set()
+"""The classes of the corpora that this process has worked on."""
 
 
 def withhold_messages(data_class: DataClass | None) -> None:
-    """Note what this process works on: it withholds messages unless the corpus is synthetic."""
-    _at_work[:] = [data_class]
+    """Note what this process works on, None where nobody has said so. Messages are withheld unless every
+    corpus is synthetic: another home that is opened later shows nothing of one before.
+    """
+    if data_class is not None:
+        _at_work.add(data_class)
     logger = logging.getLogger(_LOGGER)
     if _places_only not in logger.filters:
         logger.addFilter(_places_only)
@@ -36,7 +39,7 @@ def withhold_messages(data_class: DataClass | None) -> None:
 
 def messages_may_be_shown() -> bool:
     """Whether the corpus is known to be synthetic: as long as nobody has said so, messages are withheld."""
-    return redaction(_at_work[0]) == "false"
+    return redaction("synthetic" if _at_work == {"synthetic"} else None) == "false"
 
 
 def redaction(data_class: DataClass | None) -> str:

@@ -22,7 +22,10 @@ P_EDGES = np.array([step / 20 for step in range(21)])
 """Edges of the bars of p."""
 POINTS = 1500
 """Findings that are drawn one by one, at most."""
-_SMALL, _DPI = 8, 110
+_SMALL, _DPI = 9, 110
+_HALF_PAGE = 5.4
+"""Inches of a figure that stands beside another: drawn at its own size, so that its words stay readable."""
+_DRAWN_INTERVALS = 30
 _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
 _CHANCE_TO_FULL = (0.5, 1.0)
@@ -97,7 +100,7 @@ def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = Non
 
 def probability_bars(heights: NDArray[np.int64]) -> bytes:
     """Distribution of p over tentative findings, from the heights of the bars between `P_EDGES`."""
-    figure, axes = one_panel(6.0, 3.2)
+    figure, axes = one_panel(_HALF_PAGE, 3.6)
     axes.hist(P_EDGES[:-1] + 0.025, bins=P_EDGES, weights=heights, color=_BLUE, edgecolor="white")
     axes.set(xlabel="p that the finding is present", ylabel="tentative findings", xlim=(0, 1))
     return png(figure)
@@ -113,7 +116,7 @@ def calibration_plot(points: pd.DataFrame, calibration: Calibration, anchors: Se
         calibration: the line, as `calibrate(ranking, anchors)` gives it.
         anchors: the anchors in the same order.
     """
-    figure, axes = one_panel(7.0, 4.6)
+    figure, axes = one_panel(_HALF_PAGE, 3.6)
     mu, p, p_low, p_high = (points[name].to_numpy(np.float64) for name in ("mu", "p", "p_low", "p_high"))
     ends = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
     line = np.linspace(float(ends.min()) - 2.0, float(ends.max()) + 2.0, 400)
@@ -121,8 +124,12 @@ def calibration_plot(points: pd.DataFrame, calibration: Calibration, anchors: Se
     axes.fill_between(line, low, high, color=_ORANGE, alpha=0.35, lw=0, label="95% from anchors and ranking")
     axes.plot(line, middle, lw=1.5, color=_ORANGE, label="calibration line")
     if len(points):
-        style = {"fmt": ".", "ms": 3, "lw": 0.4, "alpha": 0.35, "label": "findings with their 95% interval"}
-        axes.errorbar(mu, p, yerr=np.clip([p - p_low, p_high - p], 0.0, None), color=_BLUE, **style)
+        _draw_counts_below(axes, mu)
+        # Hundreds of intervals side by side are a blue wall: each stands for the findings around it.
+        drawn = _typical_findings(mu, p_high - p_low)
+        error = np.clip([p[drawn] - p_low[drawn], p_high[drawn] - p[drawn]], 0.0, None)
+        style = {"fmt": "o", "ms": 3, "lw": 1.0, "capsize": 2, "label": "typical findings, 95% interval"}
+        axes.errorbar(mu[drawn], p[drawn], yerr=error, color=_BLUE, **style)
     centre = float(np.mean(calibration.phrase_mu))
     for at, anchor in zip(calibration.anchor_mu.tolist(), anchors, strict=True):
         value, error = (
@@ -132,10 +139,38 @@ def calibration_plot(points: pd.DataFrame, calibration: Calibration, anchors: Se
         axes.errorbar([at], [value], yerr=error, fmt="D", ms=6, lw=1.5, capsize=3, color="black", zorder=5)
         place = {"xytext": (-8, 10), "ha": "right"} if at > centre else {"xytext": (8, -14), "ha": "left"}
         words = f"{anchor.phrase} ({value:.2f})"
-        axes.annotate(words, (at, value), textcoords="offset points", fontsize=9, **place)
+        axes.annotate(words, (at, value), textcoords="offset points", fontsize=_SMALL, **place)
     axes.set(xlabel="mu (position on the ranking)", ylabel="p that the finding is present", ylim=(0, 1))
     axes.legend(loc="upper left", fontsize=_SMALL)
     return png(figure)
+
+
+def _typical_findings(mu: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The finding with the middle width of its interval in each of equal parts of the scale."""
+    edges = np.linspace(mu.min(), mu.max(), _DRAWN_INTERVALS + 1)
+    part_of_finding = np.clip(np.searchsorted(edges, mu, side="right") - 1, 0, _DRAWN_INTERVALS - 1)
+    typical = []
+    for part in np.unique(part_of_finding):
+        findings = np.flatnonzero(part_of_finding == part)
+        by_width = findings[np.argsort(width[findings], kind="stable")]
+        typical.append(by_width[len(by_width) // 2])
+    return np.array(typical, dtype=np.intp)
+
+
+def _draw_counts_below(axes: Any, mu: NDArray[np.float64]) -> None:
+    """How many findings lie where, as pale bars in the lowest fifth of the panel."""
+    counts, edges = np.histogram(mu, bins=_DRAWN_INTERVALS)
+    heights = 0.2 * counts / counts.max()
+    axes.bar(
+        edges[:-1],
+        heights,
+        width=np.diff(edges),
+        align="edge",
+        color=_GREY,
+        alpha=0.3,
+        lw=0,
+        label="how many findings lie there",
+    )
 
 
 def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
@@ -263,7 +298,7 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     rankings = sorted({*first, *second}, key=lambda ranking: (ranking[1] < 0, ranking))
     numbers = {"first": map(rankings.index, first), "second": map(rankings.index, second)}
     square = _square(correlations.assign(**{name: [*of] for name, of in numbers.items()}), "spearman")
-    figure = bare_figure(7.5, 6.5)
+    figure = bare_figure(_HALF_PAGE, 4.6)
     axes = figure.subplots()
     if rankings:
         values = square.to_numpy(copy=True)
@@ -337,7 +372,7 @@ def _ordered_curves(axes: Any, curves: pd.DataFrame, column: str, letter: str) -
 
 def _of_phrases(phrases: Sequence[str]) -> tuple[Any, Any]:
     """A figure that leaves every phrase a line of its own, the last at the top."""
-    figure, axes = one_panel(7.0, 1.0 + 0.2 * max(len(phrases), 5))
+    figure, axes = one_panel(_HALF_PAGE, 1.0 + 0.2 * max(len(phrases), 5))
     axes.set_yticks(range(len(phrases)), list(phrases), fontsize=_SMALL)
     axes.set_ylim(-0.8, max(len(phrases), 1) - 0.2)
     return figure, axes

@@ -4,6 +4,7 @@ tables. Nothing is computed again. Codes are told in the words of `resources/exp
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from lunguage_assets.implicit.rows import BARE, natural
 from lunguage_assets.structuring.rules.lexicon import alternatives
 from lunguage_assets.structuring.text.sections import word_file
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
-from lunguage_assets.tables.columns import MEANINGS
+from lunguage_assets.tables.columns import A_ROW, MEANINGS
 
 TABLES_OF_A_STUDY = {
     name: TABLES[name]
@@ -124,6 +125,13 @@ class StudyStory:
     rows: Sequence[RowStory]
 
 
+def study_and_row(named: str) -> tuple[str, str | None]:
+    """A study, and the finding id where one of its rows is named; no study as delivered looks like one."""
+    if re.fullmatch(A_ROW, named, re.ASCII):
+        return named.partition(":")[0], named
+    return named, None
+
+
 def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
     """Read a study (its id here or as delivered, with or without an `s`) from the tables below `root`;
     `batches` are the registered ones, oldest first. Raises `ConfigurationError` when the ranker has no
@@ -167,10 +175,11 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
     chosen = [row for row in rows if finding is None or finding in (row.finding_id, str(row.idx))]
     if finding is not None and not chosen:
         numbers = [row.idx for row in rows if row.idx is not None]
+        example = f", or a finding id such as {rows[0].finding_id}" if rows else ""
         there = f"rows numbered {numbers[0]} to {numbers[-1]}" if numbers else "no row in the result"
         raise ConfigurationError(
-            f"study {record.study_id} has no finding {finding!r}: expected one of its {there}, or a finding "
-            f"id such as {record.study_id}:12; leave --finding out to see all."
+            f"study {record.study_id} has no finding {finding!r}: expected one of its {there}{example}; "
+            "leave --finding out to see all."
         )
     return StudyStory(record.study_id, _remarks(record), chosen)
 

@@ -7,11 +7,11 @@ The order of TorchXRayVision is that of `torchxrayvision.datasets.default_pathol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError, InputError, did_you_mean
 from lunguage_assets.files import replace_file
-from lunguage_assets.home.store import read_whole
+from lunguage_assets.home.store import row_groups
 from lunguage_assets.implicit.statements.against import QUALIFIER
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables.released import CHEXPERT, LABELS, NO_FINDING
@@ -49,6 +49,14 @@ _IMAGES = ("dicom_id", "path_to_image")
 _CHEXPERT_STUDY = r"patient(\d+)\D+study(\d+)"
 
 Floats = NDArray[np.float32]
+
+
+class HasLabels(Protocol):
+    """What `annotate` returns; this package does not import it, which lies above."""
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """A frame of LABELS."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Targets:
 
 
 def targets(
-    release: str | PathLike[str] | pd.DataFrame,
+    release: str | PathLike[str] | pd.DataFrame | HasLabels,
     order: str | Sequence[str] = "chexpert",
     policy: str = "soft",
     implied: bool = False,
@@ -101,8 +109,8 @@ def targets(
     """The labels of a release as targets of a classifier.
 
     Args:
-        release: the folder of a version, or of a ranker (`release/panel`: its current version); or labels as
-            `annotate` returns them.
+        release: the folder of a version, or of a ranker (`release/panel`: its current version); or what
+            `annotate` returns, or its `labels` alone.
         order: "torchxrayvision" (18 names), "chexpert", "mimic-cxr" (14 each), or names of labels, by this
             package's, CheXpert's or TorchXRayVision's name.
         policy: "soft": p. The others take 1 and 0 of what is stated without doubt, and of a hedge 1
@@ -115,33 +123,130 @@ def targets(
 
     Raises:
         ConfigurationError: there is no release, or `order` or `policy` is unknown.
-        InputError: the table of images has other columns, or no image of a study of the release.
+        InputError: `release` is none of these, its labels lack a column or hold a p that is no probability;
+            the table of images has other columns, or no image of a study of the release.
     """
-    labels = release.copy() if isinstance(release, pd.DataFrame) else _released(Path(release))
-    own = labels["study_id"].astype("str")
     implied = implied or policy == "estimate"
-    if "source_id" in labels:  # what the delivery called it
-        own = labels["source_id"].astype("str").where(labels["source_id"].fillna("") != "", own)
     if policy not in POLICIES:
         raise ConfigurationError(f"policy {policy!r}: expected one of {', '.join(POLICIES)}")
-    names, columns = _columns(labels, order)
+    names: tuple[str, ...] = ()
+    parts: list[_PartOfTargets] = []
+    for labels in _label_parts(release):
+        names, columns = _columns(labels, order)
+        parts.append(_part_of_targets(labels, columns, len(names), policy, implied))
+    values = np.concatenate([part.values for part in parts], axis=1)
+    ids = np.concatenate([part.ids for part in parts])
+    if images is not None:
+        studies = pd.concat([part.studies for part in parts], ignore_index=True)
+        study, named = _images(Path(images), studies)
+        values, ids = values[:, study], np.array(named)
+    mask = ~np.isnan(values[0])
+    return Targets(
+        np.asarray(ids, dtype=np.str_), values[0], mask, values[1], values[2], names, policy, implied
+    )
+
+
+class _PartOfTargets(NamedTuple):
+    """Targets of some studies: target, low and high by study and label; ids; `study_id` and `own` of each."""
+
+    values: Floats
+    ids: NDArray[Any]
+    studies: pd.DataFrame
+
+
+def _part_of_targets(
+    labels: pd.DataFrame, columns: Mapping[str, int], width: int, policy: str, implied: bool
+) -> _PartOfTargets:
+    """The targets of the studies of a frame of LABELS.
+
+    Args:
+        labels: all labels of these studies.
+        columns: column of the targets by label.
+        width: how many columns there are.
+        policy: as for `targets`.
+        implied: as for `targets`.
+    """
+    own = labels["study_id"].astype("str")
+    if "source_id" in labels:  # what the delivery called it
+        own = labels["source_id"].astype("str").where(labels["source_id"].fillna("") != "", own)
     rows, ids = pd.factorize(own.to_numpy())
     column = labels["label"].astype("str").map(columns)
     said = ["stated", "denied", "implied"] if implied else ["stated", "denied"]
     there = column.notna() & labels["source"].isin(said) & (labels["p_source"] != "none").fillna(False)
     at = rows[there], column[there].astype(int).to_numpy()
     known = labels[there]
-    made = np.full((3, len(ids), len(names)), np.nan, dtype=np.float32)
-    for layer, values in enumerate((_under(policy, known), known["p_low"], known["p_high"])):
-        made[(layer, *at)] = values.astype("float32")
-    mask = ~np.isnan(made[0])
-    made[1:, ~mask] = np.nan
-    if images is not None:
-        study, named = _images(
-            Path(images), labels.assign(own=own)[["study_id", "own"]].drop_duplicates("own")
+    values = np.full((3, len(ids), width), np.nan, dtype=np.float32)
+    for layer, layer_values in enumerate((_under(policy, known), known["p_low"], known["p_high"])):
+        values[(layer, *at)] = layer_values.astype("float32")
+    values[1:, np.isnan(values[0])] = np.nan
+    studies = labels.assign(own=own)[["study_id", "own"]].drop_duplicates("own")
+    return _PartOfTargets(values, np.asarray(ids), studies)
+
+
+def _label_parts(release: str | PathLike[str] | pd.DataFrame | HasLabels) -> Iterator[pd.DataFrame]:
+    """Frames of LABELS, each with all labels of its studies: one in memory, or of a release's file in parts,
+    because the labels of an archive are many times as large as its targets.
+    """
+    labels = _given_labels(release)
+    if isinstance(labels, pd.DataFrame):
+        yield labels
+        return
+    waiting: pd.DataFrame | None = None
+    for part in labels:
+        rows = part if waiting is None else pd.concat([waiting, part], ignore_index=True)
+        if not len(rows):
+            continue
+        # The last study may go on in the next part of the file.
+        is_last = rows["study_id"] == rows["study_id"].iloc[-1]
+        waiting = rows[is_last]
+        if not is_last.all():
+            yield rows[~is_last]
+    yield pd.DataFrame(columns=["study_id", *_NEEDED]) if waiting is None else waiting
+
+
+def _given_labels(
+    release: str | PathLike[str] | pd.DataFrame | HasLabels,
+) -> pd.DataFrame | Iterator[pd.DataFrame]:
+    """A frame of LABELS from whatever `targets` takes, checked, or parts of those of a release's file."""
+    labels = release if isinstance(release, pd.DataFrame) else getattr(release, "labels", release)
+    if isinstance(labels, str | PathLike):
+        return _released(Path(labels))
+    if not isinstance(labels, pd.DataFrame):
+        raise InputError(
+            "release",
+            f"a {type(release).__name__}",
+            "the folder of a release, or what `annotate` returns",
+            "Give such as 'release/panel', or lunguage_assets.annotate(frame).",
         )
-        made, mask, ids = made[:, study], mask[study], np.array(named)
-    return Targets(np.asarray(ids, dtype=np.str_), made[0], mask, made[1], made[2], names, policy, implied)
+    missing = [name for name in ("study_id", *_NEEDED) if name not in labels]
+    if missing:
+        raise InputError(
+            "labels",
+            f"no column {missing[0]!r}",
+            f"the columns of {LABELS.name}",
+            "Give the frame `labels` as `annotate` returns it.",
+            column=missing[0],
+        )
+    for column in ("p", "p_low", "p_high"):
+        _require_probabilities(labels[column], column)
+    return labels.copy()
+
+
+def _require_probabilities(values: pd.Series, column: str) -> None:
+    """Refuse a column in which something is neither missing nor a number between 0 and 1."""
+    numbers = pd.to_numeric(values, errors="coerce")
+    is_wrong = values.notna() & ~numbers.between(0.0, 1.0)
+    if is_wrong.any():
+        row = int(np.flatnonzero(is_wrong.to_numpy())[0])
+        found = str(numbers.iloc[row]) if pd.notna(numbers.iloc[row]) else "something that is no number"
+        raise InputError(
+            "labels",
+            found,
+            "a probability between 0 and 1, or nothing",
+            "Give the frame `labels` as `annotate` returns it.",
+            row=row,
+            column=column,
+        )
 
 
 def _under(policy: str, known: pd.DataFrame) -> pd.Series:
@@ -184,23 +289,22 @@ def _columns(labels: pd.DataFrame, order: str | Sequence[str]) -> tuple[tuple[st
     return names, columns
 
 
-def _released(folder: Path) -> pd.DataFrame:
-    """LABELS of a version, or of the current one of a ranker."""
+def _released(folder: Path) -> Iterator[pd.DataFrame]:
+    """LABELS of a version, or of the current one of a ranker, some rows at a time."""
     version = current_version(folder) or folder
-    file = version / "restricted" / "labels.parquet"
-    if not file.is_file():
+    path = version / "restricted" / "labels.parquet"
+    if not path.is_file():
         raise ConfigurationError(
             f"{folder}: found no labels; expected the folder of a version or of a ranker, such as "
             "release/panel. `lunguage run` writes one."
         )
-    schema = pq.read_schema(file)
+    schema = pq.read_schema(path)
     if missing := [name for name in ("study_id", *_NEEDED) if name not in schema.names]:
         raise ConfigurationError(
-            f"{file}: found no column {missing[0]!r}; expected the columns of {LABELS.name}"
+            f"{path}: found no column {missing[0]!r}; expected the columns of {LABELS.name}"
         )
     wanted = ["study_id", *_NEEDED, *(name for name in ("source_id", "p_estimate") if name in schema.names)]
-    labels: pd.DataFrame = read_whole(file).select(wanted).to_pandas()
-    return labels
+    return (rows.to_pandas() for rows in row_groups(path, wanted))
 
 
 def _images(path: Path, studies: pd.DataFrame) -> tuple[NDArray[Any], list[str]]:

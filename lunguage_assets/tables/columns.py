@@ -126,7 +126,11 @@ def ends(name: str, of: str, kind: Callable[..., Column] = probability, **more: 
 
 MODE = code("mode", "Which rules made the row: the method's, or those of mode `paper`", MODES)
 STUDY = text("study_id", "Study, 's' and 8 to 18 digits", pattern=whole(A_STUDY))
-FINDING_ID = row_id("finding_id", "Identity of the row: study:row number; generated: its parent's and /edge")
+FINDING_ID = row_id(
+    "finding_id",
+    "Identity of the row: study:row number; of a raw report study:0001 and on; generated: its parent's and "
+    "/edge",
+)
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
 SUBJECT = text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT))
 ANY_SUBJECT = replace(SUBJECT, pattern="")

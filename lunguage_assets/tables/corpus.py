@@ -35,7 +35,8 @@ FINDINGS = table(
     "findings",
     "Validated rows of the delivered reports: status, views, currency, and the masked sentence.",
     *c.STATED_FINDING,
-    Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
+    Column("row", "int", "Row number of the delivered file (its unnamed first column); of a raw report the "
+        "number of the row in its study, from 1"),
     restricted("masked_sentence", "Sentence with every mention of the finding as <finding>; null without one",
         nullable=True, pattern=c.MASK_SHOWN),
     code("mask_state", "masked: located in its sentence; not located: needs a person; not needed: definitive "

@@ -174,3 +174,21 @@ def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
     shown = shown_reports(found)
     assert [aside["rule"] in " ".join(report.remarks) for report in shown] == [True, False]
     assert [report.is_set_aside for report in shown] == [True, False]
+
+
+@pytest.mark.parametrize("nothing", [None, 7, 1.5])
+def test_what_is_no_frame_and_no_list_is_refused(nothing: Any) -> None:
+    with pytest.raises(InputError, match=r"found a \w+; expected a frame, or a list of texts"):
+        lunguage_assets.annotate(nothing)
+
+
+def test_a_prompt_completes_the_public_names_alone() -> None:
+    assert {name for name in dir(lunguage_assets) if not name.startswith("_")} == set(lunguage_assets.__all__)
+    assert "read" in lunguage_assets.__all__
+
+
+def test_an_id_with_half_a_character_is_refused_by_its_row() -> None:
+    ids = pd.Series(["a", "\ud800"], dtype=object)
+    frame = pd.DataFrame({"study_id": ids, "report": ["No effusion."] * 2})
+    with pytest.raises(InputError, match="row 1, column 'study_id': found half a character"):
+        lunguage_assets.annotate(frame)

@@ -170,3 +170,32 @@ def test_the_command_scores_a_table(tmp_path: Path) -> None:
     assert written["findings"].tolist() == pytest.approx([1.0, 0.4])
     assert "findings_log" in done.stdout
     assert "pneumothorax" not in done.stdout + out.read_text()
+
+
+def test_a_column_named_like_a_score_is_written_beside_it(tmp_path: Path) -> None:
+    pairs = {"findings": ["as delivered"], "reference": [REFERENCE], "generated": [REFERENCE]}
+    pd.DataFrame(pairs).to_csv(tmp_path / "pairs.csv", index=False)
+    out = tmp_path / "scores.csv"
+    done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
+    assert done.returncode == 0, done.stderr
+    written = pd.read_csv(out).iloc[0]
+    assert written["given_findings"] == "as delivered"
+    assert written["findings"] == 1.0
+    assert "'findings' of pairs.csv is 'given_findings' there" in done.stdout
+
+
+def test_an_empty_cell_is_a_report_that_says_nothing(tmp_path: Path) -> None:
+    pairs = {"reference": [REFERENCE, REFERENCE], "generated": [REFERENCE, None]}
+    pd.DataFrame(pairs).to_csv(tmp_path / "pairs.csv", index=False)
+    out = tmp_path / "scores.csv"
+    done = lunguage(tmp_path, "score", tmp_path / "pairs.csv", "--out", out)
+    assert pd.read_csv(out)["findings"].tolist() == [1.0, 0.0]
+    assert "pairs.csv, column 'generated': 1 empty cells (rows 2)" in done.stdout
+
+
+def test_a_cell_that_is_no_report_is_named_by_file_row_and_column(tmp_path: Path) -> None:
+    pairs = pd.DataFrame({"reference": [REFERENCE, REFERENCE], "generated": [b"\x00\x01", b"ok"]})
+    pairs.to_parquet(tmp_path / "pairs.parquet")
+    refused = lunguage(tmp_path, "score", tmp_path / "pairs.parquet")
+    assert refused.returncode == 1
+    assert "pairs.parquet, row 1, column 'generated': found bytes that are no text" in refused.stderr

@@ -60,7 +60,11 @@ def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:
     ("name", "content", "place"),
     [
         ("settings.toml", "[implicit]\nmerge_threshold = 'high'\n", "merge_threshold"),
-        ("pathways.yaml", "diagnoses:\n  - {name: oedema, spelings: {}}\n", "diagnoses.0.spellings"),
+        (
+            "pathways.yaml",
+            "diagnoses:\n  - {name: oedema, spelings: {}}\n",
+            "diagnoses.0: a key that is not known. Did you mean 'spellings'",
+        ),
     ],
 )
 def test_status_and_doctor_name_a_file_that_was_edited_wrongly_and_the_place(

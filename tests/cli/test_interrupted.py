@@ -57,11 +57,11 @@ def answering() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("number", "place", "called"),
     [
-        (signal.SIGINT, TableStore, "create_io_manager"),
+        (signal.SIGINT, HomeResource, "anew"),
         (signal.SIGTERM, Home, "delivery"),
         (signal.SIGINT, TableStore, "handle_output"),
     ],
-    ids=["while its store is opened", "in a step", "while a table is stored"],
+    ids=["before its first step", "in a step", "while a table is stored"],
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     number: signal.Signals,

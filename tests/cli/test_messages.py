@@ -33,7 +33,9 @@ def test_a_wrong_preset_is_said_with_the_option_that_chose_it(tmp_path: Path, fi
     assert said.startswith("lunguage: --preset: preset 'panel-2025'")
     assert "Did you mean 'panel-2026'?" in said
     said = lunguage(tmp_path / "home", *run, LUNGUAGE_PRESET="ofline").stderr
-    assert said.startswith("lunguage: $LUNGUAGE_PRESET: preset 'ofline'")
+    assert said.startswith("lunguage: $LUNGUAGE_PRESET names no preset of ")
+    assert "Did you mean 'offline'?" in said
+    assert "ofline" not in said, "a variable may hold a key by mistake"
     assert not (tmp_path / "home").exists()
 
 

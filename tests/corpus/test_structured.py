@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.corpus.delivery import find_delivery
-from lunguage_assets.corpus.intake import Intake, take_in, take_in_structured
+from lunguage_assets.corpus.intake import Intake, row_of_a_study, take_in, take_in_structured
 from lunguage_assets.corpus.lunguage import lunguage_frame
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.errors import InvalidTable
@@ -82,6 +82,18 @@ def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
     return STRUCTURED_FINDINGS.frame(made)
 
 
+def as_raw_reports_number_them(delivered: pd.DataFrame) -> pd.DataFrame:
+    """Findings of a file, which numbers its rows, with numbers and ids inside each study."""
+    number = delivered.groupby("study_id").cumcount() + 1
+    ids = pd.Series(map(row_of_a_study, delivered["study_id"], number), dtype="str")
+    new_id = dict(zip(delivered["finding_id"], ids, strict=True))
+    references = {
+        column: delivered[column].map(lambda tokens: [new_id.get(token, token) for token in tokens])
+        for column in ("evidence", "associate")
+    }
+    return delivered.assign(finding_id=ids, row=number, **references)
+
+
 @given(st.integers(1, 6), st.integers(6, 40), st.integers(0, 10_000))
 @examples(25)
 def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
@@ -93,14 +105,35 @@ def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
     lunguage_frame(texts.report_texts, frame).to_csv(folder / "Lunguage.csv", index=False)
     delivered = take_in(find_delivery(folder), CorpusSettings())
     columns = [name for name in delivered.findings.columns if name != "view_information"]
-    pd.testing.assert_frame_equal(taken.findings[columns], delivered.findings[columns])
+    expected = as_raw_reports_number_them(delivered.findings)
+    pd.testing.assert_frame_equal(taken.findings[columns], expected[columns])
     assert delivered.reports["source_id"].tolist() == delivered.reports["study_id"].tolist()
     shared = ["study_id", "subject_id", "sequence", "report", "rows_delivered", "rows_rejected"]
     pd.testing.assert_frame_equal(taken.reports[shared], delivered.reports[shared])
-    told = ["study_id", "finding_id", "reason"]
+    told = ["study_id", "reason"]
     ours = taken.intake_notes[taken.intake_notes["finding_id"] != ""]
     theirs = delivered.intake_notes[delivered.intake_notes["finding_id"] != ""]
     assert ours[told].to_numpy().tolist() == theirs[told].to_numpy().tolist()
+
+
+def test_a_report_has_the_same_ids_in_every_batch() -> None:
+    texts, frame = received(5), structured(5, 60, 1)
+    last = "s50000004"
+    alone = Received(
+        texts.report_texts[texts.report_texts["study_id"] == last],
+        *(texts.rejected, texts.intake_notes, texts.terms),
+    )
+    whole = take_in_structured(texts, frame, CorpusSettings()).findings
+    apart = take_in_structured(alone, frame[frame["study_id"] == last], CorpusSettings()).findings
+    theirs = whole[whole["study_id"] == last].reset_index(drop=True)
+    columns = [name for name in whole.columns if name not in ("subject_id", "sequence")]
+    pd.testing.assert_frame_equal(apart[columns], theirs[columns])
+
+
+def test_ids_of_raw_reports_are_in_the_order_of_their_rows_as_text() -> None:
+    findings = take_in_structured(received(1), structured(1, 120, 3), CorpusSettings()).findings
+    assert findings["finding_id"].tolist() == sorted(findings["finding_id"])
+    assert findings["finding_id"].iloc[[0, 119]].tolist() == ["s50000000:0001", "s50000000:0120"]
 
 
 def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:

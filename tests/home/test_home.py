@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,13 @@ def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Pat
 )
 def test_a_folder_name_gives_a_usable_batch_key(folder: str, key: str, tmp_path: Path) -> None:
     assert batch_key(tmp_path / folder) == key
+
+
+def test_first_runs_at_once_remember_one_preset_and_keep_what_a_person_wrote(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.settings_file.write_text("strict = true\n")
+    with ThreadPoolExecutor(8) as runs:
+        list(runs.map(home.remember_preset, [f"preset-{number}" for number in range(8)]))
+    written = home.settings_file.read_text()
+    assert written.count("preset = ") == 1
+    assert written.endswith("strict = true\n")

@@ -12,9 +12,20 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from stored_tables import store_table
+from upath import UPath
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table, remove_abandoned_files
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    MadeOf,
+    encode,
+    partition_path,
+    publish_table,
+    read_table,
+    remove_abandoned_files,
+    stored_record,
+    verified_record,
+)
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES, TERMS
 
@@ -90,3 +101,30 @@ def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(tmp_p
     build_catalog(root, tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
         assert client.execute("SELECT report_batch FROM terms").fetchall() == [("first",)]
+
+
+def test_rows_changed_in_place_are_found_by_whoever_verifies_or_reads(tmp_path: Path) -> None:
+    frame = terms("effusion")
+    path = partition_path(tmp_path, TERMS.name, "first")
+    publish_table(encode(TERMS, frame, ["first"]), path)
+    content = bytearray(path.read_bytes())
+    content[6] ^= 0xFF
+    path.write_bytes(content)
+    assert verified_record(TERMS, path) is None
+    with pytest.raises((InvalidTable, OSError)):
+        read_table(TERMS, path)
+
+
+def test_a_record_is_read_without_the_rows_and_again_when_the_file_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = partition_path(tmp_path, TERMS.name, "first")
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("1")), path)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("the rows were read"))
+    monkeypatch.setattr(UPath, "read_bytes", lambda self: pytest.fail("the rows were read"))
+    first = stored_record(TERMS, path)
+    publish_table(encode(TERMS, TERMS.frame(), ["first"], MadeOf("2")), path)
+    second = stored_record(TERMS, path)
+    assert first is not None
+    assert second is not None
+    assert (first.made_of.code, second.made_of.code) == ("1", "2")

@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny_encoder
+from hypothesis import given
+from hypothesis import strategies as st
 from invented_reports import AlikeEmbedder, blacklist, frames, said, vocabulary
+from plain_merging import cosine_of
 
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.implicit import encoders
@@ -28,8 +32,8 @@ from lunguage_assets.implicit.encoders import (
     LexicalEmbedder,
     PrecomputedEmbedder,
     SentenceEmbedder,
+    close_pairs,
     make_embedder,
-    pair_cosines,
     write_vectors,
 )
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
@@ -51,7 +55,7 @@ needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
 
 
 def cosine(one: str, other: str) -> float:
-    return float(pair_cosines(LexicalEmbedder(vocabulary()), [one, other], [0], [1])[0])
+    return cosine_of(LexicalEmbedder(vocabulary()), one, other)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +86,7 @@ def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> No
     wrong = AlikeEmbedder()
     wrong.encode = lambda phrases: answer  # type: ignore[method-assign]
     with pytest.raises(MethodError, match="alike: found an array"):
-        pair_cosines(wrong, ["a", "b"], [0], [1])
+        close_pairs(wrong, [["a", "b"]], 0.9)
 
 
 # A model in this process
@@ -295,3 +299,26 @@ def test_a_vector_that_is_none_is_an_error_and_is_not_kept(tmp_path: Path) -> No
     with pytest.raises(MethodError, match="vectors of length 1"):
         cached.encode(PHRASES)
     assert not cached.path.exists()
+
+
+# Many phrases
+
+
+WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
+
+
+@given(st.lists(WORDS, min_size=25, max_size=60, unique=True), st.sampled_from([0.5, 0.9, 1.0]))
+def test_many_phrases_give_the_pairs_that_every_two_would_give(phrases: list[str], threshold: float) -> None:
+    embedder = LexicalEmbedder(vocabulary())
+    every_two = {
+        (min(one, other), max(one, other)): cosine_of(embedder, one, other)
+        for one, other in combinations(phrases, 2)
+    }
+    expected = {pair: cosine for pair, cosine in every_two.items() if cosine >= threshold}
+    assert close_pairs(embedder, [phrases], threshold) == [expected]
+
+
+def test_phrases_of_different_groups_are_not_compared() -> None:
+    embedder = LexicalEmbedder(vocabulary())
+    assert close_pairs(embedder, [["big nodule"], ["nodule big"]], 0.9) == [{}, {}]
+    assert close_pairs(embedder, [["big nodule", "nodule big"]], 0.9) == [{("big nodule", "nodule big"): 1.0}]

@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +20,7 @@ from lunguage_assets import landing as module
 from lunguage_assets.corpus import records
 from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.home.home import Registration
 
 UNUSABLE = {
     "empty": b"",
@@ -273,3 +274,97 @@ def test_the_limit_of_unpacked_bytes_is_of_all_packed_files_of_a_delivery(
     landing.drop("one.csv.gz", packed(csv(1) + b"x" * (4 << 20)))
     quarantined = landing.settle().of("quarantined")
     assert all("more than 3 MiB" in str(quarantined[name]) for name in ("texts", "one.csv.gz"))
+
+
+def deep(root: Path) -> None:
+    """A tree whose paths are longer than any system call takes."""
+    place = os.open(root, os.O_RDONLY)
+    for _ in range(60):
+        name = "folder-" + "x" * 100
+        os.mkdir(name, dir_fd=place)
+        below = os.open(name, os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(os.open("Lunguage.csv", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+    os.close(place)
+
+
+def long_name(root: Path) -> None:
+    (root / ("n" * 247 + ".csv")).write_bytes(b"no findings\n")
+
+
+def deep_tree(root: Path) -> None:
+    (root / "deep").mkdir()
+    deep(root / "deep")
+
+
+def brackets(root: Path) -> None:
+    (root / "nested").mkdir()
+    (root / "nested" / "Lunguage.csv").write_bytes(csv(7))
+    (root / "nested" / "corpus.toml").write_text("name = " + "[" * 60_000)
+
+
+def line_breaks(root: Path) -> None:
+    (root / "a\nb\x1b[31m.csv").write_bytes(b"no findings\n")
+
+
+HOSTILE = {"a": long_name, "b": deep_tree, "c": brackets, "d": line_breaks}
+
+
+@pytest.mark.parametrize("lay", HOSTILE.values(), ids=["long name", "deep tree", "brackets", "line breaks"])
+def test_one_hostile_entry_is_put_aside_and_the_next_delivery_is_taken(
+    landing: Landing, lay: Callable[[Path], None]
+) -> None:
+    lay(landing.root)
+    landing.drop("z-good.csv", csv(1))
+    landing.settle()
+    assert list(landing.batches) == ["z-good"]
+    (reason,) = reasons(landing).values()
+    assert all(reason[part] for part in ("found", "expected", "remedy"))
+    assert {path.name for path in landing.root.iterdir()} == {"quarantine", "z-good.csv"}
+
+
+def test_a_folder_that_may_not_be_read_is_put_aside_and_the_next_delivery_is_taken(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another account would see it: root reads everything."""
+    landing.drop("closed/Lunguage.csv", csv(1))
+    landing.drop("good.csv", csv(2))
+    list_folder = os.scandir
+
+    def refuse(path: str | os.PathLike[str] | int) -> object:
+        if str(path) == str(landing.root / "closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    landing.settle()
+    assert list(landing.batches) == ["good"]
+    (reason,) = reasons(landing).values()
+    assert "Permission denied" in reason["found"]
+
+
+def test_names_are_told_on_one_line_and_command_no_terminal(landing: Landing) -> None:
+    line_breaks(landing.root)
+    told = landing.settle()
+    ((name, why),) = told.of("quarantined").items()
+    assert name.isprintable()
+    assert why.isprintable()
+
+
+def test_whatever_a_reader_stumbles_over_costs_its_delivery_alone(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing.drop("a-odd.csv", csv(1))
+    landing.drop("b-good.csv", csv(2))
+    look = module._counts
+
+    def stumble(found: Sequence[Registration]) -> str:
+        if found[0].batch.key == "a-odd":
+            raise RecursionError(SPOKEN)
+        return look(found)
+
+    monkeypatch.setattr(module, "_counts", stumble)
+    told = landing.settle()
+    assert list(landing.batches) == ["b-good"]
+    assert SPOKEN not in str(told.outcomes)

@@ -88,6 +88,29 @@ def test_the_checks_of_a_batch_are_made_with_its_tables_and_say_what_they_looked
     assert not [sentence for sentence in sentences if sentence in shown]
 
 
+RESOLVED = ("lunguage_plus_plus", "conflicts", "accounting")
+
+
+def test_conflict_free_passes_on_what_a_run_made(finished: Finished, tmp_path: Path) -> None:
+    assert result(tmp_path, "conflict_free", frames(finished, *RESOLVED)).passed
+
+
+def test_conflict_free_fails_on_a_row_that_stands_twice(finished: Finished, tmp_path: Path) -> None:
+    tables = frames(finished, *RESOLVED)
+    rows = tables["lunguage_plus_plus"]
+    doubled = pd.concat([rows, rows.head(1)], ignore_index=True)
+    found = result(tmp_path, "conflict_free", tables | {"lunguage_plus_plus": doubled})
+    assert (found.passed, found.severity) == (False, ERROR)
+    assert "violations" in str(found.metadata["note"].value)
+    assert not checks.may_be_stored([found])
+
+
+def test_conflict_free_fails_on_accounts_that_do_not_balance(finished: Finished, tmp_path: Path) -> None:
+    tables = frames(finished, *RESOLVED)
+    accounts = tables["accounting"].assign(merged=tables["accounting"]["merged"] + 1)
+    assert not result(tmp_path, "conflict_free", tables | {"accounting": accounts}).passed
+
+
 def test_a_suite_that_was_edited_wrongly_warns_and_the_table_is_stored(
     small: SmallHome,
 ) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pytest
-from small_homes import SmallHome
+from small_homes import SmallHome, said_of
+from stored_tables import store_table
 
 from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.home.store import PARTITIONED_BY, MadeOf, partition_path, read_table
 from lunguage_assets.orchestration.automation import Ready, is_ready
 from lunguage_assets.structuring import rows as rows_of_texts
 from lunguage_assets.structuring.rows import StructuredTables, structured_tables
@@ -139,3 +140,33 @@ def test_a_report_whose_structured_rows_break_a_rule_is_set_aside_and_its_senten
     accounts = table(text_home, "accounting").set_index("study_id")
     assert accounts["balanced"].all()
     assert accounts.loc[study, "rows_out"] == 0
+
+
+def test_a_correction_by_an_old_id_is_of_the_same_finding_when_the_batch_is_read_again(
+    text_home: SmallHome,
+) -> None:
+    text_home.make(RECIPES["structured_findings"].tables, {"structurer": "rules", "report_batch": "raw"})
+    text_home.make(RECIPES["findings"].tables, "raw")
+    findings = table(text_home, "findings")
+    old_ids = findings["study_id"] + ":" + findings.index.astype("str")  # numbered in the batch
+    path = partition_path(text_home.home.tables, "findings", "raw")
+    store_table(TABLES["findings"], findings.assign(finding_id=old_ids), path, ("raw",), MadeOf("3"))
+    corrected = findings.index[findings["status"] == "tp"][-1]
+    text_home.home.corrections_file.write_text(f"finding_id,phrases\n{old_ids[corrected]},perhaps\n")
+    made = text_home.make(RECIPES["findings"].tables, "raw")
+    text_home.make(RECIPES["hedge_phrases"].tables, {"judge": "lexicon", "report_batch": "raw"})
+    hedges = table(text_home, "hedge_phrases")
+    expected = [findings.loc[corrected, "finding_id"]]
+    assert hedges.loc[hedges["corrected"], "finding_id"].tolist() == expected
+    (materialized,) = made.get_asset_materialization_events()
+    assert materialized.materialization.metadata["corrections_with_new_ids"].value == 1
+
+
+def test_a_correction_of_no_row_ends_the_extraction_with_its_row(text_home: SmallHome) -> None:
+    study = table(text_home, "findings")["study_id"].iloc[0]
+    text_home.home.corrections_file.write_text(f"finding_id,phrases\n{study}:1202,perhaps\n")
+    place = {"judge": "lexicon", "report_batch": "raw"}
+    failed = text_home.make(RECIPES["hedge_phrases"].tables, place, raise_on_error=False)
+    text_home.home.corrections_file.unlink()
+    assert not failed.success
+    assert f"corrections.csv, row 1, column 'finding_id': found {study}:1202" in said_of(failed)

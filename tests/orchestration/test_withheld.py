@@ -5,7 +5,6 @@ where an estimate runs steps without Dagster.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -25,11 +24,9 @@ QUOTED = "There may be a nodule near the rim."
 
 
 @pytest.fixture(autouse=True)
-def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(REDACTION_VARIABLE, raising=False)
-    withhold_messages(None)
-    yield
-    withhold_messages(None)
+    monkeypatch.setattr(withheld, "_at_work", set())
 
 
 def burst() -> None:
@@ -90,7 +87,7 @@ def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
     def burst(*_: object) -> None:
         raise ValueError(QUOTED)
 
-    monkeypatch.setattr(withheld, "_at_work", [None])
+    monkeypatch.setattr(withheld, "_at_work", set())
     monkeypatch.setattr(estimate, "hedge_phrases", burst)
     home = tmp_path / "home"
     said = lunguage(home, "estimate", "--data", five, "--preset", "models-2025")
@@ -98,3 +95,9 @@ def test_a_step_that_bursts_ends_the_estimate_quotes_nothing_and_leaves_no_home(
     assert "unexpected ValueError in" in said.stderr
     assert QUOTED not in said.stdout + said.stderr
     assert not home.exists()
+
+
+def test_another_home_that_is_opened_later_shows_nothing_of_patients() -> None:
+    withhold_messages("credentialed")
+    withhold_messages("synthetic")
+    assert not messages_may_be_shown()

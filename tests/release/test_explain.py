@@ -284,6 +284,16 @@ def test_text_of_patients_is_shown_on_the_terminal_of_the_person_who_asks(tmp_pa
     assert SECRET in shown.decode()
 
 
+def test_a_finding_id_in_the_place_of_the_study_explains_that_row(tmp_path: Path) -> None:
+    home = home_of(tmp_path, "synthetic", b=[said("nodule"), said("effusion")])
+    of_study = call(home, "--finding", identity(1))
+    of_id = CliRunner().invoke(explain, [identity(1), "--home", str(home.root)])
+    assert of_id.exit_code == 0
+    assert of_id.output == of_study.output
+    assert "effusion" in of_id.output
+    assert "nodule" not in of_id.output
+
+
 def test_no_error_carries_text_of_the_report(tmp_path: Path) -> None:
     home = home_of(tmp_path, "synthetic", b=[said("nodule")])
     for arguments in (["s12345678"], [STUDY, "--finding", "99"], [STUDY, "--ranker", "oracle"]):

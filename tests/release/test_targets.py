@@ -153,3 +153,28 @@ def test_the_parquet_says_the_same_with_null_for_no_target(version: Path, tmp_pa
 def test_a_folder_without_a_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="found no labels"):
         lunguage_assets.targets(tmp_path)
+
+
+def test_what_annotate_returns_gives_the_targets_of_its_labels() -> None:
+    annotation = lunguage_assets.annotate(list(REPORTS.values()))
+    assert np.array_equal(
+        lunguage_assets.targets(annotation).p, lunguage_assets.targets(annotation.labels).p, equal_nan=True
+    )
+
+
+def test_something_that_holds_no_labels_is_refused() -> None:
+    with pytest.raises(InputError, match=r"release: found a dict; expected the folder of a release"):
+        lunguage_assets.targets({})  # type: ignore[arg-type]
+
+
+def test_labels_without_a_column_are_refused_by_its_name(labels: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match=r"labels, column 'p_low': found no column 'p_low'"):
+        lunguage_assets.targets(labels.drop(columns="p_low"))
+
+
+@pytest.mark.parametrize("p", [7.0, -0.1])
+def test_a_p_that_is_no_probability_is_refused_by_its_row(labels: pd.DataFrame, p: float) -> None:
+    wrong = labels["p"].astype("float64")
+    wrong.iloc[3] = p
+    with pytest.raises(InputError, match=rf"labels, row 3, column 'p': found {p}; expected a probability"):
+        lunguage_assets.targets(labels.assign(p=wrong))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from lunguage_assets.implicit.encoders import Embedder, pair_cosines
+from lunguage_assets.implicit.encoders import Embedder, close_pairs
 from lunguage_assets.implicit.merging.apart import (
     Blacklist,
     course,
@@ -17,6 +17,12 @@ from lunguage_assets.implicit.merging.apart import (
 from lunguage_assets.implicit.rows import PAPER, Row
 
 
+def cosine_of(embedder: Embedder, one: str, other: str) -> float:
+    """The cosine of two different phrases."""
+    ((cosine,),) = (pairs.values() for pairs in close_pairs(embedder, [[one, other]], -1.0))
+    return cosine
+
+
 def plain_groups(
     block: Sequence[Row], embedder: Embedder, blacklist: Blacklist, threshold: float
 ) -> list[dict[str, float]]:
@@ -25,7 +31,7 @@ def plain_groups(
     for a, b in combinations(range(len(block)), 2):
         if not _separated(block[a], block[b], blacklist):
             one, other = linearised(block[a]), linearised(block[b])
-            cosine = 1.0 if one == other else float(pair_cosines(embedder, [one, other], [0], [1])[0])
+            cosine = 1.0 if one == other else cosine_of(embedder, one, other)
             if cosine >= threshold:
                 cosines[a, b] = cosine
     found = [[number] for number in range(len(block))]

@@ -116,8 +116,8 @@ class SmallHome:
         return build_defs(self.resource)
 
     def standings(self) -> Standings:
-        """What is current now."""
-        return self.resource.standings()
+        """What is current now, as a command finds it."""
+        return self.resource.standings(verify=True)
 
     def plan(self, ranker: str = "panel") -> list[str]:
         """The stages that a run would make now."""

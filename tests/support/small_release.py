@@ -169,6 +169,9 @@ class InMemory:
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql).fetchall()
 
+    def columns(self, sql: str) -> dict[str, Any]:
+        return dict(self._connection.execute(sql).fetchnumpy())
+
 
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics]

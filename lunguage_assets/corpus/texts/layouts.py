@@ -16,9 +16,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 from xml.etree import ElementTree
 
 import pyarrow as pa
@@ -45,6 +45,8 @@ _TOGETHER = 1000
 """Stored reports in one row group: what is held at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
 _STORED = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
+_IN_CELLS = ("study", "patient", "taken_at", "views", "procedure", "broken", "graph", "file")
+"""Texts of a record that are stored; its content is bytes."""
 _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 _NO_REPORT = re.compile(
     r"(?:^|/)(?:[~_]|\.(?!\.?/))|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
@@ -70,7 +72,30 @@ class TextSource:
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """The records of a source in the order of reading; raises as its reader."""
+    """The records of a source in the order of reading; raises as its reader. One with half a character in an
+    id, a date or a view, which JSON can hold and no file can, is broken.
+    """
+    for report in _read(source):
+        wrong = [name for name in _IN_CELLS if not _is_storable(getattr(report, name))]
+        if wrong:
+            readable: dict[str, Any] = {name: _escaped(getattr(report, name)) for name in (*wrong, "file")}
+            report = replace(report, **readable, broken=report.broken or f"broken-encoding: {wrong[0]}")
+        yield report
+
+
+def _is_storable(cell: str) -> bool:
+    try:
+        cell.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escaped(cell: str) -> str:
+    return cell.encode("utf-8", "backslashreplace").decode()
+
+
+def _read(source: TextSource) -> Iterator[RawReport]:
     for place in (source.place, *source.more):
         if source.layout == "open-i table":
             yield from read_openi_table(place, source.beside)

@@ -129,10 +129,10 @@ def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawRe
     entities = entry.get("entities", _object(entry.get("labeler_1")).get("entities"))
     if not isinstance(entry.get("text"), str) or not isinstance(entities, dict):
         return "entities" if isinstance(entry.get("text"), str) else "text"
-    for name, one in entities.items():
+    for number, one in enumerate(entities.values(), 1):  # by number: their names are words of a file
         for part, fits in _OF_ENTITY.items():
             if not fits(_object(one).get(part)):
-                return f"entities.{name}.{part}"
+                return f"entities.{number}.{part}"
     mimic, image = _OF_MIMIC.fullmatch(key), _OF_IMAGE.search(key)
     patient, study = mimic.groups() if mimic else ("", key)
     if image:
@@ -147,7 +147,9 @@ _OF_ENTITY: Mapping[str, Callable[[Any], bool]] = {
     "start_ix": lambda value: isinstance(value, int),
     "end_ix": lambda value: isinstance(value, int),
     "relations": lambda value: (
-        isinstance(value, list) and all(isinstance(one, list) and len(one) == 2 for one in value)
+        isinstance(value, list)
+        and all(isinstance(one, list) and len(one) == 2 for one in value)
+        and all(isinstance(part, str | int) for one in value for part in one)
     ),
 }
 
@@ -209,15 +211,28 @@ def read_shape(name: str, path: Path, beside: Path | None = None) -> Iterator[Ra
             yield replace(read, file=path.name, line=number)
             continue
         missing = missing or read
-        content, study = _bytes(json.dumps(entry, ensure_ascii=False)), key if opened == "{" else ""
+        content, study = _bytes(_as_json(entry)), key if opened == "{" else ""
         broken = RawReport(path.name, number, study, content=content, broken=f"{name}-entry: {read}")
         if refused is None:
             yield broken
         else:
             refused.append(broken)
     if refused is not None:
-        found = f"keys {keys_of(path)[:20]}" if missing else "no entry"
+        found = _shown_keys(shape, keys_of(path)) if missing else "no entry"
         raise InputError(path.name, found, expected, remedy, row=1, column=missing or None)
+
+
+def _as_json(entry: Any) -> str:
+    """An entry as it may be shown to who delivered it; nothing where it is nested too deep to be written."""
+    with suppress(RecursionError):
+        return json.dumps(entry, ensure_ascii=False)
+    return ""
+
+
+def _shown_keys(shape: Shape, keys: Sequence[str]) -> str:
+    """The keys of an entry that the shape knows, and how many others: those may be words of a report."""
+    known = sorted({key for key in keys if key in shape.marks})
+    return f"keys {known} and {len(set(keys) - set(known))} others"
 
 
 def _text(path: Path, most: int = -1) -> str:

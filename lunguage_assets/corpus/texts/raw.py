@@ -11,6 +11,7 @@ import codecs
 import hashlib
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -90,7 +91,8 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
 _OTHER_FORMS = (b"%PDF-", b"{\\rtf", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"\xd0\xcf\x11\xe0")
-_SILENT = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?(?:-->|$)|<!doctype[^>]*>", re.I | re.S)
+_SILENT_BEGIN = re.compile(r"<(?:(script|style|head)\b|(!--)|!doctype)", re.I)
+_SILENT_END = re.compile(r"</(script|style|head)\s*>", re.I)
 _BLOCK = re.compile(
     r"</?(?:address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|h[1-6r]|head|"
     r"header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul)(?:\s[^<>]*)?/?>",
@@ -143,11 +145,44 @@ def _in_encoding(content: bytes) -> tuple[str, list[str]]:
     return content.decode("cp1252", "replace"), ["encoding-guessed"]
 
 
+def _without_silent_parts(text: str) -> str:
+    """Put a line's end for what a browser does not show: scripts, styles, the head of a page, comments.
+
+    Ends are looked up, not searched for from every beginning: "<script " ten thousand times over, and never
+    closed, would take a minute. What is never closed stays, but for a comment, which runs to the end.
+    """
+    ends: dict[str, list[tuple[int, int]]] = {"script": [], "style": [], "head": []}
+    for closing in _SILENT_END.finditer(text):
+        ends[closing[1].lower()].append(closing.span())
+    last_angle = text.rfind(">")
+    kept: list[str] = []
+    position = 0
+    while (begin := _SILENT_BEGIN.search(text, position)) is not None:
+        name, is_comment = begin[1], begin[2]
+        end = -1
+        if is_comment:
+            found = text.find("-->", begin.end())
+            end = found + 3 if found >= 0 else len(text)
+        elif name:
+            closings = ends[name.lower()]
+            following = bisect_left(closings, (begin.end(), 0))
+            end = closings[following][1] if following < len(closings) else -1
+        elif last_angle >= begin.end():
+            end = text.index(">", begin.end()) + 1
+        if end < 0:
+            kept.append(text[position : begin.end()])
+            position = begin.end()
+            continue
+        kept += [text[position : begin.start()], "\n"]
+        position = end
+    return "".join([*kept, text[position:]])
+
+
 def _without_markup(text: str) -> str:
     """The words of a page, blocks on lines of their own; a text without marks stays as it is."""
     if not ("<" in text or _REFERENCE.search(text)):
         return text
-    words = _INLINE.sub("", _BLOCK.sub("\n", _SILENT.sub("\n", text)))
+    words = _INLINE.sub("", _BLOCK.sub("\n", _without_silent_parts(text)))
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
     if words != text or _REFERENCE.search(text):

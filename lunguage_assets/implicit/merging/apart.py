@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from pydantic import BaseModel, model_validator
 
+from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.rows import (
@@ -85,8 +86,10 @@ class Blacklist:
         for a, b in (*self.term_pairs, *phrases):
             self._opposites.setdefault(a, set()).add(b)
             self._opposites.setdefault(b, set()).add(a)
-        self._listed = cache(lambda token: [form for form in word_forms(token) if form in self._opposites])
-        self.marks = lru_cache(maxsize=100_000)(self._marks)
+        self._listed = remembered(
+            lambda token: [form for form in word_forms(token) if form in self._opposites]
+        )
+        self.marks = remembered(self._marks)
 
     def of_the_paper(self) -> Blacklist:
         """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
@@ -138,7 +141,7 @@ percentages); a kind that it does not state is not there.
 """
 
 
-@lru_cache(maxsize=200_000)
+@remembered
 def stated_values(phrase: str) -> Values:
     """The values that a phrase states: "eighth rib" = "8th rib", centimetres are millimetres."""
     values: Values = {}
@@ -189,7 +192,7 @@ def linearised(row: Row) -> str:
     return _joined(_PHRASED(row))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=ENTRIES)
 def _joined(cells: tuple[str, ...]) -> str:
     return collapsed(" ".join(filter(None, cells)))
 

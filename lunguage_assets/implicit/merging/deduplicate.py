@@ -9,14 +9,14 @@ to `resolve.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.encoders import Embedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.encoders import Embedder, close_pairs, make_embedder
 from lunguage_assets.implicit.merging.apart import (
     Blacklist,
     Wording,
@@ -203,24 +203,20 @@ def similar_groups(
     """The groups of each block that are merged: each position with the highest similarity to another member.
     Every phrase is encoded once, and only if it is compared. Raises `MethodError` for a wrong answer.
     """
-    kinds = [_kinds(block, blacklist) for block in blocks]
-    comparable = [_comparable(own) for own in kinds]
-    asked, phrases = _asked(comparable)
-    number = {phrase: place for place, phrase in enumerate(phrases)}
-    first, second = ([number[pair[side]] for pair in asked] for side in (0, 1))
-    cosines = dict(zip(asked, pair_cosines(embedder, phrases, first, second).tolist(), strict=True))
-    for own, pairs in zip(kinds, comparable, strict=True):
-        similar = {pair: cosines.get(said, 1.0) for pair, said in pairs.items()}
-        similar = {pair: cosine for pair, cosine in similar.items() if cosine >= threshold}
-        groups = complete_link(len(own), similar)
-        alone = set(range(len(own))).difference(*groups)
-        groups += [[kind] for kind in alone if len(own[kind][1]) > 1]
-        yield sorted((_closest(group, own, similar) for group in groups), key=min)
+    kinds_of_blocks = [_kinds(block, blacklist) for block in blocks]
+    phrases_of_blocks = [_compared(kinds) for kinds in kinds_of_blocks]
+    close_of_blocks = close_pairs(embedder, phrases_of_blocks, threshold)
+    for kinds, close in zip(kinds_of_blocks, close_of_blocks, strict=True):
+        similar = _similar(kinds, close)
+        groups = complete_link(len(kinds), similar)
+        alone = set(range(len(kinds))).difference(*groups)
+        groups += [[kind] for kind in alone if len(kinds[kind][1]) > 1]
+        yield sorted((_closest(group, kinds, similar) for group in groups), key=min)
 
 
 def asked_phrases(blocks: Blocks, blacklist: Blacklist) -> list[str]:
     """The distinct phrases that an encoder is asked for, sorted."""
-    return _asked([_comparable(_kinds(block, blacklist)) for block in blocks])[1]
+    return sorted({phrase for block in blocks for phrase in _compared(_kinds(block, blacklist))})
 
 
 def _kinds(block: Sequence[Row], blacklist: Blacklist) -> list[tuple[Wording, list[int]]]:
@@ -238,19 +234,36 @@ def _kinds(block: Sequence[Row], blacklist: Blacklist) -> list[tuple[Wording, li
     return found
 
 
-def _comparable(kinds: Sequence[tuple[Wording, list[int]]]) -> dict[Pair, Phrases]:
-    """The pairs of wordings that nothing but their similarity keeps apart."""
-    found: dict[Pair, Phrases] = {}
-    for (a, (one, _)), (b, (other, _)) in combinations(enumerate(kinds), 2):
-        if not one.separated(other):
-            found[a, b] = min(one.phrase, other.phrase), max(one.phrase, other.phrase)
-    return found
+def _compared(kinds: Sequence[tuple[Wording, list[int]]]) -> set[str]:
+    """The phrases of a block that are compared with another one: something else keeps the others apart from
+    all. A partner is looked for until one is found, which is soon.
+    """
+    compared: set[str] = set()
+    for wording, _ in kinds:
+        if wording.phrase in compared:
+            continue
+        for other, _ in kinds:
+            if other.phrase != wording.phrase and not wording.separated(other):
+                compared |= {wording.phrase, other.phrase}
+                break
+    return compared
 
 
-def _asked(comparable: Sequence[Mapping[Pair, Phrases]]) -> tuple[list[Phrases], list[str]]:
-    """The distinct pairs of different phrases, and the phrases."""
-    pairs = {phrases for pairs in comparable for phrases in pairs.values() if phrases[0] != phrases[1]}
-    return sorted(pairs), sorted({phrase for pair in pairs for phrase in pair})
+def _similar(kinds: Sequence[tuple[Wording, list[int]]], close: Mapping[Phrases, float]) -> dict[Pair, float]:
+    """The pairs of wordings, by position, that are similar enough and that nothing keeps apart."""
+    positions_by_phrase: dict[str, list[int]] = {}
+    for position, (wording, _) in enumerate(kinds):
+        positions_by_phrase.setdefault(wording.phrase, []).append(position)
+    similar: dict[Pair, float] = {}
+    for (one, other), cosine in close.items():
+        for a, b in product(positions_by_phrase[one], positions_by_phrase[other]):
+            if not kinds[a][0].separated(kinds[b][0]):
+                similar[min(a, b), max(a, b)] = cosine
+    for positions in positions_by_phrase.values():
+        for a, b in combinations(positions, 2):  # one phrase, which other values or marks part
+            if not kinds[a][0].separated(kinds[b][0]):
+                similar[a, b] = 1.0
+    return similar
 
 
 def _closest(
@@ -290,7 +303,7 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
     wordings = [wording_of(row, blacklist) for row in block]
     again = {
         (a, b)
-        for a, b in combinations(range(len(block)), 2)
+        for a, b in _may_state_the_same(statements)
         if statements[a].states_the_same(statements[b]) and not wordings[a].separated(wordings[b])
     }
     partners: dict[int, set[int]] = {}
@@ -308,6 +321,16 @@ def restated(block: Sequence[Row], blacklist: Blacklist, listed: LabelList) -> I
     }
     for numbers in complete_link(len(block), near):
         yield [block[number] for number in numbers]
+
+
+def _may_state_the_same(statements: Sequence[_Statement]) -> Iterator[Pair]:
+    """The pairs of statements that have a name or a label in common: others never state the same thing."""
+    positions_by_subject: dict[str | int, list[int]] = {}
+    for position, statement in enumerate(statements):
+        for subject in statement.subjects():
+            positions_by_subject.setdefault(subject, []).append(position)
+    pairs = {pair for positions in positions_by_subject.values() for pair in combinations(positions, 2)}
+    yield from sorted(pairs)
 
 
 def place_of(survivor: Row, others: Sequence[Row]) -> Row:
@@ -342,6 +365,10 @@ class _Statement:
                 self._meant[meaning.label] = (present, read.refinements, parts)
         meanings = listed.meanings(row.name, row.ent, self._diagnosis)
         self._concludes = any(meaning.reads == "denial" for meaning in meanings)
+
+    def subjects(self) -> list[str | int]:
+        """The name, and the labels that it means by another one: one of them is in common, or nothing is."""
+        return [self.row.name, *self._meant]
 
     def states_the_same(self, other: _Statement) -> bool:
         twice = {self.row.section, other.row.section} == _TOLD_TWICE

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import combinations
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import wrong_at
 from lunguage_assets.implicit.rows import cell_parts, collapsed, tokens, united_cells, word_forms
 from lunguage_assets.tables import ATTRIBUTES, VIEWS
@@ -242,7 +242,7 @@ _JOINING = frozenset({"on", "and", "or", "to"})
 
 def token_reader(negators: Negators) -> Reader:
     """A reader in which a negated word X is the token `non-X`."""
-    return cache(lambda cell: tuple(_read_part(part, negators) for part in cell_parts(cell)))
+    return remembered(lambda cell: tuple(_read_part(part, negators) for part in cell_parts(cell)))
 
 
 def _read_part(part: str, negators: Negators) -> Phrase:
@@ -274,7 +274,8 @@ class ListedWords:
     ) -> None:
         self.phrases = tuple(phrase for word in words for phrase in reader(word) if phrase)
         self._reader, self._plurals, self._patterns = reader, plurals, patterns
-        self._in = cache(lambda cell: any(map(self._in_part, self._reader(cell))))
+        # A few hundred lists of words have one of these each.
+        self._in = remembered(lambda cell: any(map(self._in_part, self._reader(cell))), entries=1 << 10)
 
     def in_any(self, cells: Iterable[str]) -> bool:
         """Whether any comma part of a cell contains a listed phrase or a token of a pattern."""

@@ -5,13 +5,14 @@ writes the paper's notation, trees and statistics; and the pathway of a finding,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
@@ -99,7 +100,7 @@ class PathwayDictionary:
         for spelling, (name, _) in self._spellings.items():
             claims.setdefault(vocabulary.finding(spelling), set()).add(name)
         self._normal_forms = {form: next(iter(names)) for form, names in claims.items() if len(names) == 1}
-        self._recognise = cache(lambda name: self._look_up(name) or self._look_up_refined(name))
+        self._recognise = remembered(lambda name: self._look_up(name) or self._look_up_refined(name))
         self._pathways = {name: self._pathways_of(diagnosis) for name, diagnosis in self.diagnoses.items()}
 
     def recognise(self, name: str, ent: str = "") -> str | None:

@@ -135,11 +135,13 @@ def _violations(rows: pd.DataFrame, listed: LabelList) -> list[Violation]:
     ]
 
 
-def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
+def refuse_violations(
+    rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame, processes: int | None = 1
+) -> None:
     """Raise `InvalidTable` when LUNGUAGE_PLUS_PLUS breaks a guarantee of implicit.md section 5, or ACCOUNTING
-    of the same studies does not balance.
+    of the same studies does not balance. `processes`: as in `cores.by_studies`.
     """
-    broken = violations(rows, reports["study_id"], explained_studies(accounts))
+    broken = violations(rows, reports["study_id"], explained_studies(accounts), processes)
     problems = [
         f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in broken
     ]

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from scipy.special import betaincinv
 
+from lunguage_assets.caches import ENTRIES
 from lunguage_assets.implicit.rows import PAPER, Row, claim_preference, rounded, tokens
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.implicit.statements.places import (
@@ -48,7 +49,7 @@ def qualifier_of(row: Row) -> Qualifier | None:
     return found[0] if found is not None else None
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=ENTRIES)
 def qualifying(name: str, ent: str, sentence: str, cells: tuple[str, ...]) -> tuple[Qualifier, str] | None:
     """The qualifier of a denied finding and its word, nearest to the finding first; `name` is canonical."""
     if not _any_word().search(sentence):

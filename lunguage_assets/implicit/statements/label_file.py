@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, model_validator
 
+from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
@@ -131,7 +132,7 @@ class RowReading(NamedTuple):
     meanings: tuple[tuple[Meaning, bool], ...]
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=ENTRIES)
 def _words(location: str) -> frozenset[str]:
     """The words of a place, and the singulars that they may be the plural of."""
     return frozenset(form for token in tokens(location) for form in word_forms(token))
@@ -156,8 +157,8 @@ class LabelList:
             for name in names
         }
         """Of a normal structure: the label that it helps to conclude, and which part of it."""
-        self.meanings = cache(self._meanings)
-        self._reading = lru_cache(maxsize=100_000)(self._read)
+        self.meanings = remembered(self._meanings)
+        self._reading = lru_cache(maxsize=ENTRIES)(self._read)
 
     def _note(self, label: int, entry: Findings) -> None:
         described, not_described = (

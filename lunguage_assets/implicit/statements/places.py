@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
+from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.implicit.rows import tokens, word_forms
 
@@ -83,9 +84,9 @@ class Anatomy:
         self._fillers = frozenset(content.fillers)
         self._wordings = {tokens(words): region.name for region in content.regions for words in region.words}
         self._longest = max(map(len, self._wordings))
-        self.place = lru_cache(maxsize=100_000)(self._place)
-        self.parts = lru_cache(maxsize=100_000)(lambda location_parts: self.place(location_parts).parts)
-        self.covers = lru_cache(maxsize=200_000)(self._covers)
+        self.place = lru_cache(maxsize=ENTRIES)(self._place)
+        self.parts = lru_cache(maxsize=ENTRIES)(lambda location_parts: self.place(location_parts).parts)
+        self.covers = lru_cache(maxsize=4 * ENTRIES)(self._covers)
 
     def _place(self, location_parts: tuple[str, ...]) -> Place:
         """The place that the comma parts of a location name."""
@@ -146,7 +147,7 @@ def anatomy() -> Anatomy:
     return Anatomy(statements_file())
 
 
-@lru_cache(maxsize=50_000)
+@remembered
 def says_resolved(improved: str) -> bool:
     """Whether a course says that the finding is gone: it is absent now (implicit.md section 4)."""
     listed = statements_file().resolved

@@ -158,6 +158,29 @@ class Asker:
                 "Where its service was at fault, name another $LUNGUAGE_LEDGER: this one keeps the answers."
             )
 
+    def require_one_readable(self, values: Sequence[object | None], stage: str) -> None:
+        """Refuse answers of which none could be read, however few, of a model of which no answer ever was.
+
+        Args:
+            values: what was read in the answers, None where nothing could be.
+            stage: what the model was asked for, as the ledger names it.
+
+        Raises:
+            NothingReadable: there are some, none could be read, and the ledger has none that could.
+        """
+        if not values or any(value is not None for value in values):
+            return
+        known = self.ledger.statistics()
+        own = (
+            (known["judge"] == self.key) & (known["stage"] == stage) & (known["model"] == self.binding.model)
+        )
+        if not known.loc[own, "valid"].sum():
+            raise NothingReadable(
+                f"judge {self.key!r}: none of its {len(values)} answers can be read, and none was before; "
+                "expected what the prompts ask for. Look at its model, mode, parameters and prompts, or "
+                "choose another structurer."
+            )
+
 
 @lru_cache(maxsize=1)
 def _loop(process: int) -> asyncio.AbstractEventLoop:

@@ -163,7 +163,8 @@ def _doubts(reading: Reading, place: int) -> bool:
 
 def _turned(reading: Reading, place: int) -> bool:
     """Whether a `not` parts this word from the nearest finding ("probably not X")."""
-    mention = min(reading.mentions, key=lambda one: abs(one - place), default=-1)
+    nearest = reading.nearest_mentions(place, place + 1)
+    mention = min(nearest, key=lambda one: abs(one - place), default=-1)
     return (
         mention >= 0
         and abs(mention - place) <= SAME_CLAUSE
@@ -185,7 +186,7 @@ def _nearness(reading: Reading, place: int, token: str, behind: bool) -> float:
     finding.
     """
     best = 0.0
-    for mention in reading.mentions:
+    for mention in reading.nearest_mentions(place, place + 1):
         usual = (place < mention) != (behind or token in _AFTER)
         near = exp(-reading.apart(place, place + 1, mention) / _FADE)
         best = max(best, near * (1.0 if usual else _OTHER_SIDE))
@@ -206,7 +207,9 @@ def _runs(reading: Reading) -> list[tuple[int, int]]:
 def _near(reading: Reading, runs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The nearest phrase that is no connector, those touching it, and the connectors next to the finding."""
     costs = {
-        run: min(((_run_cost(reading, run, at), at) for at in reading.mentions), default=(0, -1))
+        run: min(
+            ((_run_cost(reading, run, at), at) for at in reading.nearest_mentions(*run)), default=(0, -1)
+        )
         for run in runs
     }
     belief = [run for run in runs if reading.word(run[0]) not in _CONNECTORS]

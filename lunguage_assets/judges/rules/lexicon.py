@@ -9,6 +9,7 @@ those of other phrases, the shifts by context, and all weights are the author's 
 from __future__ import annotations
 
 import csv
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -189,7 +190,8 @@ class LexiconJudge(RuleJudge):
             ends = ((hedge, self._end(words, tokens, place)) for words, hedge in known)
             hedge, end = next(((hedge, end) for hedge, end in ends if end), (None, place + 1))
             if hedge is not None:
-                costs = ((_cost(reading, hedge, place, end, at), at) for at in reading.mentions)
+                nearest = reading.nearest_mentions(place, end)
+                costs = ((_cost(reading, hedge, place, end, at), at) for at in nearest)
                 found.append(Occurrence(hedge, place, end, *min(costs, default=(0, -1))))
             place = end
         return found
@@ -218,7 +220,8 @@ class LexiconJudge(RuleJudge):
         near = (o for o in hedges if o.cost < SAME_CLAUSE)
         governing = min(near, key=lambda o: (o.cost, o.start), default=None)
         chosen = [] if governing is None else [governing, *_chained(reading, governing, hedges)]
-        return [*chosen, *(one for one in joins if _connects(reading, one, hedges))]
+        starts = [one.start for one in hedges]
+        return [*chosen, *(one for one in joins if _connects(reading, one, starts))]
 
     def score(self, masked_sentence: str) -> float | None:
         """None without a hedge that the judge knows."""
@@ -269,12 +272,15 @@ def _chained(reading: Reading, governing: Occurrence, hedges: Sequence[Occurrenc
     return chain
 
 
-def _connects(reading: Reading, connector: Occurrence, hedges: Sequence[Occurrence]) -> bool:
-    """Whether it joins the list in which the mention stands: near it, with no other hedge between."""
+def _connects(reading: Reading, connector: Occurrence, hedge_starts: Sequence[int]) -> bool:
+    """Whether it joins the list in which the mention stands: near it, with no other hedge between.
+    `hedge_starts` are in the order of the sentence.
+    """
     before = connector.end <= connector.mention
     start, end = (connector.end, connector.mention) if before else (connector.mention + 1, connector.start)
     reach = _LIST_REACH["left" if before else "right"] + (3 if connector.hedge.phrase == "either" else 0)
-    return reading.between(start, end) <= reach and not any(start <= o.start < end for o in hedges)
+    first, last = bisect_left(hedge_starts, start), bisect_left(hedge_starts, end)
+    return reading.between(start, end) <= reach and first >= last
 
 
 def _turned(reading: Reading, governing: Occurrence) -> bool:
@@ -292,6 +298,7 @@ def _context(reading: Reading, scope: Sequence[Occurrence], shifts: Mapping[str,
     shift = 0.0
     for place, token in enumerate(reading.tokens):
         if token in shifts and place not in inside:
-            costs = (reading.between(*sorted((place, mention))) for mention in reading.mentions)
+            nearest = reading.nearest_mentions(place, place + 1)
+            costs = (reading.between(*sorted((place, mention))) for mention in nearest)
             shift += shifts[token] if min(costs, default=0) <= _SHIFT_REACH else 0.0
     return max(-5.0, min(5.0, shift))

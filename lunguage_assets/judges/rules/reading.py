@@ -7,11 +7,12 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.draws import Floats
 from lunguage_assets.judges.protocol import (
     MASK,
@@ -85,6 +86,15 @@ class Reading:
     def apart(self, start: int, end: int, mention: int) -> int:
         """Cost of what stands between the words start..end-1 and a mention."""
         return self.between(end, mention) if end <= mention else self.between(mention + 1, start)
+
+    def nearest_mentions(self, start: int, end: int) -> Sequence[int]:
+        """The last mention before the words start..end-1 and the first one behind: on either side every
+        other is farther away, whatever stands between. A sentence may mention its finding hundreds of times.
+        """
+        behind = bisect_left(self.mentions, start)
+        before = self.mentions[behind - 1 : behind] if behind else ()
+        first_behind = bisect_left(self.mentions, end)
+        return *before, *self.mentions[first_behind : first_behind + 1]
 
     def word(self, place: int) -> str:
         """The token there, or the empty string outside the sentence."""
@@ -192,7 +202,7 @@ class RuleJudge(ABC):
         self.key, self._method = key, method
         digest = hashlib.blake2b(repr(entries).encode(), digest_size=6).hexdigest()
         self.identity = f"{method}/{version}/{digest}"
-        self._known_score = lru_cache(maxsize=1 << 17)(self.score)
+        self._known_score = remembered(self.score)
 
     @abstractmethod
     def score(self, masked_sentence: str) -> float | None:

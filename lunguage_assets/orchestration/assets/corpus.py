@@ -15,6 +15,7 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.current.old_ids import translate_corrections
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.judges.configuration import RADGRAPH, RULES
@@ -100,7 +101,10 @@ def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **
     """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
     batch = home.home.batch(*keys)
     delivery, settings = home.home.delivery(batch.key), home.settings.corpus
+    metadata: dict[str, str | int] = {"batch_sha256": batch.sha256}
     if read:
+        if translated := translate_corrections(home.home, batch.key):
+            metadata["corrections_with_new_ids"] = translated
         terms = read_terms(delivery.vocabulary, IntakeLog())  # what is odd about it is in reading_notes
         received = Received(read["report_texts"], read["rejected_reports"], read["reading_notes"], terms)
         taken = take_in_structured(received, read["structured_findings"], settings, home.processes_at_once)
@@ -109,8 +113,6 @@ def findings(home: HomeResource, keys: Keys, set_aside: Sequence[Aside] = (), **
     tables = {table: getattr(taken, table) for table in RECIPES["findings"].tables}
     tables = without_studies(tables, studies_of(set_aside))
     accepted = tables["findings"]
-    counts = {
-        "studies": int(accepted["study_id"].nunique()),
-        "tentative": int(accepted["status"].isin(["tp", "tn"]).sum()),
-    }
-    return dg.MaterializeResult(value=tables, metadata={"batch_sha256": batch.sha256, **counts})
+    metadata["studies"] = int(accepted["study_id"].nunique())
+    metadata["tentative"] = int(accepted["status"].isin(["tp", "tn"]).sum())
+    return dg.MaterializeResult(value=tables, metadata=metadata)

@@ -8,6 +8,7 @@ from contextlib import suppress
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.old_ids import require_known_rows
 from lunguage_assets.current.reads import NOTHING
 from lunguage_assets.current.recipes import not_there
 from lunguage_assets.current.standing import Keys
@@ -58,6 +59,8 @@ def by_judge(matches: Frames, vocabulary: pd.DataFrame) -> dict[str, pd.DataFram
 def hedge_phrases(home: HomeResource, keys: Keys, spending: Spending, findings: pd.DataFrame) -> Result:
     """Find the hedging phrases of a batch's tentative findings with one judge."""
     key, batch = keys
+    if home.home.batch(batch).kind == "text":
+        require_known_rows(home.home, findings)
     judge = home.judge(key, spending.note)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
     queue = home.home.review_queue(key, batch)

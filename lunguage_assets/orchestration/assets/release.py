@@ -51,10 +51,12 @@ def release_asset(partitions: Partitions) -> dg.AssetsDefinition:
     )
 
     @dg.multi_asset(name="write_release", specs=[spec], partitions_def=partitions.of(STEP))
-    def write_release(context: dg.AssetExecutionContext, home: HomeResource) -> dg.MaterializeResult:
+    def write_release(
+        context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
+    ) -> dg.MaterializeResult:
         ranker, root = context.partition_key, UPath(home.home.tables)
         with plain_failures():
-            ranking, now = stored_table(root, "reference_ranking", (ranker,)), home.standings()
+            ranking, now = stored_table(root, "reference_ranking", (ranker,)), home.standings(verify=True)
             made_of, complete = now.made_of(STEP, (ranker,)), now.complete_batches(ranker)
             refuse_stale(now, ranker)
             with newest_studies(home, ranker, now) as studies:

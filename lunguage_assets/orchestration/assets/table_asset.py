@@ -19,7 +19,13 @@ from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import SET_ASIDE, VERSION, Encoded, encode, fingerprint, partition_path
 from lunguage_assets.orchestration.automation import CARRIED, condition
-from lunguage_assets.orchestration.checks import CheckContext, check_results, check_specs, refused
+from lunguage_assets.orchestration.checks import (
+    CheckContext,
+    check_results,
+    check_specs,
+    may_be_stored,
+    refused,
+)
 from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import COUNTED, Spending, asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
@@ -65,7 +71,7 @@ class TableAsset(NamedTuple):
             pool=JUDGES_POOL if recipe.asks_judges else None,
         )
         def materialize(
-            context: dg.AssetExecutionContext, home: HomeResource
+            context: dg.AssetExecutionContext, home: dg.ResourceParam[HomeResource]
         ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
@@ -77,7 +83,12 @@ class TableAsset(NamedTuple):
                 yield from results
                 frames = {one.record.table: one.frame for one in made}
                 by_name = dict(zip(recipe.dimensions, keys, strict=True))
-                yield from check_results(CheckContext(home, by_name, frames))
+                found = list(check_results(CheckContext(home, by_name, frames)))
+                yield from found
+                if not may_be_stored(found):
+                    raise InvalidTable(
+                        f"{self.name}: a blocking check failed, nothing stored; its note says why"
+                    )
                 versions = [one.record.version for one in made]
                 version = dg.DataVersion(versions[0] if len(versions) == 1 else fingerprint(versions))
                 yield dg.Output(made, self.name, metadata=metadata, data_version=version)

@@ -42,6 +42,7 @@ PROCESS_TAG = ".dagster/lunguage_process"
 """Run tag: the command's process. Dagster notes it only once the run has started."""
 
 _COMMAND_LOCK = ".command.lock"
+_PROBE_LOCK = ".probe.lock"
 _STATUS = dg.DagsterRunStatus
 _AT_WORK = [_STATUS.NOT_STARTED, _STATUS.STARTING, _STATUS.STARTED, _STATUS.CANCELING]
 _CLOCK_S = 2.0
@@ -122,7 +123,8 @@ def command_at_work(home: Path) -> Iterator[None]:
 def is_at_work(home: str | Path) -> bool:
     """Whether a living command holds the lock."""
     try:
-        with (Path(home) / _COMMAND_LOCK).open("a") as stream:
+        with (Path(home) / _PROBE_LOCK).open("a") as turn, (Path(home) / _COMMAND_LOCK).open("a") as stream:
+            fcntl.flock(turn, fcntl.LOCK_EX)  # else two that look would take each other for a command
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -84,7 +84,7 @@ class Runner:
         with command_at_work(self._home.home.root):
             self._prepare()
             if stages is None:
-                stages = plan(self._home.standings(), ranker, rebuild=rebuild)
+                stages = plan(self._home.standings(verify=True), ranker, rebuild=rebuild)
             summary, prefetched = RunSummary(), False
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))

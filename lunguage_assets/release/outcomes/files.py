@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.errors import ConfigurationError, InputError
 from lunguage_assets.files import edited_rows
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_rows, read_whole
+from lunguage_assets.home.store import partition_path, read_rows, row_groups
 from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES
@@ -25,6 +28,7 @@ from lunguage_assets.tables.released import CHEXPERT, LABELS, with_estimates
 ANSWERS = ("1", "0", "-1", "blank")
 """What a file of labels says of a cell."""
 
+_ROWS_AT_ONCE = 50_000
 _FITTED = ("finding_id", "phrases", "p")
 _NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{1,6})?")
 _OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
@@ -94,9 +98,31 @@ def _refuse(path: Path, given: pd.Series, wrong: pd.Series, expected: str) -> No
         raise InputError(path.name, found, expected, remedy, row=row + 1, column=str(given.name))
 
 
-def released_labels(home: Home, ranker: str) -> tuple[pd.DataFrame, str]:
-    """LABELS of the current release, with the cell of `labels_chexpert.csv` as `answer` (`ANSWERS`), and the
-    name of its version. Raises `ConfigurationError` without a release, or where labels have other columns.
+class ReleasedLabels(NamedTuple):
+    """Labels of some studies of a release.
+
+    Args:
+        labels: LABELS with the cell of `labels_chexpert.csv` as `answer` (`ANSWERS`).
+        studies: how many studies the whole release has.
+        version: its name.
+    """
+
+    labels: pd.DataFrame
+    studies: int
+    version: str
+
+
+def released_labels(home: Home, ranker: str, studies: Collection[str]) -> ReleasedLabels:
+    """Read the labels of some studies from the current release; the files are read part by part, because an
+    archive has many more.
+
+    Args:
+        home: the home with the release.
+        ranker: whose release.
+        studies: ids of the studies ("s" and digits).
+
+    Raises:
+        ConfigurationError: there is no release, or its labels have other columns.
     """
     version = current_version(home.release / ranker)
     if version is None:
@@ -111,12 +137,28 @@ def released_labels(home: Home, ranker: str) -> tuple[pd.DataFrame, str]:
             f"{path}: expected the labels of this version of the software, found none or other columns. Run "
             "`lunguage run` again: it writes a new version of the release."
         )
-    labels: pd.DataFrame = read_whole(path).to_pandas()
-    wide = pd.read_csv(path.with_name("labels_chexpert.csv"))
-    cells = wide.melt("study_id", CHEXPERT, "chexpert", "answer")
+    wanted = set(studies)
+    of_wanted = [pq.read_schema(path).empty_table().to_pandas()]
+    for rows in row_groups(path):
+        is_wanted = pc.is_in(rows.column("study_id"), value_set=pa.array(sorted(wanted), type=pa.string()))
+        of_wanted.append(rows.filter(is_wanted).to_pandas())
+    labels = pd.concat(of_wanted, ignore_index=True)
+    cells, number_of_studies = _answers(path.with_name("labels_chexpert.csv"), wanted)
+    answered = labels.merge(cells, on=["study_id", "chexpert"], how="left")
+    return ReleasedLabels(answered, number_of_studies, version.name)
+
+
+def _answers(path: Path, studies: Collection[str]) -> tuple[pd.DataFrame, int]:
+    """study_id, chexpert, answer of some studies, and how many studies the file has."""
+    of_studies = []
+    number_of_studies = 0
+    for wide in pd.read_csv(path, chunksize=_ROWS_AT_ONCE):
+        number_of_studies += len(wide)
+        wide["study_id"] = "s" + wide["study_id"].astype(str).str.zfill(8)
+        of_studies.append(wide[wide["study_id"].isin(set(studies))])
+    cells = pd.concat(of_studies, ignore_index=True).melt("study_id", CHEXPERT, "chexpert", "answer")
     cells["answer"] = cells["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
-    cells["study_id"] = "s" + cells["study_id"].astype(str).str.zfill(8)
-    return labels.merge(cells, on=["study_id", "chexpert"], how="left"), version.name
+    return cells, number_of_studies
 
 
 def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFrame:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.analysis.agreement import wilson
@@ -122,13 +123,21 @@ def label_table(stored: NewestStudies, file: Path) -> pd.DataFrame:
 
 def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.DataFrame:
     """Statuses and p by diagnosis, in the order given (the paper's Table 2)."""
+    rows_of_status = _queries()["stated_current"]
     statuses: Counter[tuple[str, str]] = Counter()
     unknown: Counter[str] = Counter()
-    known: dict[str, list[float]] = defaultdict(list)
-    for name, status, count, nothing, p in stored.query(_queries()["certainty"]):
+    counted = _queries()["certainty"].replace("{stated_current}", rows_of_status)
+    for name, status, count, nothing in stored.query(counted):
         statuses[name, status] += count
         unknown[name] += nothing
-        known[name] += p or []
+    names_in_order = sorted({name for name, _ in statuses})
+    quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names_in_order)
+    listed = _queries()["certainty_p"].replace("{stated_current}", rows_of_status)
+    p_of_rows = stored.columns(listed.replace("{diagnoses}", f"[{quoted}]::VARCHAR[]"))
+    known = {
+        name: p_of_rows["p"][p_of_rows["diagnosis"] == number]
+        for number, name in enumerate(names_in_order, start=1)
+    }
     found = {name for name, _ in statuses}
     groups = {name: {name} for name in diagnoses} | {ALL_DIAGNOSES: found - {""}, ALL_FINDINGS: found}
     lines = []
@@ -137,7 +146,7 @@ def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.Data
             column: sum(statuses[name, status] for name in names) for status, column in STATUS_COLUMNS.items()
         }
         total = sum(counts.values())
-        spread = _spread([p for name in names for p in known.get(name, ())])
+        spread = _spread([known[name] for name in names if name in known])
         lines.append(
             {"diagnosis": title, **counts, "total": total}
             | {f"percent_{column}": _percent(count, total) for column, count in counts.items()}
@@ -149,12 +158,12 @@ def _certainty_table(stored: NewestStudies, diagnoses: Sequence[str]) -> pd.Data
 
 def _fit_table(stored: NewestStudies, published: Mapping[str, Any]) -> pd.DataFrame:
     """Steps, rank (from 1), mu and p of the findings with a place of their own, beside the published ones."""
-    (values,) = stored.query(_queries()["fit"])
+    values = stored.columns(_queries()["fit"])
     return FIT_TABLE.frame(
-        {"measure": measure, "n": len(found or ())}
-        | dict(zip(SPREAD, _spread(found or ()), strict=True))
+        {"measure": measure, "n": len(found)}
+        | dict(zip(SPREAD, _spread([found]), strict=True))
         | {f"published_{name}": published.get(measure, {}).get(name) for name in SPREAD}
-        for measure, found in zip(FIT_MEASURES, values, strict=True)
+        for measure, found in zip(FIT_MEASURES, values.values(), strict=True)
     )
 
 
@@ -222,9 +231,10 @@ def _percent(part: float, whole: float) -> float | None:
     return 100.0 * part / whole if whole else None
 
 
-def _spread(values: Iterable[float]) -> tuple[float | None, ...]:
+def _spread(parts: Sequence[NDArray[Any]]) -> tuple[float | None, ...]:
     """Mean, standard deviation (population), minimum and maximum, of nothing None; whatever the order."""
-    known = pd.Series(sorted(values), dtype="float64")
+    values = np.sort(np.concatenate([np.empty(0), *map(np.asarray, parts)]))  # equal sums, to the last bit
+    known = pd.Series(values, dtype="float64")
     return (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4
 
 

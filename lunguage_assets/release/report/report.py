@@ -7,14 +7,12 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.data_files import page_template
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
-from lunguage_assets.files import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathways import pathway_tree
 from lunguage_assets.judges.rules.lexicon import published_ranking
 from lunguage_assets.pictures.plots import (
@@ -29,6 +27,7 @@ from lunguage_assets.pictures.plots import (
     vocabulary_histogram,
 )
 from lunguage_assets.release.bundle.context import ReportContext
+from lunguage_assets.release.report.page_tables import page_table
 from lunguage_assets.release.report.paper_tables import published_scales, published_values
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
@@ -36,12 +35,6 @@ from lunguage_assets.tables.released import LABEL_TABLE, PAPER_TABLES
 
 _OTHERS = {one.name: one for one in (PATHWAY_AUDIT, DISTILLED_EVALUATION)} | {"labels": LABEL_TABLE}
 _AGREEMENT = ["measure", "coding", "first", "second", "value", "published", "low", "high", "n"]
-_DECIMALS = {
-    **dict.fromkeys(("mu", "mu_low", "mu_high", "published_mu", "p", "p_low", "p_high"), 2),
-    **dict.fromkeys(("reader_low", "reader_high"), 2),
-    **dict.fromkeys(("prevalence", "prevalence_low", "prevalence_high", "mean_p"), 3),
-    **dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max", "win_rate"), 3),
-}
 
 
 def report_figures(context: ReportContext) -> dict[str, bytes]:
@@ -82,9 +75,7 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
         context=context,
         settings=context.origin.settings.explicit,
         figures=figures,
-        tables={name: _shown(frame) for name, frame in _tables(context).items()},
-        numeric=lambda frame: {name for name in frame.columns if is_numeric(frame[name])},
-        cell=_cell,
+        tables={name: page_table(name, frame) for name, frame in _tables(context).items()},
         about={name: table.description for name, table in (PAPER_TABLES | _OTHERS).items()},
         published=published_values(),
         scales=published_scales(),
@@ -94,30 +85,20 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
     )
 
 
-def _shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table without columns that are all empty, such as of published values that there are none of."""
-    empty = [name for name in frame.columns if (frame[name].isna() | (frame[name] == "")).all()]
-    return frame.drop(columns=empty) if len(frame) else frame
-
-
-def _cell(column: str, value: Any) -> str:
-    decimals = 1 if column.startswith("percent_") else _DECIMALS.get(column)
-    if decimals is None or not isinstance(value, float) or pd.isna(value):
-        return cell_text(value)
-    return f"{value:,.{decimals}f}"
-
-
 def _tables(context: ReportContext) -> dict[str, pd.DataFrame]:
     """The tables that this release has, by name."""
     ranking = context.ranking.sort_values("rank", kind="stable")
     published_mu = ranking["phrase"].map(_published_mu()).astype("float64")
     ranking = ranking.assign(place=ranking["rank"] + 1, published_mu=published_mu)
-    measured = ["mu_low", "mu_high", "n_matches", "win_rate", "published_mu"]
+    measured = ["mu_low", "mu_high", "win_rate", "published_mu"]
     ranking = ranking[["phrase", "place", "mu", *(measured if context.has_own_ruler else [])]]
     shown = {**context.tables, "ranking": ranking}
     if len(context.scale):  # one table of phrases; published ones that are not ranked come last
-        scale = context.scale.drop(columns=["number", "mu"])
+        scale = context.scale.drop(columns=["number", "mu", "is_anchor"])
         shown["ranking"] = ranking.merge(scale, on="phrase", how="outer").sort_values("place")
+        anchors = set(context.scale.loc[context.scale["is_anchor"].astype(bool), "phrase"])
+        phrases = shown["ranking"]["phrase"]
+        shown["ranking"]["phrase"] = phrases.where(~phrases.isin(anchors), phrases + " (anchor)")
     made = context.analyses
     if (judges := made.get("judge_agreement")) is not None:
         shown["judge_agreement"] = judges.assign(published=_printed(judges, "judges"))[_AGREEMENT]

@@ -131,7 +131,7 @@ class ModelStructurer:
         """One answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask`, or none of many answers can be read; the ledger has them.
+            LunguageError: see `Asker.ask`, or none of the answers can be read; the ledger has them.
         """
         lengths = [sum(len(one.text) for one in sentences_asked(report)) for report in reports]
         sent = [one for one, length in zip(reports, lengths, strict=True) if 0 < length <= LONGEST_REPORT]
@@ -145,6 +145,7 @@ class ModelStructurer:
             if second is not None and (first is None or second.refused_share <= first.refused_share):
                 kept[n] = second
         self._asker.require_readable(kept)
+        self._asker.require_one_readable(kept, "structure")
         answered = dict(zip(sent, kept, strict=True))
         answers = []
         for report in reports:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms, category_code
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
@@ -76,7 +77,7 @@ class ReportLexicon:
         self._spellings = {
             spelling.lower(): form.lower() for form, spellings in words.items() for spelling in spellings
         }
-        self._form = lru_cache(maxsize=200_000)(self._form_of)
+        self._form = remembered(self._form_of)
         self._tree: dict[str | None, Any] = {}
 
     def tokens(self, text: str) -> list[Token]:

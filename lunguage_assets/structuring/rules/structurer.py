@@ -6,10 +6,10 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import pandas as pd
 
+from lunguage_assets.caches import remembered
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.structuring.contract import (
     Account,
@@ -53,7 +53,7 @@ class RuleStructurer:
     def __init__(self, terms: pd.DataFrame | None = None) -> None:
         self._lexicon, content = build_lexicon(terms)
         self.identity = identity_of(content)
-        self.read_sentence = lru_cache(maxsize=1 << 16)(self._read_sentence)
+        self.read_sentence = remembered(self._read_sentence)
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order."""

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +21,7 @@ from raw_deliveries import MIXED_ENCODINGS, ODD
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.log import reasons
+from lunguage_assets.corpus.texts import raw
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
@@ -232,3 +234,77 @@ def test_links_in_a_circle_a_fifo_and_a_folder_that_is_linked_twice_stop_nothing
     (place / "s50000002.txt").symlink_to("s50000002.txt")
     os.mkfifo(place / "s50000003.txt")
     assert outcome(received(tmp_path)) == (1, ["unreadable-file"] * 2, [])
+
+
+def graph_file(folder: Path, **entries: dict[str, object]) -> Received:
+    (folder / "graphs.json").write_text(json.dumps(entries))
+    return received(folder)
+
+
+GOOD_GRAPH = {"text": "No effusion .", "entities": {}}
+
+
+@pytest.mark.parametrize("field", ["StudyDate", "PatientID", "ImageViewPosition"])
+def test_half_a_character_in_a_cell_costs_its_record(tmp_path: Path, field: str) -> None:
+    good = {"Findings": "No effusion.", "Impression": "None."}
+    (tmp_path / "x_metadata_view_position.json").write_text(
+        json.dumps({"one": good | {field: "\ud800"}, "two": good})
+    )
+    taken = received(tmp_path)
+    assert taken.report_texts["source_id"].tolist() == ["two"]
+    assert taken.rejected["reason"].tolist() == ["broken-encoding"]
+
+
+def test_half_a_character_in_an_id_costs_its_record(tmp_path: Path) -> None:
+    taken = graph_file(tmp_path, **{"\ud800": GOOD_GRAPH, "two": GOOD_GRAPH})
+    assert taken.report_texts["source_id"].tolist() == ["two"]
+    assert taken.rejected["reason"].tolist() == ["broken-encoding"]
+
+
+def test_relations_that_hold_lists_cost_their_record(tmp_path: Path) -> None:
+    entity = {"tokens": "effusion", "label": "OBS-DA", "start_ix": 1, "end_ix": 1}
+    nested = {"text": "No effusion .", "entities": {"1": entity | {"relations": [["modify", [["2"]]]]}}}
+    taken = graph_file(tmp_path, one=nested, two=GOOD_GRAPH)
+    assert taken.report_texts["source_id"].tolist() == ["two"]
+    assert taken.rejected["reason"].tolist() == ["radgraph-entry"]
+
+
+def test_words_of_a_file_are_in_no_message(tmp_path: Path) -> None:
+    entity = {"tokens": "effusion", "label": "OBS-DA", "start_ix": 1, "end_ix": 1, "relations": 0}
+    taken = graph_file(tmp_path, one={"text": "No effusion .", "entities": {WORD: entity}}, two=GOOD_GRAPH)
+    assert taken.rejected["column"].tolist() == ["entities.1.relations"]
+    (tmp_path / "graphs.json").write_text(json.dumps({"a": {"text": 1, "entities": 2, WORD: 3}}))
+    with pytest.raises(InputError) as refused:
+        received(tmp_path)
+    assert "keys ['entities', 'text'] and 1 others" in str(refused.value)
+    assert WORD not in str(refused.value)
+
+
+@pytest.mark.parametrize("opened", ["<script ", "<!--", "<!doctype ", "<head><style>", "</script  "])
+def test_markup_that_is_never_closed_is_read_in_one_pass(opened: str) -> None:
+    assert decoded((opened * 400_000).encode()).is_text
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<script",
+                ">",
+                "</SCRIPT >",
+                "<style>",
+                "</style>",
+                "<!--",
+                "-->",
+                "<!doctype",
+                "text",
+                "<header>",
+            ]
+        )
+    ).map("".join)
+)
+def test_what_is_silent_is_what_the_shortest_match_takes(text: str) -> None:
+    shortest = re.compile(
+        r"<(script|style|head)\b.*?</\1\s*>|<!--.*?(?:-->|$)|<!doctype[^>]*>", re.IGNORECASE | re.DOTALL
+    )
+    assert raw._without_silent_parts(text) == shortest.sub("\n", text)

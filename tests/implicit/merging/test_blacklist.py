@@ -71,7 +71,7 @@ def test_a_user_lists_exact_pairs(tmp_path: Path) -> None:
         ("term_pairs:\n  - [left, left]\n", 2, "term_pairs.0"),
         ("term_pairs:\n  - [left-sided, right]\n", 2, "term_pairs.0"),
         ("exact_pairs:\n  - [scar, '']\n", 2, "exact_pairs.0"),
-        ("pairs: []\n", 1, "pairs"),
+        ("pairs: []\n", 1, "the whole file: a key that is not known"),
         ("- left\n", 1, "the whole file"),
     ],
 )

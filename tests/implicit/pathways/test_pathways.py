@@ -140,7 +140,7 @@ def load_text(tmp_path: Path, text: str) -> object:
             "listed twice",
         ),
         ("{finding: fever,", "{finding: cough, location: lung,", 9, "symptom"),
-        ("diagnoses:", "unknown: 1\ndiagnoses:", 1, "unknown"),
+        ("diagnoses:", "unknown: 1\ndiagnoses:", 1, "the whole file: a key that is not known"),
         ("name: flu\n", "name: [flu\n", 3, "not readable as YAML"),
     ],
 )

@@ -154,5 +154,5 @@ def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
     assert one.budget is not None
     assert one.budget.of_day_usd == 2.0
     assert one.budget is again.budget, "one for all judges of the process"
-    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found 'two'"):
+    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found something else"):
         HomeResource(root=str(tmp_path), daily_budget="two").judge("lexicon")

@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dagster as dg
@@ -22,10 +23,12 @@ from lunguage_assets.orchestration.runs.instance import (
     HOST_TAG,
     PROCESS_TAG,
     close_abandoned_runs,
+    command_at_work,
     dagster_instance,
     environment_of_children,
     examination,
     executed_here,
+    is_at_work,
 )
 
 
@@ -117,3 +120,11 @@ def test_no_other_module_imports_what_is_private_in_dagster() -> None:
     package = Path(module.__file__).parents[2]
     found = [file for file in package.rglob("*.py") if private.search(file.read_text(encoding="utf-8"))]
     assert found == [Path(module.__file__)]
+
+
+def test_two_that_look_for_a_command_do_not_take_each_other_for_one(home: Home) -> None:
+    home.create()
+    with ThreadPoolExecutor(8) as looking:
+        assert not any(looking.map(lambda _: is_at_work(home.root), range(400)))
+    with command_at_work(home.root):
+        assert is_at_work(home.root)

@@ -27,6 +27,7 @@ from asked_reports import (
 from loopback import Act, Call, LoopbackServer
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.asker import NothingReadable
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import PolicyRefused, examination, judge_identity
 from lunguage_assets.structuring.model.grounding import ANSWER_SCHEMA
@@ -170,10 +171,15 @@ def test_an_unreadable_answer_is_asked_about_once_more_and_then_stands(
 
 
 def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(ledger: Path) -> None:
-    with asking(ledger, lambda call: "I cannot say.") as (server, structurer):
-        answers = structurer.structure(reports(2))
-        assert structurer.structure(reports(2)) == answers
-    assert (len(server.calls), len(repairs(server))) == (4, 2)
+
+    def read_of_the_first(call: Call) -> str:
+        return model_like(call) if "level 1." in call.user else "I cannot say."
+
+    with asking(ledger, read_of_the_first) as (server, structurer):
+        first, *answers = structurer.structure(reports(3))
+        assert structurer.structure(reports(3)) == [first, *answers]
+    assert (len(server.calls), len(repairs(server))) == (5, 2)
+    assert first.mentions
     for answer in answers:
         assert answer.mentions == ()
         accounts = [(reading.account, reading.reason) for reading in answer.readings]
@@ -182,8 +188,24 @@ def test_a_report_that_stays_unreadable_is_given_up_after_two_answers(ledger: Pa
     found = Ledger.at(ledger)
     assert found is not None
     (row,) = found.statistics().to_dict("records")
-    assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 4, 4)
+    assert (row["stage"], row["attempts"], row["invalid"]) == ("structure", 5, 4)
     assert row["cost_usd"] > 0
+
+
+def test_a_model_of_which_no_answer_was_ever_read_ends_with_an_error_that_names_it(ledger: Path) -> None:
+    with (
+        asking(ledger, lambda call: "I cannot say.") as (_, structurer),
+        pytest.raises(NothingReadable, match="none of its 1 answers can be read, and none was before"),
+    ):
+        structurer.structure(reports(1))
+
+
+def test_one_odd_answer_ends_nothing_when_the_model_was_read_before(ledger: Path) -> None:
+    with asking(ledger) as (_, structurer):
+        structurer.structure(reports(1))
+    with asking(ledger, lambda call: "I cannot say.") as (_, structurer):
+        (answer,) = structurer.structure(reports(2)[1:])
+    assert answer.mentions == ()
 
 
 def invented(call: Call) -> str:

@@ -1,0 +1,74 @@
+"""Whoever may launch runs chooses what is run, not what the operator of the deployment has chosen."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.errors import DagsterInvalidConfigError
+
+from lunguage_assets.current.recipes import STEPS_OF_JOB
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.home.home import Home
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
+
+KEY = "sk-not-a-real-key"
+FIELDS = [field.name for field in fields(HomeResource)]
+
+
+@pytest.fixture(scope="module")
+def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
+    return build_defs(HomeResource(root=str(tmp_path_factory.mktemp("home"))))
+
+
+def refused(definitions: dg.Definitions, job: str, resource: str, config: object) -> str:
+    """What Dagster says of a launch with such a config; whatever launches validates so."""
+    with pytest.raises(DagsterInvalidConfigError) as refusal:
+        dg.validate_run_config(
+            definitions.resolve_job_def(job), {"resources": {resource: {"config": config}}}
+        )
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize("job", STEPS_OF_JOB)
+@pytest.mark.parametrize("field", FIELDS)
+def test_no_launch_sets_a_field_of_the_home(definitions: dg.Definitions, job: str, field: str) -> None:
+    assert field in refused(definitions, job, "home", {field: "x"})
+
+
+@pytest.mark.parametrize("field", ["root", "database"])
+def test_no_launch_chooses_where_tables_are_written(definitions: dg.Definitions, field: str) -> None:
+    assert field in refused(definitions, "expand", "io_manager", {field: "x"})
+
+
+def test_no_launch_reads_a_variable_of_the_environment(
+    definitions: dg.Definitions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert KEY not in refused(definitions, "ingest", "home", {"processes": {"env": "OPENAI_API_KEY"}})
+
+
+@pytest.mark.parametrize("field", VARIABLES)
+def test_the_value_of_a_variable_is_in_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a ledger is made wherever it is named
+    monkeypatch.setenv(VARIABLES[field], KEY)
+    home = HomeResource.from_environment(Home(tmp_path))
+    said = []
+    for use in (
+        lambda: home.judges,
+        lambda: home.processes_at_once,
+        lambda: home.surroundings().budget,
+        lambda: home.surroundings().open_ledger(),
+        lambda: home.judge("claude-opus-4-8"),
+    ):
+        try:
+            use()
+        except ConfigurationError as error:
+            said.append(str(error))
+    assert KEY not in " ".join(said)
+    assert KEY not in repr(home)
