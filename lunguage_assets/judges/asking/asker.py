@@ -58,6 +58,8 @@ _NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127})?")
 _MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
 _LOOK_S = 0.25
 """Who waits for a model's lock, or for money that calls in flight have reserved, looks so often."""
+_LOOKED_UP = 50
+"""Who waits for a model's lock looks up so many open questions at a time."""
 
 
 class JudgeIncomplete(LunguageError):
@@ -215,11 +217,13 @@ class _Round(Generic[T]):
 
     async def settled(self) -> list[T | None]:
         """See `Asker.ask`."""
-        await self._look_up(len(self.questions))
+        await self._look_up(list(self.questions), new=len(self.questions))
         if self._open():
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.asker.limits.deadline_s) as self.deadline:
                     await self._ask_alone()
+            if not self.workers:
+                await self._look_up(self._open())  # it only waited: what others answered meanwhile counts
             self._raise_if_incomplete()
         read = {key: self._read(key, answer) for key, answer in self.entries.items()}
         return [read[key] for key in self.keys]
@@ -227,21 +231,36 @@ class _Round(Generic[T]):
     def _open(self) -> list[str]:
         return [key for key in self.questions if key not in self.entries]
 
-    async def _look_up(self, new: int = 0) -> None:
-        """Take what the ledger has of the open questions, of which so many are new."""
-        found = await asyncio.to_thread(self.ledger.answers, self._open())
+    async def _look_up(self, keys: Sequence[str], new: int = 0) -> None:
+        """Take what the ledger has of these open questions, of which so many are new."""
+        found = await asyncio.to_thread(self.ledger.answers, keys)
         self.entries |= found
         self._report(questions=new, hits=len(found), settled=len(found))
 
+    async def _look_up_next(self, awaited: deque[str]) -> None:
+        """Take what the ledger has of the next questions that are awaited, and of those after them as long
+        as it has all.
+
+        A look costs the same however many are open; who holds the lock asks in about the same order.
+        """
+        is_settled = True
+        while awaited and is_settled:
+            some = [awaited.popleft() for _ in range(min(len(awaited), _LOOKED_UP))]
+            await self._look_up(some)
+            still_open = [key for key in some if key not in self.entries]
+            awaited.extendleft(reversed(still_open))
+            is_settled = not still_open
+
     async def _ask_alone(self) -> None:
         """Ask what is open when the model's lock is ours, unless others answer everything before."""
+        awaited = deque(self._open())
         while (release := self.ledger.try_lock(lock_name(self.binding))) is None:
-            await self._look_up()
-            if not self._open():
+            await self._look_up_next(awaited)
+            if not awaited:
                 return
             await asyncio.sleep(_LOOK_S)
         try:
-            await self._look_up()  # others may have answered meanwhile
+            await self._look_up(self._open())  # others may have answered meanwhile
             if self._open():
                 await self._ask_open()
         finally:

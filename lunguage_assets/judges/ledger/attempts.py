@@ -7,10 +7,10 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from lunguage_assets.judges.requests import MOST_TOKENS, FailureKind, Mode, ModelBinding, Request
 
@@ -30,6 +30,26 @@ REPLIED: tuple[str, ...] = get_args(Flaw)
 
 Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 _TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$"
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+MOST_AHEAD = timedelta(days=1)
+"""By so much at most the clocks of those who share a ledger differ."""
+
+
+def _existing(time: str) -> str:
+    """The time itself; ValueError where no calendar has it."""
+    try:
+        datetime.strptime(time, _TIME_FORMAT)
+    except ValueError:
+        raise ValueError("a time that the calendar has") from None
+    return time
+
+
+# What no name and no answer exceeds: only a file that somebody made up has longer ones.
+_LONGEST_KEY = 128
+_LONGEST_NAME = 1_000
+_LONGEST_ANSWER = 4_000_000
+Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
 
 
 def tries_of(stage: str) -> int:
@@ -87,7 +107,7 @@ def storable(text: str) -> str:
 
 def moment(time: datetime) -> str:
     """A time as the ledger stores it: UTC, microseconds, fixed width, so that text order is time order."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return time.astimezone(UTC).strftime(_TIME_FORMAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +121,20 @@ class Attempt:
     """
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    judge: str
+    judge: Annotated[str, Field(max_length=_LONGEST_KEY)]
     stage: Literal["extract", "compare", "structure"]
-    model: str
-    answer: str | None = field(default=None, repr=False)
+    model: Name
+    answer: Annotated[str, Field(max_length=_LONGEST_ANSWER)] | None = field(default=None, repr=False)
     failure: FailureKind | Flaw | Literal["lost", "too_large"] | None = None  # the last: of older ledgers
-    returned_model: str | None = None
+    returned_model: Name | None = None
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
     reasoning_tokens: Tokens = 0
     cost_usd: Annotated[float, Field(ge=0, le=1e6)] | None = None
     latency_s: Annotated[float, Field(ge=0, le=1e9)] = 0.0
-    time: Annotated[str, Field(pattern=_TIME)] = field(default_factory=lambda: moment(datetime.now(UTC)))
+    time: Annotated[str, Field(pattern=_TIME), AfterValidator(_existing)] = field(
+        default_factory=lambda: moment(datetime.now(UTC))
+    )
     receipt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -26,9 +26,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger import ledger_place
+from lunguage_assets.judges.ledger import ledger_place, spending
 from lunguage_assets.judges.ledger.attempts import (
     COUNTED,
+    MOST_AHEAD,
     REPLIED,
     Attempt,
     moment,
@@ -37,6 +38,14 @@ from lunguage_assets.judges.ledger.attempts import (
     tries_of,
 )
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, Release
+from lunguage_assets.judges.ledger.ledger_tables import (
+    ATTEMPTS,
+    CALLS,
+    CALLS_IN_FLIGHT,
+    METADATA,
+    NAMED,
+    RECORDED_BY_TIME,
+)
 
 T = TypeVar("T")
 
@@ -49,51 +58,9 @@ _WRITE_TRIES = 5
 _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 _AT_A_TIME = 500
 _READER = TypeAdapter(Attempt)
-_NAMED = ("receipt", "key", "judge", "stage", "model", "time")
 
 Parsers = Mapping[str, Callable[[str], object]]
 """Stage -> the parser of its answers; None: the answer is none."""
-
-METADATA = sa.MetaData()
-ATTEMPTS = sa.Table(
-    "judge_attempts",
-    METADATA,
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("attempt", sa.BigInteger, nullable=False),
-    sa.Column("receipt", sa.Text, nullable=False, unique=True),
-    sa.Column("judge", sa.Text, nullable=False),
-    sa.Column("stage", sa.Text, nullable=False),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("answer", sa.Text),
-    sa.Column("valid", sa.Boolean, nullable=False),
-    sa.Column("failure", sa.Text),
-    sa.Column("refused", sa.Boolean, nullable=False),
-    sa.Column("returned_model", sa.Text),
-    sa.Column("input_tokens", sa.BigInteger, nullable=False),
-    sa.Column("output_tokens", sa.BigInteger, nullable=False),
-    sa.Column("reasoning_tokens", sa.BigInteger, nullable=False),
-    sa.Column("cost_usd", sa.Double),
-    sa.Column("latency_s", sa.Double, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text),  # of ledgers from before; null here
-    sa.PrimaryKeyConstraint("key", "attempt"),
-)
-"""One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who
-was first.
-"""
-_SPENT = sa.Index("judge_attempts_spent", ATTEMPTS.c.time, ATTEMPTS.c.cost_usd)
-
-CALLS = sa.Table(
-    "judge_calls",
-    METADATA,
-    *(sa.Column(name, sa.Text, primary_key=name == "receipt", nullable=False) for name in _NAMED),
-    sa.Column("lock", sa.Text, nullable=False),
-    sa.Column("worst_usd", sa.Double, nullable=False),
-    sa.Column("in_flight", sa.Boolean, nullable=False),
-)
-"""Calls that are sent or about to be, by the holder of a model's lock, with what each costs at most; and
-those that have ended at a cost that nobody knows, which counts at its worst.
-"""
 
 
 class Ledger:
@@ -136,8 +103,10 @@ class Ledger:
             return found if sa.inspect(connection).has_table(ATTEMPTS.name) else None
 
     def _create(self, connection: sa.Connection) -> None:
-        METADATA.create_all(connection)
-        _SPENT.create(connection, checkfirst=True)  # ledgers from before have none
+        METADATA.create_all(connection, [ATTEMPTS, CALLS])
+        for index in (RECORDED_BY_TIME, CALLS_IN_FLIGHT):
+            index.create(connection, checkfirst=True)  # ledgers from before have none
+        spending.create(connection)
 
     def answers(self, keys: Sequence[str]) -> dict[str, str | None]:
         """Answers by which questions among `keys` are settled (see `attempts.settle`); None: invalid for
@@ -246,9 +215,10 @@ class Ledger:
         if other is None:
             raise LedgerError(f"{path}: no ledger; expected a file that `lunguage ledger export` wrote.")
         fit, errors = list[dict[str, Any]](), list[InputError]()
+        latest = moment(datetime.now(UTC) + MOST_AHEAD)
         for number, row in enumerate(other._all(), start=1):
             try:
-                fit.append(_row(_checked(row, parsers)))
+                fit.append(_row(_checked(row, parsers, latest)))
             except ValueError as error:
                 rule = str(error)
                 if isinstance(error, ValidationError):  # its own text quotes the value
@@ -320,7 +290,7 @@ def begin(
     forget(connection, attempt.receipt)  # where a commit's word was lost
     permit = _permit(connection, worst_usd, daily_usd) if daily_usd is not None else "go"
     if permit == "go":
-        row = {name: getattr(attempt, name) for name in _NAMED}
+        row = {name: getattr(attempt, name) for name in NAMED}
         more = {"lock": lock, "worst_usd": worst_usd, "in_flight": True}
         connection.execute(sa.insert(CALLS), row | more)
     return permit
@@ -338,11 +308,18 @@ def record(connection: sa.Connection, attempt: Attempt) -> dict[str, str | None]
 
 def forget(connection: sa.Connection, receipt: str) -> None:
     """A call is in flight no more, and costs nothing that is not recorded."""
-    connection.execute(sa.delete(CALLS).where(CALLS.c.receipt == receipt))
+    of_call = CALLS.c.receipt == receipt
+    for call in connection.execute(sa.select(CALLS).where(of_call, ~CALLS.c.in_flight)).all():
+        spending.add(connection, call.time, -call.worst_usd)
+    connection.execute(sa.delete(CALLS).where(of_call))
 
 
 def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
-    connection.execute(sa.update(CALLS).where(which).values(in_flight=False))
+    """End those of some calls that are in flight: nobody knows their cost, so the worst counts."""
+    ending = which & CALLS.c.in_flight
+    for call in connection.execute(sa.select(CALLS).where(ending)).all():
+        spending.add(connection, call.time, call.worst_usd)
+    connection.execute(sa.update(CALLS).where(ending).values(in_flight=False))
 
 
 def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str | None]:
@@ -357,9 +334,11 @@ def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str | 
     return {key: one for (key, stage), those in replies.items() for one in settle(those, tries_of(stage))}
 
 
-def _checked(row: Mapping[str, Any], parsers: Parsers) -> Attempt:
-    """A row of another ledger; ValueError: it would poison results."""
+def _checked(row: Mapping[str, Any], parsers: Parsers, latest: str) -> Attempt:
+    """A row of another ledger, of this time at the latest; ValueError: it would poison results."""
     attempt = _READER.validate_python(row)
+    if attempt.time > latest:
+        raise ValueError("a time at most a day ahead of this machine's clock")
     if (attempt.answer is not None) != (attempt.valid or attempt.failure in REPLIED):
         raise ValueError("an answer exactly where a reply came")
     is_told = attempt.answer is not None and attempt.failure in (None, "unreadable")
@@ -386,18 +365,21 @@ _INSERT = {
 
 def _add(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> int:
     """Insert those rows whose receipt is not there, numbered after the attempts of their key; how many."""
-    new = _INSERT[connection.dialect.name]
-    return sum(connection.execute(new, {**row, "of": row["key"], "prompt": None}).rowcount for row in rows)
+    new, added = _INSERT[connection.dialect.name], 0
+    for row in rows:
+        if connection.execute(new, {**row, "of": row["key"], "prompt": None}).rowcount:
+            added += 1
+            if row["cost_usd"]:
+                spending.add(connection, row["time"], row["cost_usd"])
+    return added
 
 
 def _permit(connection: sa.Connection, worst_usd: float, daily_usd: float) -> Permit:
-    a_day_ago, c = moment(datetime.now(UTC) - timedelta(days=1)), CALLS.c
-    worst = sa.select(sa.func.sum(c.worst_usd))
-    known = sa.select(sa.func.sum(ATTEMPTS.c.cost_usd)).where(ATTEMPTS.c.time >= a_day_ago)
-    unknown, reserved = worst.where(~c.in_flight, c.time >= a_day_ago), worst.where(c.in_flight)
-    paid = (connection.scalar(known) or 0.0) + (connection.scalar(unknown) or 0.0)
+    """Whether a call may be sent within the daily budget."""
+    paid = spending.of_last_day(connection)
     if paid + worst_usd > daily_usd:
         return "spent"
+    reserved = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(CALLS.c.in_flight)
     return "wait" if paid + (connection.scalar(reserved) or 0.0) + worst_usd > daily_usd else "go"
 
 
@@ -408,7 +390,7 @@ def _lose(connection: sa.Connection, lock: str) -> None:
     of_lock = (CALLS.c.lock == lock) & CALLS.c.in_flight
     for call in connection.execute(sa.select(CALLS).where(of_lock)).mappings().all():
         receipt = hashlib.sha256(f"lost {call['receipt']}".encode("ascii")).hexdigest()[:32]
-        named = {name: call[name] for name in _NAMED} | {"receipt": receipt}
+        named = {name: call[name] for name in NAMED} | {"receipt": receipt}
         _add(connection, [_row(Attempt(**named, failure="lost"))])
     _end(connection, of_lock)
 

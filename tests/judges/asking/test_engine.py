@@ -10,8 +10,9 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -27,9 +28,9 @@ from lunguage_assets.judges.asking import asker as asking
 from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete, WrongModel
 from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.asking.progress import Meter
-from lunguage_assets.judges.ledger.attempts import TRIES, request_key
-from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.ledger_place import LedgerError
+from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
+from lunguage_assets.judges.ledger.ledger import Ledger, record
+from lunguage_assets.judges.ledger.ledger_place import LedgerError, lock_name
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Limits, Price
 
@@ -248,6 +249,85 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
     assert None not in asked(questions(100), rest, ledger, budget=Budget(1.0))
     assert rest.calls == 100 - model.calls
     assert not set(rest.sent) & set(model.sent)
+
+
+# --- waiting for who asks the same model
+
+
+class Watched(Ledger):
+    """A ledger that tells how many questions each look at it was about."""
+
+    def answers(self, keys: Sequence[str]) -> dict[str, str | None]:
+        self.looks = [*getattr(self, "looks", []), len(keys)]
+        return super().answers(keys)
+
+
+@contextmanager
+def lock_held(ledger: Ledger) -> Iterator[None]:
+    """Another asks the fake model meanwhile."""
+    release = ledger.try_lock(lock_name(BINDING))
+    assert release is not None
+    yield
+    release()
+
+
+def until_looked(ledger: Watched, looks: int) -> None:
+    """Wait until it was looked at so often."""
+    deadline = time.monotonic() + 60
+    while len(getattr(ledger, "looks", [])) < looks:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def answered_by_another(ledger: Ledger, requests: Sequence[Request]) -> None:
+    """What another process records."""
+    keys = [request_key(BINDING, request) for request in requests]
+    answers = [label(request) for request in requests]
+    writes = [
+        (record, Attempt(key, "one", "compare", "fake-1", answer, cost_usd=COST))
+        for key, answer in zip(keys, answers, strict=True)
+    ]
+    ledger.write(*writes)
+
+
+@pytest.fixture
+def watched(ledger: Ledger) -> Watched:
+    found = Watched.open(ledger.place)
+    assert isinstance(found, Watched)
+    return found
+
+
+def test_who_waits_looks_up_few_questions_at_a_time_however_many_are_open(
+    ledger: Ledger, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "_LOOK_S", 0.001)
+    model, requests, found = FakeModel(), questions(3_000), list[str | None]()
+    with lock_held(ledger):
+        waiting = threading.Thread(target=lambda: found.extend(asked(requests, model, watched)))
+        waiting.start()
+        until_looked(watched, 10)
+        answered_by_another(ledger, requests)
+        waiting.join(60)
+    assert found == [label(request) for request in requests]
+    assert model.calls == 0
+    assert max(watched.looks[1:]) == asking._LOOKED_UP
+
+
+def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(ledger: Ledger) -> None:
+    requests = questions(200)
+
+    class AnsweredMeanwhile(Ledger):
+        """Another answers the later half after the first look."""
+
+        def answers(self, keys: Sequence[str]) -> dict[str, str | None]:
+            found = super().answers(keys)
+            if len(keys) == 200:
+                answered_by_another(ledger, requests[100:])
+            return found
+
+    waits = AnsweredMeanwhile.open(ledger.place)
+    with lock_held(ledger), pytest.raises(JudgeIncomplete, match="100 of 200 questions have no answer"):
+        asked(requests, FakeModel(), waits, limits={"deadline_s": 0.1})
 
 
 # --- interruption

@@ -91,6 +91,7 @@ def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_co
     former = ("judge_claims", "judge_askers", "judge_sent", "judge_batches", "judge_in_flight")
     with sqlite3.connect(place) as old:
         old.execute("DROP TABLE judge_calls")
+        old.execute("DROP TABLE judge_spending")
         old.execute("DROP INDEX judge_attempts_spent")
         for name in former:
             old.execute(f"CREATE TABLE {name} (name VARCHAR(32) PRIMARY KEY, worst BIGINT)")

@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, inspect
 
-from lunguage_assets.judges.ledger.attempts import Attempt, settle
+from lunguage_assets.judges.ledger.attempts import Attempt, moment, settle
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url
 from lunguage_assets.judges.model_judge import choice_of, parse_phrase_list
@@ -49,6 +50,11 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
 def recorded(ledger: Ledger, *attempts: Attempt) -> None:
     for one in attempts:
         ledger.record(one)
+
+
+def ahead(hours: float) -> str:
+    """A time of the ledger, so many hours from now."""
+    return moment(datetime.now(UTC) + timedelta(hours=hours))
 
 
 # --- recording and finding
@@ -241,6 +247,9 @@ def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Pa
 
 @pytest.mark.parametrize(("column", "value"), [
     ("key", "not a key"), ("failure", "refuse"), ("failure", "timeout"), ("time", "yesterday"),
+    ("time", "9999-99-99T99:99:99.000000Z"), ("time", "2026-02-30T00:00:00.000000Z"), ("time", ahead(25)),
+    ("judge", "j" * 1_000_000), ("model", "m" * 1_001), ("returned_model", "m" * 1_001),
+    ("answer", "sentence_1" + " " * 4_000_000),
     ("receipt", "x"), ("stage", "other"), ("stage", "extract"), ("answer", f"perhaps {SECRET}"),
     ("answer", None), ("cost_usd", float("inf")), ("latency_s", -1.0), ("input_tokens", 2**62),
     ("input_tokens", SECRET),
@@ -260,6 +269,12 @@ def test_a_row_that_would_poison_the_ledger_is_named_and_left_out_and_the_others
     assert SECRET not in str(error)
     assert list(other.answers([KEY, OTHER])) == [KEY]
     assert other.statistics()["cost_usd"].tolist() == [1.0]
+
+
+def test_a_row_of_a_clock_that_is_some_hours_ahead_is_taken(tmp_path: Path, ledger: Ledger) -> None:
+    other = Ledger.open(tmp_path / "other.sqlite")
+    other.record(attempt(time=ahead(23)))
+    assert ledger.import_(tmp_path / "other.sqlite", PARSERS) == (1, 0, [])
 
 
 def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:

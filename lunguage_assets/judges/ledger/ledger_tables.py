@@ -1,0 +1,67 @@
+"""The tables of a ledger, in SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+NAMED = ("receipt", "key", "judge", "stage", "model", "time")
+"""What a call is named by, before it is sent and when it is recorded."""
+
+METADATA = sa.MetaData()
+ATTEMPTS = sa.Table(
+    "judge_attempts",
+    METADATA,
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("attempt", sa.BigInteger, nullable=False),
+    sa.Column("receipt", sa.Text, nullable=False, unique=True),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("failure", sa.Text),
+    sa.Column("refused", sa.Boolean, nullable=False),
+    sa.Column("returned_model", sa.Text),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("reasoning_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost_usd", sa.Double),
+    sa.Column("latency_s", sa.Double, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text),  # of ledgers from before; null here
+    sa.PrimaryKeyConstraint("key", "attempt"),
+)
+"""One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who
+was first.
+"""
+RECORDED_BY_TIME = sa.Index("judge_attempts_spent", ATTEMPTS.c.time, ATTEMPTS.c.cost_usd)
+
+CALLS = sa.Table(
+    "judge_calls",
+    METADATA,
+    *(sa.Column(name, sa.Text, primary_key=name == "receipt", nullable=False) for name in NAMED),
+    sa.Column("lock", sa.Text, nullable=False),
+    sa.Column("worst_usd", sa.Double, nullable=False),
+    sa.Column("in_flight", sa.Boolean, nullable=False),
+)
+"""Calls that are sent or about to be, by the holder of a model's lock, with what each costs at most; and
+those that have ended at a cost that nobody knows, which counts at its worst.
+"""
+CALLS_IN_FLIGHT = sa.Index(
+    "judge_calls_in_flight",
+    CALLS.c.lock,
+    CALLS.c.worst_usd,
+    sqlite_where=sa.text("in_flight = 1"),  # as the queries say it there
+    postgresql_where=CALLS.c.in_flight,
+)
+"""Few at any time, whatever has ended."""
+
+SPENDING = sa.Table(
+    "judge_spending",
+    METADATA,
+    sa.Column("minute", sa.Text, primary_key=True),
+    sa.Column("usd", sa.Double, nullable=False),
+)
+"""What the attempts of each minute have cost, so far as is known, and at their worst those of which nobody
+knows.
+"""

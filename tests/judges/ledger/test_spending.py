@@ -1,0 +1,196 @@
+"""The daily budget sums minutes, not attempts: the same sum, at the same cost however many attempts there
+are.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lunguage_assets.judges.ledger import spending
+from lunguage_assets.judges.ledger.attempts import Attempt, moment
+from lunguage_assets.judges.ledger.ledger import Ledger, begin
+from lunguage_assets.judges.ledger.ledger_place import lock_name
+from lunguage_assets.judges.ledger.ledger_tables import ATTEMPTS, CALLS
+from lunguage_assets.judges.requests import ModelBinding
+
+LOCK = lock_name(ModelBinding("p", "p", "m"))
+MANY = 100_000
+
+
+def from_now(hours: float) -> str:
+    """A time of the ledger."""
+    return moment(datetime.now(UTC) + timedelta(hours=hours))
+
+
+def attempt(number: int, **fields: Any) -> Attempt:
+    values = {"answer": "A", "returned_model": "m", "cost_usd": 0.25, "receipt": f"{number:032x}"}
+    return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **fields})
+
+
+def permit(ledger: Ledger, number: int, worst: float, daily_usd: float = 1.0) -> str:
+    found: str = ledger.write((begin, attempt(number), LOCK, worst, daily_usd))[0]
+    return found
+
+
+def spent(ledger: Ledger) -> float:
+    return ledger.transaction(spending.of_last_day)
+
+
+def rows_of_a_day(count: int, cost_usd: float) -> list[tuple[Any, ...]]:
+    """So many attempts, spread over the last 23 hours."""
+    return [
+        (f"{n:064x}", 1, f"{n:032x}", "one", "compare", "m", "A", 1, 0, 9, 1, 0, cost_usd, 0.1, time)
+        for n, time in enumerate(from_now(-23.0 * n / count) for n in range(count))
+    ]
+
+
+def old_ledger(place: Path, rows: list[tuple[Any, ...]]) -> Ledger:
+    """A ledger with these rows, as version 0.1 left it, opened."""
+    Ledger.open(place).close()
+    with sqlite3.connect(place) as old:
+        old.execute("DROP TABLE judge_spending")
+        old.execute("DROP INDEX judge_calls_in_flight")
+        old.executemany(
+            "INSERT INTO judge_attempts (key, attempt, receipt, judge, stage, model, answer, valid, refused,"
+            " input_tokens, output_tokens, reasoning_tokens, cost_usd, latency_s, time)"
+            f" VALUES ({', '.join('?' * 15)})",
+            rows,
+        )
+    return Ledger.open(place)
+
+
+@contextmanager
+def counted_steps(connection: sa.Connection) -> Iterator[list[int]]:
+    """How many hundred steps SQLite's machine takes meanwhile."""
+    steps = [0]
+
+    def step() -> int:
+        steps[0] += 1
+        return 0
+
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    raw.set_progress_handler(step, 100)
+    try:
+        yield steps
+    finally:
+        raw.set_progress_handler(None, 0)
+
+
+def steps_of_a_call(ledger: Ledger) -> int:
+    """Hundreds of steps that a call under a daily budget takes, from its permit to its record."""
+
+    def work(connection: sa.Connection) -> int:
+        with counted_steps(connection) as steps:
+            assert begin(connection, attempt(10**9), LOCK, 0.5, 1e9) == "go"
+        return steps[0]
+
+    return ledger.transaction(work)
+
+
+def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(tmp_path: Path) -> None:
+    few = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 100, 0.0))
+    many = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
+    assert spent(many) == pytest.approx(MANY * 0.001)
+    assert steps_of_a_call(many) <= 1.1 * steps_of_a_call(few) + 1
+
+
+def test_calls_that_have_ended_long_ago_cost_nothing(tmp_path: Path) -> None:
+    few, many = (Ledger.open(tmp_path / f"{name}.sqlite") for name in ("few", "many"))
+    ended = {"key": "k", "judge": "one", "stage": "compare", "model": "m", "time": from_now(-30), "lock": "l"}
+    calls = [{**ended, "receipt": str(n), "worst_usd": 1.0, "in_flight": False} for n in range(20_000)]
+    many.transaction(lambda connection: connection.execute(sa.insert(CALLS), calls))
+    assert steps_of_a_call(many) <= steps_of_a_call(few) + 1
+
+
+def test_a_permit_reads_no_attempt(place: str) -> None:
+    ledger, said = Ledger.open(place), list[str]()
+
+    def work(connection: sa.Connection) -> None:
+        sa.event.listen(connection, "before_cursor_execute", lambda *given: said.append(given[2]))
+        begin(connection, attempt(1), LOCK, 0.5, 1.0)
+
+    ledger.transaction(work)
+    assert [one for one in said if ATTEMPTS.name in one] == []
+    assert [one for one in said if "judge_spending" in one]
+
+
+def test_calls_in_flight_are_found_by_their_index(place: str) -> None:
+    ledger = Ledger.open(place)
+    query = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(CALLS.c.in_flight)
+
+    def plan(connection: sa.Connection) -> str:
+        told = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+            return str(connection.exec_driver_sql(f"EXPLAIN {told}").all())
+        return str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {told}").all())
+
+    assert "judge_calls_in_flight" in ledger.transaction(plan)
+
+
+MOVES = st.lists(
+    st.tuples(st.sampled_from(["begin", "record", "unknown", "lose"]), st.integers(0, 5)), max_size=25
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(MOVES)
+def test_the_sum_is_that_of_all_attempts_and_calls_of_unknown_cost(
+    tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[str, int]]
+) -> None:
+    ledger = Ledger.open(tmp_path_factory.mktemp("ledger") / "ledger.sqlite")
+    for move, number in moves:
+        if move == "begin":
+            permit(ledger, number, 0.5, 1e9)
+        elif move == "lose":
+            ledger.in_flight()
+        elif move == "record":
+            ledger.record(attempt(number))
+        else:
+            ledger.record(attempt(number, answer=None, failure="timeout", cost_usd=None))
+
+    def summed(connection: sa.Connection) -> float:
+        known = connection.scalar(sa.select(sa.func.sum(ATTEMPTS.c.cost_usd))) or 0.0
+        unknown = sa.select(sa.func.sum(CALLS.c.worst_usd)).where(~CALLS.c.in_flight)
+        return known + (connection.scalar(unknown) or 0.0)
+
+    assert spent(ledger) == ledger.transaction(summed)
+
+
+def test_what_was_spent_over_24_hours_ago_counts_no_more(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(attempt(1, cost_usd=9.0, time=from_now(-24.1)))
+    ledger.record(attempt(2, cost_usd=0.5, time=from_now(-23.9)))
+    assert spent(ledger) == 0.5
+
+
+def test_a_row_of_a_clock_that_is_some_hours_ahead_counts(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(attempt(1, cost_usd=0.75, time=from_now(23)))
+    assert permit(ledger, 2, 0.5) == "spent"
+
+
+@pytest.mark.parametrize("time", ["9999-99-99T99:99:99.000000Z", from_now(25)])
+def test_rows_dated_in_the_future_that_lie_in_a_ledger_count_nothing(tmp_path: Path, time: str) -> None:
+    rows = [(*row[:-1], time) for row in rows_of_a_day(3, 1e6)]
+    ledger = old_ledger(tmp_path / "ledger.sqlite", rows)
+    assert permit(ledger, 10**6, 0.5) == "go"
+
+
+def test_a_ledger_of_0_1_counts_its_calls_of_unknown_cost(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    permit(ledger, 1, 0.75)
+    ledger.record(attempt(1, answer=None, failure="timeout", cost_usd=None))
+    ledger.transaction(lambda connection: connection.exec_driver_sql("DROP TABLE judge_spending"))
+    assert permit(Ledger.open(tmp_path / "ledger.sqlite"), 2, 0.5) == "spent"
