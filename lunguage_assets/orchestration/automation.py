@@ -21,6 +21,7 @@ from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing import QUARANTINE, PassReport, land, landing_folder, load_record
+from lunguage_assets.orchestration.assets.edited_files import FILES
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import is_at_work
@@ -99,19 +100,21 @@ def is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
 def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is."""
     automatic = dg.AutomationCondition
+    # An edited file asks for nothing by itself: a person who is still editing would pay for every save.
+    files = dg.AssetSelection.assets(*FILES)
     scale = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     # a ranking that comes for the first time asks for no batch that was there before it
     ranking = dg.AssetSelection.assets("reference_ranking")
     unranked = automatic.any_deps_match(automatic.missing()).allow(ranking)
     unseen = automatic.missing() & automatic.initial_evaluation()  # taken in while nobody looked
     arrived = automatic.newly_missing() | unseen if table == "hedge_phrases" else automatic.newly_missing()
-    news = (arrived | automatic.any_deps_updated().ignore(scale)).since(
+    news = (arrived | automatic.any_deps_updated().ignore(scale | files)).since(
         automatic.newly_requested() | automatic.newly_updated() | unranked
     )
     return (
         news
-        & ~automatic.any_deps_missing()
-        & ~automatic.any_deps_in_progress()
+        & ~automatic.any_deps_missing().ignore(files)
+        & ~automatic.any_deps_in_progress().ignore(files)
         & ~automatic.in_progress()
         & Ready(home)
     )

@@ -6,6 +6,7 @@ import dagster as dg
 
 from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.orchestration.assets import analysis, corpus, explicit, implicit
+from lunguage_assets.orchestration.assets.edited_files import edited_files
 from lunguage_assets.orchestration.assets.release import release_asset
 from lunguage_assets.orchestration.assets.table_asset import TableAsset
 from lunguage_assets.orchestration.automation import (
@@ -53,7 +54,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
     landing = landing_sensor(place, settings.landing, first_jobs)
     tables = [one.definition(partitions, chosen) for one in TABLE_ASSETS.values()]
     return dg.Definitions(
-        assets=[*tables, release_asset(partitions)],
+        assets=[*tables, release_asset(partitions), *edited_files()],
         jobs=jobs,
         sensors=[automation_sensor(settings.automation), landing, alerts_sensor()],
         schedules=[nightly_schedule(chosen.judges.rankers, settings.automation)],

@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,11 +66,20 @@ class TableStore(dg.IOManager):
         return partition_path(self.place, "/".join(context.asset_key.path), *(key or "all").split("|"))
 
     def load_input(self, context: dg.InputContext) -> pd.DataFrame | dict[str, pd.DataFrame]:
-        """A stored partition, or several by their keys, for assets and notebooks of other people."""
+        """A stored partition, or several by their keys, for assets and notebooks of other people. Of several
+        those that are there: most judges are no rankers that anybody asked for.
+        """
         keys = list(context.asset_partition_keys) if context.has_asset_partitions else [""]
         with plain_failures():
-            frames = {key: self._read(context, key) for key in keys}
-        return frames[keys[0]] if len(keys) == 1 else frames
+            if len(keys) == 1:
+                return self._read(context, keys[0])
+            frames = {}
+            for key in keys:
+                with suppress(MethodError):
+                    frames[key] = self._read(context, key)
+            if not frames:
+                return {keys[0]: self._read(context, keys[0])}  # which says what to launch
+        return frames
 
     def _read(self, context: dg.InputContext, key: str) -> pd.DataFrame:
         table = context.asset_key.path[-1]

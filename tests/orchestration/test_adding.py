@@ -43,6 +43,22 @@ def test_the_asset_on_the_page_reads_our_table_checks_and_stores_its_own(
     pd.testing.assert_frame_equal(again, stored)
 
 
+def test_an_asset_without_partitions_gets_those_that_are_there(
+    finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.setenv("LUNGUAGE_HOME", str(finished.home))
+    pasted: dict[str, Any] = {}
+    exec(compile(snippet, str(PAGE), "exec"), pasted)
+    with quick_instance() as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, ["first", "second"])
+        asset = pasted["labels_of_rankers"]
+        job = pasted["defs"].get_repository_def().get_implicit_job_def_for_assets({asset.key})
+        result = job.get_subset(asset_selection={asset.key}).execute_in_process(instance=instance)
+    rows = result.output_for_node("labels_of_rankers")
+    assert set(rows["partition"]) == {"panel|first", "panel|second"}
+
+
 def test_a_notebook_reads_a_partition_and_is_told_what_to_launch_for_one_that_is_not_there(
     finished: Finished,
 ) -> None:

@@ -26,6 +26,7 @@ from lunguage_assets.home.store import (
     fingerprint,
     partition_path,
 )
+from lunguage_assets.orchestration.assets.edited_files import files_read
 from lunguage_assets.orchestration.automation import CARRIED, condition
 from lunguage_assets.orchestration.checks import (
     CheckContext,
@@ -74,7 +75,7 @@ class TableAsset(NamedTuple):
             outs={self.name: dg.AssetOut(code_version=recipe.code, **options)},
             description=self.compute.__doc__,
             partitions_def=partitions.of(self.name),
-            deps=partitions.deps(self.name),
+            deps=[*partitions.deps(self.name), *files_read(recipe.reads)],
             check_specs=check_specs(recipe.tables, partitions),
             pool=JUDGES_POOL if recipe.asks_judges else None,
         )

@@ -20,6 +20,7 @@ from lunguage_assets.current.recipes import REBUILT, STEPS_OF_JOB
 from lunguage_assets.current.standing import Stage, plan
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
+from lunguage_assets.orchestration.assets.edited_files import note_versions
 from lunguage_assets.orchestration.assets.explicit import prefetch_comparisons
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
@@ -106,6 +107,7 @@ class Runner:
         remove_abandoned_files(home.tables)
         self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
         forget_removed(self._instance, home)
+        note_versions(self._instance, self._home)
         try:
             build_catalog(home.tables, home.database)
         except duckdb.Error as error:  # it has read no row, so that it can quote none

@@ -1,0 +1,36 @@
+"""An edited file shows on the lineage: what rests on it is unsynced, and nothing else."""
+
+from __future__ import annotations
+
+import dagster as dg
+from small_homes import SmallHome
+
+from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.orchestration.assets.edited_files import FILES, note_versions, version_of
+
+
+def observed(small: SmallHome) -> dict[str, int]:
+    """How often each file was observed with another content."""
+    return {
+        name: len(small.instance.fetch_observations(dg.AssetKey(name), limit=10).records) for name in FILES
+    }
+
+
+def test_every_file_that_a_recipe_reads_is_a_source_asset() -> None:
+    not_files = {"delivery", "text rules", "labels", "statements", "terms", "encoder", "scorer"}
+    read = {name for recipe in RECIPES.values() for name in recipe.reads}
+    assert read - not_files == {name for _, names in FILES.values() for name in names}
+
+
+def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> None:
+    note_versions(small.instance, small.resource)
+    note_versions(small.instance, small.resource)
+    assert set(observed(small).values()) == {1}
+    before = version_of(small.resource, "settings_file")
+    file = small.home.settings_file
+    kept = file.read_text() if file.exists() else ""
+    file.write_text(kept + "[landing]\nstable_s = 5.0\n")
+    assert version_of(small.resource, "settings_file") == before, "no option of the method"
+    file.write_text(kept + "[implicit]\nmerge_threshold = 0.5\n")
+    note_versions(small.instance, small.resource)
+    assert {name for name, times in observed(small).items() if times == 2} == {"settings_file"}
