@@ -44,6 +44,10 @@ def targets(
     click.echo(f"{len(made.ids)} rows, {int(made.mask.sum())} targets of {made.mask.size}, {policy}: {out}")
 
 
+_USUAL_COLUMNS = ("id", "uid", "study_id", "reference", "generated", "findings", "impression", "report")
+"""Names of columns that a message may repeat."""
+
+
 @click.command(short_help="Score generated reports against references; doubt counts.")
 @click.argument("file", type=GIVEN_FILE)
 @click.option("--references", default="reference", show_default=True, help="Column of the references.")
@@ -67,8 +71,10 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
         raise InputError(file.name, found, "a table", "Give .csv, .csv.gz or .parquet.") from None
     for name in (references, generated):
         if name not in rows:
-            found = f"columns {', '.join(map(str, rows.columns))}"
-            remedy = "Name it with --references or --generated."
+            # Of a file without a header line the first row stands where names should: reports, perhaps.
+            known = [column for column in rows.columns if column in _USUAL_COLUMNS]
+            found = f"columns {known} and {len(rows.columns) - len(known)} of other names"
+            remedy = "Add the header line if it is missing, or name it with --references or --generated."
             raise InputError(file.name, found, f"a column {name!r}", remedy)
     column_by_part = {"references": references, "generated": generated}
     try:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dagster as dg
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
 from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.orchestration.assets.edited_files import FILES, note_versions, version_of
+from lunguage_assets.orchestration.build import build_defs
 
 
 def observed(small: SmallHome) -> dict[str, int]:
@@ -34,3 +37,19 @@ def test_a_version_follows_the_content_and_is_noted_once(small: SmallHome) -> No
     file.write_text(kept + "[implicit]\nmerge_threshold = 0.5\n")
     note_versions(small.instance, small.resource)
     assert {name for name, times in observed(small).items() if times == 2} == {"settings_file"}
+
+
+def test_what_rests_on_an_edited_file_is_stale_for_dagster(small: SmallHome) -> None:
+    table, partition = dg.AssetKey("deduplicated_findings"), "panel|first"
+
+    def status() -> StaleStatus:
+        graph = build_defs(small.resource).resolve_asset_graph()
+        context = LoadingContextForTest(small.instance)
+        return CachingStaleStatusResolver(small.instance, graph, context).get_status(table, partition)
+
+    note_versions(small.instance, small.resource)
+    small.make([table.path[-1]], dg.MultiPartitionKey({"ranker": "panel", "report_batch": "first"}))
+    assert status() is StaleStatus.FRESH
+    (small.home.root / "blacklist.yaml").write_text("term_pairs: []\n")
+    note_versions(small.instance, small.resource)
+    assert status() is StaleStatus.STALE
