@@ -23,7 +23,7 @@ from invented_reports import (
 from plain_merging import plain_groups
 from profiles import examples
 
-from lunguage_assets.implicit.merging.apart import linearised, stated_values, values_differ
+from lunguage_assets.implicit.merging.apart import Wording, linearised, stated_values, values_differ
 from lunguage_assets.implicit.merging.deduplicate import blocks_of, compared_phrases, deduplicate
 from lunguage_assets.implicit.rows import by_study, read_rows
 from lunguage_assets.settings import ImplicitSettings
@@ -289,3 +289,23 @@ def test_thousands_of_rows_that_say_the_same_become_one() -> None:
     rows += [said("opacity", location="right upper lobe"), said("nodule")]
     frame = deduplicated(rows, embedder=AlikeEmbedder())
     assert frame["disposition"].value_counts().to_dict() == {"merged": 2_999, "kept": 1}
+
+
+def test_a_long_study_is_merged_without_comparing_every_two_of_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+    separated = Wording.separated
+
+    def counted(self: Wording, other: Wording) -> bool:
+        nonlocal compared
+        compared += 1
+        return separated(self, other)
+
+    monkeypatch.setattr(Wording, "separated", counted)
+    words = [f"{first}{second}" for first in "bcdfghjklm" for second in "aeiou"]
+    names = [f"{one}{other} sign" for one in words for other in words[:16]]
+    rows = [said(name, sent_idx=number) for number, name in enumerate(names, 1)]
+    merged = deduplicated(rows)
+    assert len(merged) == len(names) == 800
+    assert compared < 10 * len(names)

@@ -12,6 +12,7 @@ from profiles import examples
 
 from lunguage_assets.draws import text_hash
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion, Judge
+from lunguage_assets.judges.rules import reading
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge, published_ranking, ruler_sentences
 
@@ -215,3 +216,26 @@ def test_an_exclusion_is_known_with_any_adverb_inside():
     known = LEXICON.score("<finding> cannot be excluded.")
     assert LEXICON.score("<finding> cannot be confidently excluded.") == known
     assert phrases(LEXICON, "Edema is difficult to wholly exclude.", "Edema") == ("difficult to exclude",)
+
+
+@pytest.mark.parametrize("judge", ["lexicon", "cues"])
+def test_a_list_is_read_in_time_that_grows_with_its_length(
+    judge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Distances are counted: of hundreds of mentions only the nearest may be weighed for each hedge."""
+    measured = 0
+    between = reading.Reading.between
+
+    def counted(self: reading.Reading, start: int, end: int) -> int:
+        nonlocal measured
+        measured += 1
+        return between(self, start, end)
+
+    monkeypatch.setattr(reading.Reading, "between", counted)
+    judges = {"lexicon": LexiconJudge.bundled("lexicon"), "cues": CuesJudge.bundled("cues")}
+    counts = []
+    for length in (100, 200):
+        measured = 0
+        judges[judge].score("Possible " + "<finding> vs. " * length)
+        counts.append(measured)
+    assert counts[1] < 3 * counts[0]
