@@ -9,6 +9,7 @@ versions of a study the newer is the amendment.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -31,7 +32,7 @@ from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import require_size
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged
+from lunguage_assets.errors import InputError, KeyTaken, LunguageError, damaged, printable
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home, Registration, usable_key
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
@@ -48,6 +49,10 @@ _PASSED_OVER = re.compile(
     r"(?:\.csv|\.csv\.gz|\.parquet)?$",
     re.IGNORECASE,
 )
+_DEEPEST = 100
+"""Folders inside each other in one delivery; MIMIC-CXR has four."""
+_LONGEST_NAME = 255
+"""Bytes of the name of a file; file systems allow no more."""
 
 
 class _Later(Exception):
@@ -144,7 +149,8 @@ class _Entry:
 
     `files` are those to take, links whatever they point to. `signature` changes with every change of its
     files, hidden ones among them. `written` is the time of the youngest, `changed` of a copy that keeps its
-    time that of the copying. A marker that is no older says that it is complete.
+    time that of the copying. A marker that is no older says that it is complete. `problem`: why it could not
+    be looked at as a whole.
     """
 
     path: Path
@@ -154,10 +160,12 @@ class _Entry:
     written: float
     changed: float
     is_marked: bool
+    problem: InputError | _Later | None = None
 
     @property
     def name(self) -> str:
-        return _readable(self.path.name)
+        """Its name as it is told: on one line, with `\\udcff` in the place of a byte that is not UTF-8."""
+        return printable(self.path.name)
 
     @property
     def is_begun_only(self) -> bool:
@@ -165,26 +173,42 @@ class _Entry:
         return all(path.name.lower().removesuffix(".gz") in _BESIDE for path in self.files)
 
 
-def _readable(name: str) -> str:
-    """A name with `\\udcff` in the place of a byte that is not UTF-8."""
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
 def _look(path: Path) -> _Entry:
     """Look at a delivery; raises FileNotFoundError when it is not there any more."""
     is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    problems: list[InputError | _Later] = []
+    closed: list[Path] = []
+
+    def cannot_be_listed(error: OSError) -> None:
+        place = Path(error.filename or path)
+        closed.append(place)
+        problems.append(_unreadable(place, error))
+
     inside, linked = [] if is_folder else [path], set[Path]()
-    for place, folders, names in os.walk(path) if is_folder else ():
+    for place, folders, names in os.walk(path, onerror=cannot_be_listed) if is_folder else ():
         folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
-        linked.update(Path(place, name) for name in folders if Path(place, name).is_symlink())
+        if folders and len(Path(place).relative_to(path).parts) >= _DEEPEST:
+            folders.clear()
+            problems.append(_too_deep(path))
+        linked.update(Path(place, name) for name in folders if os.path.islink(Path(place, name)))
         inside += [Path(place, name) for name in names]
     markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
     statuses = dict[Path, os.stat_result]()
-    for one in (*sorted({*inside, *linked}), markers[0]):
-        with contextlib.suppress(FileNotFoundError):
+    for one in sorted({*inside, *linked}):
+        try:
             statuses[one] = one.lstat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            problems.append(_unreadable(one, error))
+    with _no_such_marker():
+        statuses[markers[0]] = markers[0].lstat()
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
+    changes = [status.st_ctime for status in statuses.values()]
+    for place in closed if problems else ():
+        with contextlib.suppress(OSError):  # who delivers may open it when everything is in it
+            changes.append(place.lstat().st_ctime)
     signed = ""
     for one, status in statuses.items():
         signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
@@ -199,9 +223,41 @@ def _look(path: Path) -> _Entry:
         list(filter(is_taken, statuses)),
         hashlib.sha256(os.fsencode(signed)).hexdigest()[:32],
         written,
-        max([written, *(status.st_ctime for status in statuses.values())]),
+        max([written, *changes]),
         any(at >= written for at in marked),
+        next(iter(problems), None),
     )
+
+
+@contextlib.contextmanager
+def _no_such_marker() -> Iterator[None]:
+    """Pass over a marker that is not there: none can be where its name is too long for a file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            raise
+
+
+def _unreadable(path: Path, error: OSError) -> InputError | _Later:
+    """What becomes of a delivery of which a file or folder cannot be read: it is put aside where that lasts,
+    and waits where it may pass, as on a network.
+    """
+    name = printable(path.name)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        expected = "what the account of this process may read"
+        remedy = "Change the rights (chmod -R u+rwX, chown) and deliver it again."
+        return InputError(name, "a file or folder that may not be read", expected, remedy)
+    if error.errno == errno.ENAMETOOLONG:
+        remedy = "Use shorter names, or fewer folders inside each other."
+        return InputError(name, "a path that is too long", "a path that a file can have", remedy)
+    return _Later(f"it cannot be read at present ({type(error).__name__})")
+
+
+def _too_deep(path: Path) -> InputError:
+    found = f"more than {_DEEPEST} folders inside each other"
+    remedy = "Lay the files into fewer folders."
+    return InputError(printable(path.name), found, f"at most {_DEEPEST}", remedy)
 
 
 def _require_unchanged(entry: _Entry) -> None:
@@ -237,10 +293,10 @@ def _copy(path: Path, target: Path) -> None:
     """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
     try:
         wrong = "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
-        wrong = wrong if _readable(str(path)) == str(path) else "a name that is not UTF-8"
+        wrong = wrong if _is_utf_8(str(path)) else "a name that is not UTF-8"
         if wrong:
             remedy = "Lay a copy of the file there."
-            raise InputError(_readable(path.name), wrong, "a file of its own", remedy)
+            raise InputError(printable(path.name), wrong, "a file of its own", remedy)
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as source, target.open("wb") as copy:
@@ -255,7 +311,11 @@ def _copy(path: Path, target: Path) -> None:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except OSError as error:
-        raise _Later(f"it cannot be read at present ({type(error).__name__})") from None
+        raise _unreadable(path, error) from None
+
+
+def _is_utf_8(name: str) -> bool:
+    return name == name.encode("utf-8", "replace").decode()
 
 
 class _Pass:
@@ -271,14 +331,15 @@ class _Pass:
         begun, registered = time.monotonic(), {one.key: one.sha256 for one in self.home.registered()}
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
             abandoned.unlink()
-        entries, record = {entry.name: entry for entry in self._entries()}, self.record
+        entries, record = list(self._entries()), self.record
         record.batches = {k: one for k, one in record.batches.items() if registered.get(k) == one[1]}
-        record.seen = {name: one for name, one in record.seen.items() if name in entries}
-        for entry in sorted(entries.values(), key=lambda entry: (entry.written, entry.name)):
+        names = {entry.name for entry in entries}
+        record.seen = {name: one for name, one in record.seen.items() if name in names}
+        for entry in sorted(entries, key=lambda entry: (entry.written, entry.name)):
             signature, keys = record.seen.get(entry.name, ("", []))
             if signature == entry.signature and registered.keys() >= set(keys):
                 outcome: tuple[State, str] = "landed before", ""
-            elif entry.is_begun_only:
+            elif entry.is_begun_only and entry.problem is None:
                 outcome = "waiting", "there is no Lunguage.csv and no raw report in it"
             elif stable_s is not None and not entry.is_marked and now - entry.changed < stable_s:
                 outcome = "waiting", "it may still be written to"
@@ -296,7 +357,7 @@ class _Pass:
         """The deliveries; names of what is none go to the report."""
         try:
             for path in sorted(self.folder.iterdir()):
-                if _PASSED_OVER.search(_readable(path.name)):
+                if _PASSED_OVER.search(printable(path.name)):
                     continue
                 with contextlib.suppress(FileNotFoundError):
                     entry = _look(path)
@@ -321,14 +382,12 @@ class _Pass:
         shutil.rmtree(self.staged.parent, ignore_errors=True)
         try:
             try:
-                _fetch(entry, self.staged)
-                for path in self.shared:
-                    if not (self.staged / path.name).exists():
-                        lent.append(path.name)
-                        _copy(path, self.staged / path.name)
-                _require_unchanged(entry)
+                self._stage(entry, lent)
                 return self._registered(entry)
-            except InputError as error:
+            except Exception as failure:
+                error = _blamed_on(entry, failure)
+                if error is None:
+                    raise
                 _require_unchanged(entry)
                 named = Path(error.file).name
                 if named in lent:
@@ -340,6 +399,17 @@ class _Pass:
             return "waiting", str(why)
         finally:
             shutil.rmtree(self.staged.parent, ignore_errors=True)
+
+    def _stage(self, entry: _Entry, lent: list[str]) -> None:
+        """Copy a delivery, and what it has not of the files for all, whose names go to `lent`."""
+        if entry.problem is not None:
+            raise entry.problem
+        _fetch(entry, self.staged)
+        for path in self.shared:
+            if not (self.staged / path.name).exists():
+                lent.append(path.name)
+                _copy(path, self.staged / path.name)
+        _require_unchanged(entry)
 
     def _registered(self, entry: _Entry) -> tuple[State, str]:
         """Register the batches of a delivery, unless they are known by their content."""
@@ -367,25 +437,47 @@ class _Pass:
 
     def _put_aside(self, entry: _Entry, error: InputError) -> tuple[State, str]:
         """Move a delivery with its marker to quarantine, the reason first and itself last."""
-        aside = self.folder / QUARANTINE / f"{entry.name}-{entry.signature[:8]}"
+        ending = f"-{entry.signature[:8]}"
+        beginning = entry.name.encode()[: _LONGEST_NAME - len(ending)].decode("utf-8", "ignore")
+        aside = self.folder / QUARANTINE / f"{beginning}{ending}"
         told = "This delivery was not used.\n\n"
         for part in ("file", "row", "column", "found", "expected", "remedy"):
             if (value := getattr(error, part)) is not None:
-                told += f"{part + ':':<10} {value}\n"
+                told += f"{part + ':':<10} {printable(str(value))}\n"
         told += "\nFix the delivery and put it into the landing folder again, under any name.\n"
-        marker = f"{entry.name}.done"
+        marker = f"{entry.path.name}.done"
         try:
             aside.mkdir(parents=True, exist_ok=True)
             (aside / "REASON.txt").unlink(missing_ok=True)  # nothing is written through a link of that name
             with (aside / "REASON.txt").open("x", encoding="utf-8") as reason:
                 reason.write(told)
-            with contextlib.suppress(FileNotFoundError):
+            with _no_such_marker():
                 (self.folder / marker).rename(aside / marker)
             entry.path.rename(aside / entry.path.name)
         except OSError as problem:
             remedy = f"{error.remedy} It stays where it lies ({type(problem).__name__} in {aside})."
             error = InputError(error.file, error.found, error.expected, remedy)
         return "quarantined", str(error)
+
+
+def _blamed_on(entry: _Entry, failure: Exception) -> InputError | None:
+    """The failure of a delivery as an error of it; None where the delivery is not to blame: it waits, or the
+    home cannot take any.
+    """
+    if isinstance(failure, InputError):
+        return failure
+    if isinstance(failure, KeyTaken):
+        found = "a name whose batch keys stand for other content"
+        return InputError(entry.name, found, "a name of its own", "Give it another name.")
+    if isinstance(failure, OSError) and failure.errno == errno.ENAMETOOLONG:
+        named = _unreadable(entry.path, failure)
+        return named if isinstance(named, InputError) else None
+    # An error of the system says which: of a full disk, say. One without comes from a reader of files.
+    is_of_home = isinstance(failure, OSError) and failure.errno is not None
+    if is_of_home or isinstance(failure, LunguageError | _Later):
+        return None
+    wrong, expected = "something that the readers do not expect", "findings or raw reports"
+    return damaged(entry.name, wrong, failure, expected, "Report this.")
 
 
 def _counts(found: Sequence[Registration]) -> str:
@@ -395,21 +487,15 @@ def _counts(found: Sequence[Registration]) -> str:
     studies = used = 0
     refused = list[Any]()
     for delivery in (one.delivery for one in found):
-        try:
-            if delivery.kind == "text":
-                received = receive(delivery, CorpusSettings())
-                rejected, read = received.rejected, len(received.report_texts)
-                used += read
-            else:
-                log = IntakeLog()
-                rows = read_files(delivery, log)[0].values()
-                rejected, read = log.rejected_frame(), len(rows)
-                used += sum(len(study.rows) for study in rows)
-        except (LunguageError, OSError, MemoryError):
-            raise
-        except Exception as error:  # of one delivery; the others must go on
-            wrong, expected = "something that the readers do not expect", "findings or raw reports"
-            raise damaged(delivery.main_file, wrong, error, expected, "Report this.") from None
+        if delivery.kind == "text":
+            received = receive(delivery, CorpusSettings())
+            rejected, read = received.rejected, len(received.report_texts)
+            used += read
+        else:
+            log = IntakeLog()
+            rows = read_files(delivery, log)[0].values()
+            rejected, read = log.rejected_frame(), len(rows)
+            used += sum(len(study.rows) for study in rows)
         studies += read
         refused += rejected.itertuples()
     if not used:
