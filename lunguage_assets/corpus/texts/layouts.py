@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 from xml.etree import ElementTree
@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name, is_plainly_study
-from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
+from lunguage_assets.corpus.records import ENCODING, Record, read_cells, require_size, shown
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
 from lunguage_assets.errors import InputError, damaged
@@ -45,6 +45,10 @@ _TOGETHER = 1000
 """Stored reports in one row group: what is held at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
 _STORED = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
+_SHORT = ("file", "study", "patient", "taken_at", "views", "procedure")
+"""Fields of a record that are text, and go into cells of their own."""
+_HALF = re.compile("[\ud800-\udfff]")
+_NOT_STORED = re.compile("[\0\ud800-\udfff]")
 _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 _NO_REPORT = re.compile(
     r"(?:^|/)(?:[~_]|\.(?!\.?/))|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
@@ -70,7 +74,26 @@ class TextSource:
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """The records of a source in the order of reading; raises as its reader."""
+    """The records of a source in the order of reading, all of which can be stored; raises as its reader."""
+    return map(_storable, _delivered(source))
+
+
+def _storable(report: RawReport) -> RawReport:
+    """The record without NULs and halves of characters, as JSON may have them, which become escapes: nobody
+    understands such a date or view, and an id with half a character is nobody's, so that its record is broken.
+    """
+    written = {name: getattr(report, name) for name in _SHORT}
+    odd = {name: text for name, text in written.items() if _NOT_STORED.search(text)}
+    if not odd:
+        return report
+    broken = report.broken
+    for name, column in (("study", "study_id"), ("patient", "subject_id")):
+        if not broken and _HALF.search(written[name]):
+            broken = f"{ENCODING}: {column}"
+    return replace(report, **{name: shown(text) for name, text in odd.items()}, broken=broken)
+
+
+def _delivered(source: TextSource) -> Iterator[RawReport]:
     for place in (source.place, *source.more):
         if source.layout == "open-i table":
             yield from read_openi_table(place, source.beside)
@@ -152,7 +175,7 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
         name = _stored(own)
         stem = XML_FORM.sub("", PurePosixPath(name).name)
         try:
-            if content is None or b"<!ENTITY" in content:
+            if content is None or b"<!ENTITY" in content.replace(b"\0", b""):  # also in UTF-16
                 raise ValueError
             citation = ElementTree.fromstring(content)
         except (ElementTree.ParseError, LookupError, ValueError):

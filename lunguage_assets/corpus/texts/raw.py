@@ -90,7 +90,17 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
 _OTHER_FORMS = (b"%PDF-", b"{\\rtf", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"\xd0\xcf\x11\xe0")
-_SILENT = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?(?:-->|$)|<!doctype[^>]*>", re.I | re.S)
+_SILENT = re.compile(
+    r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)|(?P<doctype>!doctype))", re.I
+)
+"""Where something begins that is no text of a page."""
+_SILENT_ENDS = {
+    "script": re.compile(r"</script\s*>", re.I),
+    "style": re.compile(r"</style\s*>", re.I),
+    "head": re.compile(r"</head\s*>", re.I),
+    "comment": re.compile(r"-->|$"),
+    "doctype": re.compile(">"),
+}
 _BLOCK = re.compile(
     r"</?(?:address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|h[1-6r]|head|"
     r"header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul)(?:\s[^<>]*)?/?>",
@@ -102,6 +112,8 @@ _INLINE = re.compile(
     re.I,
 )
 _REFERENCE = re.compile(r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I)
+_ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
+"""No character has such a number, and Python refuses to read one of thousands of digits."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -147,9 +159,31 @@ def _without_markup(text: str) -> str:
     """The words of a page, blocks on lines of their own; a text without marks stays as it is."""
     if not ("<" in text or _REFERENCE.search(text)):
         return text
-    words = _INLINE.sub("", _BLOCK.sub("\n", _SILENT.sub("\n", text)))
+    words = _INLINE.sub("", _BLOCK.sub("\n", _without_silent(text)))
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
     if words != text or _REFERENCE.search(text):
-        words = html.unescape(words).replace("\xa0", " ")
+        words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words)).replace("\xa0", " ")
     return words
+
+
+def _without_silent(text: str) -> str:
+    """The text without scripts, styles, heads, comments and document types, each a line end; one that does
+    not end stays.
+    """
+    kept = []
+    at = 0
+    # An end that is nowhere behind one beginning is nowhere behind the next: each is looked for once, or a
+    # page of beginnings alone would be read again for each of them.
+    endless = set[str]()
+    while beginning := _SILENT.search(text, at):
+        kind = beginning.lastgroup or ""
+        end = None if kind in endless else _SILENT_ENDS[kind].search(text, beginning.end())
+        if end is None:
+            endless.add(kind)
+            kept.append(text[at : beginning.end()])
+            at = beginning.end()
+            continue
+        kept += [text[at : beginning.start()], "\n"]
+        at = end.end()
+    return "".join([*kept, text[at:]])
