@@ -180,9 +180,9 @@ def _look(path: Path) -> _Entry:
     closed: list[Path] = []
 
     def cannot_be_listed(error: OSError) -> None:
-        place = Path(error.filename or path)
-        closed.append(place)
-        problems.append(_unreadable(place, error))
+        folder = Path(error.filename or path)
+        closed.append(folder)
+        problems.append(_unreadable(folder, error))
 
     inside, linked = [] if is_folder else [path], set[Path]()
     for place, folders, names in os.walk(path, onerror=cannot_be_listed) if is_folder else ():
@@ -190,7 +190,7 @@ def _look(path: Path) -> _Entry:
         if folders and len(Path(place).relative_to(path).parts) >= _DEEPEST:
             folders.clear()
             problems.append(_too_deep(path))
-        linked.update(Path(place, name) for name in folders if os.path.islink(Path(place, name)))
+        linked.update(Path(place, name) for name in folders if _is_link(Path(place, name)))
         inside += [Path(place, name) for name in names]
     markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
     statuses = dict[Path, os.stat_result]()
@@ -206,9 +206,9 @@ def _look(path: Path) -> _Entry:
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
     changes = [status.st_ctime for status in statuses.values()]
-    for place in closed if problems else ():
+    for folder in closed:
         with contextlib.suppress(OSError):  # who delivers may open it when everything is in it
-            changes.append(place.lstat().st_ctime)
+            changes.append(folder.lstat().st_ctime)
     signed = ""
     for one, status in statuses.items():
         signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
@@ -227,6 +227,13 @@ def _look(path: Path) -> _Entry:
         any(at >= written for at in marked),
         next(iter(problems), None),
     )
+
+
+def _is_link(path: Path) -> bool:
+    """Whether a path is a link; one that cannot be looked at is found out when it is listed."""
+    with contextlib.suppress(OSError):
+        return path.is_symlink()
+    return False
 
 
 @contextlib.contextmanager

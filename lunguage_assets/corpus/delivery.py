@@ -46,6 +46,10 @@ _TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 _TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet)$", re.IGNORECASE)
 _BESIDE = re.compile(r"projections|master_table", re.IGNORECASE)
 _LARGEST_DECLARATION = 1 << 16
+_MOST_DOTS = 1_000
+"""Outside comments of a declaration: tables in tables of tables (`a.a.a = 1`) take the square of their depth
+to parse.
+"""
 _MOST_TEXT = 4 << 30
 """Bytes of all raw reports of a delivery, which are held while it is registered; MIMIC-CXR's are 0.2 GiB."""
 
@@ -337,7 +341,11 @@ def read_declaration(path: Path) -> Corpus:
             written = stream.read(_LARGEST_DECLARATION + 1)
         if len(written) > _LARGEST_DECLARATION:
             raise ValueError
-        return _DECLARED.validate_python(tomllib.loads(written.decode()))
+        text = written.decode()
+        said = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+        if "".join(said).count(".") > _MOST_DOTS:
+            raise ValueError
+        return _DECLARED.validate_python(tomllib.loads(text))
     except ValidationError as error:
         key = str(error.errors()[0]["loc"][0])
         found = "an unknown key or value"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 from xml.etree import ElementTree
 
 import pyarrow as pa
@@ -80,17 +80,19 @@ def raw_reports(source: TextSource) -> Iterator[RawReport]:
 
 def _storable(report: RawReport) -> RawReport:
     """The record without NULs and halves of characters, as JSON may have them, which become escapes: nobody
-    understands such a date or view, and an id with half a character is nobody's, so that its record is broken.
+    understands such a date or view. An id with half a character is nobody's: its record is broken.
     """
-    written = {name: getattr(report, name) for name in _SHORT}
-    odd = {name: text for name, text in written.items() if _NOT_STORED.search(text)}
-    if not odd:
+    written: dict[str, str] = {name: getattr(report, name) for name in _SHORT}
+    changes: dict[str, Any] = {
+        name: shown(text) for name, text in written.items() if _NOT_STORED.search(text)
+    }
+    if not changes:
         return report
     broken = report.broken
     for name, column in (("study", "study_id"), ("patient", "subject_id")):
         if not broken and _HALF.search(written[name]):
             broken = f"{ENCODING}: {column}"
-    return replace(report, **{name: shown(text) for name, text in odd.items()}, broken=broken)
+    return replace(report, **changes, broken=broken)
 
 
 def _delivered(source: TextSource) -> Iterator[RawReport]:

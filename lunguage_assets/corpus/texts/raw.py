@@ -91,7 +91,9 @@ _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
 _OTHER_FORMS = (b"%PDF-", b"{\\rtf", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"\xd0\xcf\x11\xe0")
 _SILENT = re.compile(
-    r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)|(?P<doctype>!doctype))", re.I
+    r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)"
+    r"|(?P<doctype>!doctype))",
+    re.I,
 )
 """Where something begins that is no text of a page."""
 _SILENT_ENDS = {

@@ -69,7 +69,14 @@ class WrongModel(LunguageError):
 
 
 class NothingReadable(LunguageError):
-    """No answer of a model can be read."""
+    """No answer of a model can be read, of so many."""
+
+    def __init__(self, key: str, asked: int) -> None:
+        super().__init__(
+            f"judge {key!r}: of {asked} answers none can be read; expected what the prompts ask for. Look at "
+            "its model, mode, parameters and prompts, or leave it out of the preset. Where its service was "
+            "at fault, name another $LUNGUAGE_LEDGER: this one keeps the answers."
+        )
 
 
 class Asker:
@@ -152,11 +159,7 @@ class Asker:
         self._asked += len(values)
         self._read += sum(value is not None for value in values)
         if self._asked >= MANY and not self._read:
-            raise NothingReadable(
-                f"judge {self.key!r}: of {self._asked} answers none can be read; expected what the prompts "
-                "ask for. Look at its model, mode, parameters and prompts, or leave it out of the preset. "
-                "Where its service was at fault, name another $LUNGUAGE_LEDGER: this one keeps the answers."
-            )
+            raise NothingReadable(self.key, self._asked)
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,7 @@ validated rows, and what cannot be used is kept with its reason. For batches tha
 the tables of texts are empty, and nothing asks for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 import pandas as pd
@@ -17,6 +17,7 @@ from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
+from lunguage_assets.home.store import partition_path, read_table, stored_partitions
 from lunguage_assets.judges.configuration import RADGRAPH, RULES
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.metadata import Spending
@@ -25,6 +26,7 @@ from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
 from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.model.structurer import ModelStructurer, require_an_answer
 from lunguage_assets.structuring.radgraph import RadGraphStructurer
 from lunguage_assets.structuring.rows import read_reports, structured_reports
 from lunguage_assets.structuring.rules.structurer import rule_structurer
@@ -69,6 +71,8 @@ def structured_findings(
     else:  # others get all: its limits say how many are in flight
         made = [structured_reports(*given, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))
+    if isinstance(structurer, ModelStructurer):
+        require_an_answer(key, accounts, _accounts_elsewhere(home, key, batch))
     aside = studies_of(set_aside)
     found = without_studies({"structured_findings": found}, aside)["structured_findings"]
     theirs = accounts["study_id"].isin(aside) & (accounts["account"] == "findings")
@@ -80,6 +84,14 @@ def structured_findings(
         "studies_with_findings": int(found["study_id"].nunique()),
     }
     return dg.MaterializeResult(value=value, metadata=metadata)
+
+
+def _accounts_elsewhere(home: HomeResource, structurer: str, batch: str) -> Iterator[pd.DataFrame]:
+    """The sentences' accounts of the other batches that a structurer has read."""
+    place, table = home.home.tables, TABLES["sentence_accounts"]
+    for keys in stored_partitions(place, table.name):
+        if keys[0] == structurer and keys[1] != batch:
+            yield read_table(table, partition_path(place, table.name, *keys))
 
 
 @table_asset("text")

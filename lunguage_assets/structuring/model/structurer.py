@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.asking.asker import Asker, NothingReadable
 from lunguage_assets.judges.configuration import RADGRAPH, RULES, JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
@@ -35,6 +36,9 @@ REPAIR_SHARE = 0.25
 
 LONGEST_REPORT = 60_000
 """Characters of sentences that are sent; a longer report is not of one film, and is not sent."""
+
+_NO_ANSWER, _TOO_LONG = "no answer", "too long"
+"""Reasons of the accounts of a report that was not read as a whole."""
 
 _TASK = "structuring"
 _PLACES = {
@@ -149,7 +153,7 @@ class ModelStructurer:
         answers = []
         for report in reports:
             one = answered.get(report)
-            reason = "no answer" if report in answered else "too long"
+            reason = _NO_ANSWER if report in answered else _TOO_LONG
             answers.append(one.report if one is not None else grounding.unread(report, reason))
         return answers
 
@@ -161,6 +165,29 @@ class ModelStructurer:
         found = self._asker.ask(requests, grounding.parse_answer) if requests else []
         pairs = zip(reports, found, strict=True)
         return [None if answer is None else grounding.grounded(report, answer) for report, answer in pairs]
+
+
+def require_an_answer(key: str, accounts: pd.DataFrame, others: Iterable[pd.DataFrame]) -> None:
+    """Refuse what a model read in a batch, where nothing of it could be read, and nothing ever before.
+
+    A few unreadable answers say nothing against a model that others were had from; where there are no others,
+    the release would be empty.
+
+    Args:
+        key: the structurer's.
+        accounts: `tables.SENTENCE_ACCOUNTS` of the batch.
+        others: those of other batches by the same structurer, read until one has an answer.
+
+    Raises:
+        NothingReadable: reports were asked about, and there is no answer.
+    """
+    asked = accounts.loc[accounts["reason"] == _NO_ANSWER, "study_id"].nunique()
+    if asked and not any(map(_has_answer, chain([accounts], others))):
+        raise NothingReadable(key, asked)
+
+
+def _has_answer(accounts: pd.DataFrame) -> bool:
+    return not accounts["reason"].isin([_NO_ANSWER, _TOO_LONG]).all()
 
 
 def sentences_asked(report: SectionedReport) -> list[Sentence]:
