@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.options import FILE, GIVEN_FILE, Chosen, chooses, existing_home
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 from lunguage_assets.rights import open_to_others
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ def batches() -> None:
 def list_(chosen: Chosen) -> None:
     """List the registered batches, and those that were removed."""
     for batch in chosen.home.registered():
-        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {', '.join(batch.files)}")
+        files = printable(", ".join(batch.files))
+        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {files}")
     for gone in chosen.home.removed():
         click.echo(f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}")
 

@@ -21,7 +21,7 @@ from lunguage_assets.cli.options import (
     chooses,
     existing_home,
 )
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Stage, Standings
@@ -36,7 +36,8 @@ def register(chosen: Chosen) -> None:
     registered = chosen.register()
     _add_partitions(chosen, [one.key for one in registered])
     for one in registered:
-        click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {chosen.home.root}")
+        files = printable(", ".join(one.files))
+        click.echo(f"batch {one.key} ({files}) is registered in {chosen.home.root}")
 
 
 def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
