@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from pydantic import BaseModel
     from pydantic_core import PydanticCustomError
+    from yaml import Event
 
     Form = TypeVar("Form", bound=BaseModel)
 
+_DEEPEST = 100
+"""Levels of a YAML file; libyaml goes down its levels with the process's own stack, and ends the process."""
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -48,12 +51,14 @@ def read_as(path: Path, form: type[Form], remedy: str = "Fix or restore the file
     try:
         text = path.read_text(encoding="utf-8")
         content = tomllib.loads(text) if kind == "TOML" else _yaml(text)
-        return form.model_validate(content)
-    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+    # ValueError: also a number of thousands of digits, or a day that no calendar has
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
         mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", said)
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{path}{line}: not readable as {kind} ({said}). {remedy}") from None
+    try:
+        return form.model_validate(content)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         # A mistyped key is missing under its right name too: what was written says more.
@@ -100,7 +105,9 @@ def _yaml(text: str) -> Any:
     """The content of a YAML text, of which YAML itself would keep the last of a key's values."""
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # libyaml is some ten times faster
+    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is some ten times faster
+    _require_few_levels(yaml.parse(text, Loader=loader_class))
+    loader = loader_class(text)
     root = loader.get_single_node()
     nodes, seen = [root], set[int]()
     while nodes:
@@ -118,6 +125,21 @@ def _yaml(text: str) -> Any:
                     raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
                 nodes.append(value)
     return loader.construct_document(root) if root is not None else None
+
+
+def _require_few_levels(events: Iterable[Event]) -> None:
+    """Refuse a YAML text of brackets in brackets, before its nodes are made."""
+    import yaml
+
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            problem = f"more than {_DEEPEST} levels"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
 
 
 def _line(text: str, place: Sequence[str | int]) -> int:
@@ -141,8 +163,8 @@ def _line(text: str, place: Sequence[str | int]) -> int:
 
 @cache
 def page_template(*parts: str) -> Template:
-    """A Jinja template under `resources/`. A page escapes whatever is put into it, Markdown shows it as it
-    is; a name that is missing is an error.
+    """A Jinja template under `resources/`. A page escapes whatever is put into it; in Markdown words that
+    somebody else has written go through the filter `literal`. A name that is missing is an error.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

@@ -17,13 +17,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def printable(name: str) -> str:
-    """A name of a file on one line: a newline or a terminal's command in it is shown, not obeyed."""
-    readable = name.encode("utf-8", "backslashreplace").decode()
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in readable
-    )
+def printable(text: str) -> str:
+    r"""The text on one line of a terminal: control characters, which names of delivered files may have, stand
+    as escapes such as `\n` and `\x1b`.
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_printable_letter, text))
+
+
+def _printable_letter(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    return letter.encode("unicode_escape").decode("ascii")
 
 
 class LunguageError(Exception):
@@ -53,7 +59,8 @@ class InputError(LunguageError):
             + (f", row {row}" if row is not None else "")
             + (f", column {column!r}" if column is not None else "")
         )
-        super().__init__(f"{place}: found {found}; expected {expected}. {remedy}")
+        # A name that breaks the line, or colours a terminal, could pass for another message.
+        super().__init__(printable(f"{place}: found {found}; expected {expected}. {remedy}"))
 
     def of_file(self, file: str) -> InputError:
         """The same error of a file under another name."""

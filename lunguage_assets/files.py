@@ -18,10 +18,14 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
-from lunguage_assets.errors import InputError, damaged
+from lunguage_assets.errors import InputError, damaged, printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """A spreadsheet takes a cell that begins so for a formula, and runs it."""
+
+
+_OF_MARKDOWN = re.compile(r"[\\`<\[\]|*&~]|(?<!\w)_|_(?!\w)")
+"""What Markdown reads otherwise than it stands there; an underscore inside a word is one."""
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -144,5 +148,7 @@ def shown_phrase(phrase: str, most: int = 6) -> str:
 
 
 def literal(text: str) -> str:
-    """Text that Markdown shows as it is, on one line: no tag, link, picture or column begins in it."""
-    return re.sub(r"([\\`<\[\]|])", r"\\\1", " ".join(text.split()))
+    """Text that Markdown shows as it is, on one line: no tag, link, picture, column or emphasis begins in it,
+    and no control character is left for a terminal.
+    """
+    return _OF_MARKDOWN.sub(r"\\\g<0>", printable(" ".join(text.split())))

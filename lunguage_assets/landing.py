@@ -38,8 +38,6 @@ from lunguage_assets.home.home import Home, Registration, usable_key
 from lunguage_assets.settings import CorpusSettings, LandingSettings, load_settings
 
 QUARANTINE = "quarantine"
-_LONGEST_NAME = 200
-"""Bytes of a name that its folder in quarantine begins with; file systems take 255."""
 _SHARED = (DECLARATION, VOCABULARY)
 """Files that may lie beside deliveries, for all that have none of their own."""
 _BESIDE = {name.lower() for name in (*_SHARED, METADATA)}
@@ -51,6 +49,10 @@ _PASSED_OVER = re.compile(
     r"(?:\.csv|\.csv\.gz|\.parquet)?$",
     re.IGNORECASE,
 )
+_DEEPEST = 100
+"""Folders inside each other in one delivery; MIMIC-CXR has four."""
+_LONGEST_NAME = 255
+"""Bytes of the name of a file; file systems allow no more."""
 
 
 class _Later(Exception):
@@ -147,7 +149,8 @@ class _Entry:
 
     `files` are those to take, links whatever they point to. `signature` changes with every change of its
     files, hidden ones among them. `written` is the time of the youngest, `changed` of a copy that keeps its
-    time that of the copying. A marker that is no older says that it is complete.
+    time that of the copying. A marker that is no older says that it is complete. `problem`: why it could not
+    be looked at as a whole.
     """
 
     path: Path
@@ -157,9 +160,11 @@ class _Entry:
     written: float
     changed: float
     is_marked: bool
+    problem: InputError | _Later | None = None
 
     @property
     def name(self) -> str:
+        """Its name as it is told: on one line, with `\\udcff` in the place of a byte that is not UTF-8."""
         return printable(self.path.name)
 
     @property
@@ -169,28 +174,41 @@ class _Entry:
 
 
 def _look(path: Path) -> _Entry:
-    """Look at a delivery. Raises FileNotFoundError: it is not there any more; another `OSError`: it cannot be
-    looked at, because a folder of it may not be read or a path in it is too long.
-    """
-
-    def cannot_be_read(error: OSError) -> None:
-        raise error
-
+    """Look at a delivery; raises FileNotFoundError when it is not there any more."""
     is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    problems: list[InputError | _Later] = []
+    closed: list[Path] = []
+
+    def cannot_be_listed(error: OSError) -> None:
+        folder = Path(error.filename or path)
+        closed.append(folder)
+        problems.append(_unreadable(folder, error))
+
     inside, linked = [] if is_folder else [path], set[Path]()
-    for place, folders, names in os.walk(path, onerror=cannot_be_read) if is_folder else ():
+    for place, folders, names in os.walk(path, onerror=cannot_be_listed) if is_folder else ():
         folders[:] = [name for name in folders if not _PASSED_OVER.search(name)]
-        linked.update(Path(place, name) for name in folders if Path(place, name).is_symlink())
+        if folders and len(Path(place).relative_to(path).parts) >= _DEEPEST:
+            folders.clear()
+            problems.append(_too_deep(path))
+        linked.update(Path(place, name) for name in folders if _is_link(Path(place, name)))
         inside += [Path(place, name) for name in names]
     markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
     statuses = dict[Path, os.stat_result]()
     for one in sorted({*inside, *linked}):
-        with contextlib.suppress(FileNotFoundError):
+        try:
             statuses[one] = one.lstat()
-    with contextlib.suppress(OSError):  # "NAME.done" may be too long a name for any file
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            problems.append(_unreadable(one, error))
+    with _no_such_marker():
         statuses[markers[0]] = markers[0].lstat()
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
+    changes = [status.st_ctime for status in statuses.values()]
+    for folder in closed:
+        with contextlib.suppress(OSError):  # who delivers may open it when everything is in it
+            changes.append(folder.lstat().st_ctime)
     signed = ""
     for one, status in statuses.items():
         signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
@@ -205,9 +223,48 @@ def _look(path: Path) -> _Entry:
         list(filter(is_taken, statuses)),
         hashlib.sha256(os.fsencode(signed)).hexdigest()[:32],
         written,
-        max([written, *(status.st_ctime for status in statuses.values())]),
+        max([written, *changes]),
         any(at >= written for at in marked),
+        next(iter(problems), None),
     )
+
+
+def _is_link(path: Path) -> bool:
+    """Whether a path is a link; one that cannot be looked at is found out when it is listed."""
+    with contextlib.suppress(OSError):
+        return path.is_symlink()
+    return False
+
+
+@contextlib.contextmanager
+def _no_such_marker() -> Iterator[None]:
+    """Pass over a marker that is not there: none can be where its name is too long for a file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            raise
+
+
+def _unreadable(path: Path, error: OSError) -> InputError | _Later:
+    """What becomes of a delivery of which a file or folder cannot be read: it is put aside where that lasts,
+    and waits where it may pass, as on a network.
+    """
+    name = printable(path.name)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        expected = "what the account of this process may read"
+        remedy = "Change the rights (chmod -R u+rwX, chown) and deliver it again."
+        return InputError(name, "a file or folder that may not be read", expected, remedy)
+    if error.errno == errno.ENAMETOOLONG:
+        remedy = "Use shorter names, or fewer folders inside each other."
+        return InputError(name, "a path that is too long", "a path that a file can have", remedy)
+    return _Later(f"it cannot be read at present ({type(error).__name__})")
+
+
+def _too_deep(path: Path) -> InputError:
+    found = f"more than {_DEEPEST} folders inside each other"
+    remedy = "Lay the files into fewer folders."
+    return InputError(printable(path.name), found, f"at most {_DEEPEST}", remedy)
 
 
 def _require_unchanged(entry: _Entry) -> None:
@@ -239,19 +296,11 @@ def _fetch(entry: _Entry, folder: Path) -> None:
             target.rename(target.with_stem("reports"))
 
 
-def _is_utf8(path: Path) -> bool:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _copy(path: Path, target: Path) -> None:
     """Copy a regular file, unpacked; a link is not followed, a FIFO is not waited for."""
     try:
         wrong = "" if stat.S_ISREG(path.lstat().st_mode) else "a link, a FIFO or the like"
-        wrong = wrong if _is_utf8(path) else "a name that is not UTF-8"
+        wrong = wrong if _is_utf_8(str(path)) else "a name that is not UTF-8"
         if wrong:
             remedy = "Lay a copy of the file there."
             raise InputError(printable(path.name), wrong, "a file of its own", remedy)
@@ -269,19 +318,11 @@ def _copy(path: Path, target: Path) -> None:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise damaged(path.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except OSError as error:
-        if error.errno in _OF_THE_ENTRY:
-            raise _unusable(path.name, error) from None
-        raise _Later(f"it cannot be read at present ({type(error).__name__})") from None
+        raise _unreadable(path, error) from None
 
 
-_OF_THE_ENTRY = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.EINVAL)
-"""What is wrong with an entry and not with the disk or the network: it will be no other the next time."""
-
-
-def _unusable(name: str, error: OSError) -> InputError:
-    """The error of an entry that the file system does not let us use."""
-    found = f"something that cannot be opened ({error.strerror})"
-    return InputError(name, found, "files and folders that can be read", "Fix its rights or its names.")
+def _is_utf_8(name: str) -> bool:
+    return name == name.encode("utf-8", "replace").decode()
 
 
 class _Pass:
@@ -297,14 +338,15 @@ class _Pass:
         begun, registered = time.monotonic(), {one.key: one.sha256 for one in self.home.registered()}
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
             abandoned.unlink()
-        entries, record = {entry.name: entry for entry in self._entries()}, self.record
+        entries, record = list(self._entries()), self.record
         record.batches = {k: one for k, one in record.batches.items() if registered.get(k) == one[1]}
-        record.seen = {name: one for name, one in record.seen.items() if name in entries}
-        for entry in sorted(entries.values(), key=lambda entry: (entry.written, entry.name)):
+        names = {entry.name for entry in entries}
+        record.seen = {name: one for name, one in record.seen.items() if name in names}
+        for entry in sorted(entries, key=lambda entry: (entry.written, entry.name)):
             signature, keys = record.seen.get(entry.name, ("", []))
             if signature == entry.signature and registered.keys() >= set(keys):
                 outcome: tuple[State, str] = "landed before", ""
-            elif entry.is_begun_only:
+            elif entry.is_begun_only and entry.problem is None:
                 outcome = "waiting", "there is no Lunguage.csv and no raw report in it"
             elif stable_s is not None and not entry.is_marked and now - entry.changed < stable_s:
                 outcome = "waiting", "it may still be written to"
@@ -325,13 +367,7 @@ class _Pass:
                 if _PASSED_OVER.search(printable(path.name)):
                     continue
                 with contextlib.suppress(FileNotFoundError):
-                    try:
-                        entry = _look(path)
-                    except FileNotFoundError:
-                        raise
-                    except OSError as error:
-                        self.report.outcomes.append(self._unseen(path, error))
-                        continue
+                    entry = _look(path)
                     if path.name in _SHARED:
                         self.shared[path] = entry.changed
                     elif entry.is_folder or (_TABLE.search(entry.name) and not entry.is_begun_only):
@@ -344,13 +380,6 @@ class _Pass:
             remedy = "Make or mount it, look at its rights, or correct url in [landing]."
             raise LunguageError(f"landing folder {self.folder}: {found}. {remedy}") from None
 
-    def _unseen(self, path: Path, error: OSError) -> tuple[State, str, str]:
-        """Put an entry aside that cannot be looked at: the others must go on."""
-        signature = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]
-        entry = _Entry(path, True, [], signature, 0.0, 0.0, False)
-        state, told = self._put_aside(entry, _unusable(entry.name, error))
-        return state, entry.name, told
-
     def _save(self) -> None:
         replace_text(record_folder(self.home) / "record.json", self.record.model_dump_json())
 
@@ -360,14 +389,12 @@ class _Pass:
         shutil.rmtree(self.staged.parent, ignore_errors=True)
         try:
             try:
-                _fetch(entry, self.staged)
-                for path in self.shared:
-                    if not (self.staged / path.name).exists():
-                        lent.append(path.name)
-                        _copy(path, self.staged / path.name)
-                _require_unchanged(entry)
+                self._stage(entry, lent)
                 return self._registered(entry)
-            except InputError as error:
+            except Exception as failure:
+                error = _blamed_on(entry, failure)
+                if error is None:
+                    raise
                 _require_unchanged(entry)
                 named = Path(error.file).name
                 if named in lent:
@@ -377,18 +404,19 @@ class _Pass:
                 return self._put_aside(entry, error.of_file(named if is_own else entry.name))
         except _Later as why:
             return "waiting", str(why)
-        except OSError as error:
-            if error.errno not in _OF_THE_ENTRY:
-                raise  # the disk is full, or the home may not be written to
-            return self._put_aside(entry, _unusable(entry.name, error))
-        except (LunguageError, MemoryError):
-            raise
-        except Exception as error:  # of one delivery; the others must go on
-            expected, remedy = "findings or raw reports", "Report this."
-            wrong = "something that the readers do not expect"
-            return self._put_aside(entry, damaged(entry.name, wrong, error, expected, remedy))
         finally:
             shutil.rmtree(self.staged.parent, ignore_errors=True)
+
+    def _stage(self, entry: _Entry, lent: list[str]) -> None:
+        """Copy a delivery, and what it has not of the files for all, whose names go to `lent`."""
+        if entry.problem is not None:
+            raise entry.problem
+        _fetch(entry, self.staged)
+        for path in self.shared:
+            if not (self.staged / path.name).exists():
+                lent.append(path.name)
+                _copy(path, self.staged / path.name)
+        _require_unchanged(entry)
 
     def _registered(self, entry: _Entry) -> tuple[State, str]:
         """Register the batches of a delivery, unless they are known by their content."""
@@ -416,27 +444,47 @@ class _Pass:
 
     def _put_aside(self, entry: _Entry, error: InputError) -> tuple[State, str]:
         """Move a delivery with its marker to quarantine, the reason first and itself last."""
-        # With a name that is as long as names may be, the signature would not fit.
-        begin = entry.name.encode()[:_LONGEST_NAME].decode(errors="ignore")
-        aside = self.folder / QUARANTINE / f"{begin}-{entry.signature[:8]}"
+        ending = f"-{entry.signature[:8]}"
+        beginning = entry.name.encode()[: _LONGEST_NAME - len(ending)].decode("utf-8", "ignore")
+        aside = self.folder / QUARANTINE / f"{beginning}{ending}"
         told = "This delivery was not used.\n\n"
         for part in ("file", "row", "column", "found", "expected", "remedy"):
             if (value := getattr(error, part)) is not None:
-                told += f"{part + ':':<10} {value}\n"
+                told += f"{part + ':':<10} {printable(str(value))}\n"
         told += "\nFix the delivery and put it into the landing folder again, under any name.\n"
-        marker = f"{entry.name}.done"
+        marker = f"{entry.path.name}.done"
         try:
             aside.mkdir(parents=True, exist_ok=True)
             (aside / "REASON.txt").unlink(missing_ok=True)  # nothing is written through a link of that name
             with (aside / "REASON.txt").open("x", encoding="utf-8") as reason:
                 reason.write(told)
-            with contextlib.suppress(OSError):  # there is none, or its name would be too long
+            with _no_such_marker():
                 (self.folder / marker).rename(aside / marker)
             entry.path.rename(aside / entry.path.name)
         except OSError as problem:
             remedy = f"{error.remedy} It stays where it lies ({type(problem).__name__} in {aside})."
             error = InputError(error.file, error.found, error.expected, remedy)
         return "quarantined", str(error)
+
+
+def _blamed_on(entry: _Entry, failure: Exception) -> InputError | None:
+    """The failure of a delivery as an error of it; None where the delivery is not to blame: it waits, or the
+    home cannot take any.
+    """
+    if isinstance(failure, InputError):
+        return failure
+    if isinstance(failure, KeyTaken):
+        found = "a name whose batch keys stand for other content"
+        return InputError(entry.name, found, "a name of its own", "Give it another name.")
+    if isinstance(failure, OSError) and failure.errno == errno.ENAMETOOLONG:
+        named = _unreadable(entry.path, failure)
+        return named if isinstance(named, InputError) else None
+    # An error of the system says which: of a full disk, say. One without comes from a reader of files.
+    is_of_home = isinstance(failure, OSError) and failure.errno is not None
+    if is_of_home or isinstance(failure, LunguageError | _Later):
+        return None
+    wrong, expected = "something that the readers do not expect", "findings or raw reports"
+    return damaged(entry.name, wrong, failure, expected, "Report this.")
 
 
 def _counts(found: Sequence[Registration]) -> str:
@@ -446,21 +494,15 @@ def _counts(found: Sequence[Registration]) -> str:
     studies = used = 0
     refused = list[Any]()
     for delivery in (one.delivery for one in found):
-        try:
-            if delivery.kind == "text":
-                received = receive(delivery, CorpusSettings())
-                rejected, read = received.rejected, len(received.report_texts)
-                used += read
-            else:
-                log = IntakeLog()
-                rows = read_files(delivery, log)[0].values()
-                rejected, read = log.rejected_frame(), len(rows)
-                used += sum(len(study.rows) for study in rows)
-        except (LunguageError, OSError, MemoryError):
-            raise
-        except Exception as error:  # of one delivery; the others must go on
-            wrong, expected = "something that the readers do not expect", "findings or raw reports"
-            raise damaged(delivery.main_file, wrong, error, expected, "Report this.") from None
+        if delivery.kind == "text":
+            received = receive(delivery, CorpusSettings())
+            rejected, read = received.rejected, len(received.report_texts)
+            used += read
+        else:
+            log = IntakeLog()
+            rows = read_files(delivery, log)[0].values()
+            rejected, read = log.rejected_frame(), len(rows)
+            used += sum(len(study.rows) for study in rows)
         studies += read
         refused += rejected.itertuples()
     if not used:

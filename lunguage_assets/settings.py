@@ -182,7 +182,8 @@ def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of TOML, of UTF-8, and a number of thousands of digits
         raise ConfigurationError(f"{path}: not readable as TOML ({error}).") from None
     except RecursionError:
-        raise ConfigurationError(f"{path}: not readable as TOML (nested too deep). Fix it.") from None
+        found = "too many brackets in brackets"
+        raise ConfigurationError(f"{path}: not readable as TOML ({found}). Remove them.") from None

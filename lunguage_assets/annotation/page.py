@@ -119,7 +119,7 @@ def print_report(report: ShownReport, console: Console) -> None:
         console.print(Text("  ").join(Text(words, style) for words, style in _LEGEND.items()))
     if report.rows:
         console.print(Padding(_findings(report), (1, 0, 0, 0)))
-    elif not report.is_set_aside:
+    elif report.is_read:
         console.print(Text("No finding is stated.", style="bold"))
     labels = (f"{one.name}{' ' if one.p else ''}{one.p} ({one.said})" for one in report.labels)
     contradictions = (shown(f"{title}: {said}") for title, said in report.contradictions)

@@ -24,6 +24,7 @@ from lunguage_assets.release.explain import (
     stated_as,
     status_of,
 )
+from lunguage_assets.structuring.text.languages import NOT_ENGLISH
 from lunguage_assets.tables.released import NO_FINDING
 
 Record = Mapping[Any, Any]
@@ -118,7 +119,7 @@ class ShownReport:
         rows: stated findings, each before what it implies.
         contradictions: finding and place, and what is said of it, with what became of each side.
         labels: without unmentioned ones.
-        is_set_aside: a row broke a rule, and nothing is concluded from the report.
+        is_read: findings were looked for: no row broke a rule, and the report is in English.
     """
 
     study_id: str
@@ -129,7 +130,7 @@ class ShownReport:
     left_out: tuple[ShownRow, ...]
     contradictions: tuple[tuple[str, str], ...]
     labels: tuple[ShownLabel, ...]
-    is_set_aside: bool = False
+    is_read: bool = True
 
     @cached_property
     def by_id(self) -> Mapping[str, ShownRow]:
@@ -210,7 +211,7 @@ def _shown(report: Record, parts: Mapping[str, list[Record]]) -> ShownReport:
             if conflict["conflict_type"] in ("polarity", "stated_contradiction")
         ),
         tuple(_label(row) for row in parts["labels"] if row["source"] != "unmentioned"),
-        is_set_aside=bool(aside),
+        is_read=not aside and NOT_ENGLISH not in report["notes"],
     )
 
 

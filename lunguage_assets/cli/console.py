@@ -119,8 +119,9 @@ def print_analyses(
     )
     interval = ["value", "low", "high"]
     kinds = ("pairwise agreement", "fleiss kappa", "krippendorff alpha")
-    chosen_rows = agreement["measure"].isin(kinds)
-    print_table(agreement.loc[chosen_rows, ["measure", "coding", "first", "second", *interval]])
+    agreed = agreement[agreement["measure"].isin(kinds)]
+    defined = agreed[agreed["value"].notna()]
+    print_table(defined[["measure", "coding", "first", "second", *interval]])
     changes = ["mean_abs_mu", "mean_abs_rank", "spearman"]
     print_table(robustness.groupby("comparisons", as_index=False)[changes].mean())
     fitted = fitted[(fitted["step"] == fitted["step"].max()) & (fitted["judges"] == "all")]
@@ -128,10 +129,24 @@ def print_analyses(
     together = (experts["measure"] == "with ranking") & (experts["first"] == "")
     print_table(experts.loc[together, ["measure", "group", *interval]])
     lines = [*checks_lines(summary), ("tables, for any DuckDB client", str(chosen.home.database))]
+    if len(defined) < len(agreed):
+        why = no_agreement(chosen.stored("reference_ranking", ranker))
+        lines.insert(0, ("agreement of judges", why))
     if release_is_stale:
         again = "say `lunguage run` again, or launch the job `release`: its report then shows these numbers"
         lines.append(("the release is from before", again))
     print_beside(lines)
+
+
+def no_agreement(ranking: pd.DataFrame) -> str:
+    """Why kappa and alpha of the judges of a `REFERENCE_RANKING` frame have no value."""
+    first = ranking.iloc[0]
+    if not ranking["n_matches"].any():
+        used = f"the published ranking is used ({first['ruler_reason']})"
+        return f"none: {used}, and the judges compared no phrases"
+    if len(first["judges"]) < 2:
+        return f"none: {first['judges'][0]} ranks alone, and nobody is there to agree with"
+    return "kappa and alpha have no value where all judges always gave the same one answer"
 
 
 def print_table(frame: pd.DataFrame) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lunguage_assets.cli.options import FILE, GIVEN_FILE, Chosen, chooses, existing_home
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 from lunguage_assets.rights import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Standings
     from lunguage_assets.judges.ledger.ledger import Ledger
+    from lunguage_assets.settings import DataClass
 
 
 SHOWN = 12
@@ -52,10 +53,10 @@ def _lines(chosen: Chosen) -> Iterator[str]:
     broken = broken_files(place)
     for problem in broken:
         yield f"broken    {problem} What is stale can be told when this is corrected."
-    for ranker in () if broken else now.judges.rankers:
-        yield from _ranker(now, ranker, len(batches))
     today, total = _spent(chosen)
-    yield f"spent     ${today:.2f} today (UTC), ${total:.2f} in all"
+    for ranker in () if broken else now.judges.rankers:
+        yield from _ranker(now, ranker, len(batches), total)
+    yield f"spent     ${sum(today.values()):.2f} today (UTC), ${sum(total.values()):.2f} in all"
 
 
 def _studies(now: Standings, batch: str) -> int | None:
@@ -71,8 +72,8 @@ def _studies(now: Standings, batch: str) -> int | None:
         return None
 
 
-def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
-    """What there is of a ranker, and the steps that a run for it would make."""
+def _ranker(now: Standings, ranker: str, batches: int, spent: Mapping[str, float]) -> Iterator[str]:
+    """What there is of a ranker, and what a run for it would make; `spent` are US dollars by judge."""
     from lunguage_assets.current.standing import plan
     from lunguage_assets.release.bundle.versions import current_version
 
@@ -80,12 +81,17 @@ def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
     released = current_version(folder)
     named = f"ranker    {ranker} ({', '.join(now.judges.members(ranker))}):"
     if released is None and not now.exists("reference_ranking", ranker):
-        yield f"{named} not begun"
-        return
-    # the reasons of a stale release are those of the step that makes it
-    state = now.of("release", ranker).state
-    release = f"release {released.name}, {state}" if released is not None else "no release"
-    yield f"{named} {len(now.complete_batches(ranker))} of {batches} batches; {release}"
+        asked = spent.keys() & {now.judges.structurer, now.judges.extractor, *now.judges.members(ranker)}
+        if not asked:
+            yield f"{named} not begun"
+            return
+        kept = sum(spent[judge] for judge in asked)
+        yield f"{named} no ranking yet; ${kept:.2f} was spent on answers of its judges, which are kept"
+    else:
+        # the reasons of a stale release are those of the step that makes it
+        state = now.of("release", ranker).state
+        release = f"release {released.name}, {state}" if released is not None else "no release"
+        yield f"{named} {len(now.complete_batches(ranker))} of {batches} batches; {release}"
     stages = plan(now, ranker) if batches else []
     for stage in stages[:SHOWN]:
         yield f"          to make: {stage}, {stage.reason or 'missing'}"
@@ -95,18 +101,22 @@ def _ranker(now: Standings, ranker: str, batches: int) -> Iterator[str]:
         yield "          everything is current"
 
 
-def _spent(chosen: Chosen) -> tuple[float, float]:
-    """US dollars of today (UTC) and in all; what has no price counts as nothing."""
+def _spent(chosen: Chosen) -> tuple[dict[str, float], dict[str, float]]:
+    """US dollars of today (UTC) and in all, by judge; what has no price counts as nothing."""
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.ledger.attempts import moment
 
     reader = chosen.paid_answers()
     if reader is None:
-        return 0.0, 0.0
+        return {}, {}
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    today, ever = (float(reader.statistics(since)["cost_usd"].sum()) for since in (moment(midnight), ""))
+    frames = [reader.statistics(since) for since in (moment(midnight), "")]
     reader.close()
+    today, ever = (
+        {str(judge): float(usd) for judge, usd in frame.groupby("judge")["cost_usd"].sum().items()}
+        for frame in frames
+    )
     return today, ever
 
 
@@ -115,6 +125,7 @@ def _spent(chosen: Chosen) -> tuple[float, float]:
 @click.option("--ask", is_flag=True, help="Ask each language model one invented question: a paid call each.")
 def doctor(chosen: Chosen, ask: bool) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from lunguage_assets.current.reads import broken_files
@@ -122,8 +133,17 @@ def doctor(chosen: Chosen, ask: bool) -> None:
     from lunguage_assets.judges.opening import ask_once, examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
-    root, judges, given = chosen.home.root, chosen.judges(), chosen.data_class
-    lines = [*examination(judges, given, datetime.now(UTC).date(), os.environ)]
+    root, judges, today = chosen.home.root, chosen.judges(), datetime.now(UTC).date()
+    is_new = chosen.home.corpus() is None
+    given: DataClass = "synthetic" if is_new else chosen.data_class
+    lines = [*examination(judges, given, today, os.environ)]
+    if is_new:  # nobody knows yet whose text it will hold
+        told = (
+            "the home holds no corpus yet: judges may be asked about synthetic text where nothing is refused"
+        )
+        of_patients = examination(judges, "credentialed", today, os.environ)
+        refused_to_patients = [one for one in of_patients if one[0] == "refusal" and one not in lines]
+        lines += [("ok", told), *(("warning", message) for _, message in refused_to_patients)]
     if judges.structurer in (RULES, RADGRAPH):
         lines.append(("ok", "raw reports are structured in this process: nothing is sent"))
     lines.append(instance_examination(chosen.home))
@@ -134,8 +154,11 @@ def doctor(chosen: Chosen, ask: bool) -> None:
         shared = "LUNGUAGE_DAILY_BUDGET holds for all that share the ledger"
         lines.append(("ok", f"--budget holds within one process; {shared}"))
     if ask:
-        surroundings = chosen.resource().surroundings()
-        lines += [ask_once(key, judges, surroundings) for key in judges.models]
+        surroundings = replace(chosen.resource().surroundings(), data_class=given)
+        for key in judges.models:
+            of_judge = examination(judges, given, today, os.environ, only={key})
+            if not any(severity == "refusal" for severity, _ in of_judge):  # else it was said above
+                lines.append(ask_once(key, judges, surroundings))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
     if refused := sum(severity == "refusal" for severity, _ in lines):
@@ -154,7 +177,8 @@ def batches() -> None:
 def list_(chosen: Chosen) -> None:
     """List the registered batches, and those that were removed."""
     for batch in chosen.home.registered():
-        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {', '.join(batch.files)}")
+        files = printable(", ".join(batch.files))
+        click.echo(f"{batch.key}  {batch.kind}  sha256 {batch.sha256[:12]}  {files}")
     for gone in chosen.home.removed():
         click.echo(f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}")
 

@@ -18,7 +18,7 @@ from lunguage_assets.cli.keeping import batches, doctor, ledger, status, ui
 from lunguage_assets.cli.making import analyse, distill, estimate, land, register, run
 from lunguage_assets.cli.reading import annotate, explain, read, sample
 from lunguage_assets.cli.training import score, targets
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.errors import LunguageError, printable
 from lunguage_assets.rights import keep_private
 
 
@@ -64,7 +64,8 @@ def _status() -> int:
         error.show()
         return error.exit_code
     except OSError as error:
-        told = f"{error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": ")
+        place = printable(str(error.filename or ""))
+        told = f"{error.strerror or type(error).__name__}: {place}".rstrip(": ")
         remedy = "Fix its rights (chmod u+rwX), free space, or name another folder (--home, --out)"
         return _told(f"{told}. {remedy}; the same command again goes on: what is finished is kept.")
     except Exception as error:  # its message may quote a report

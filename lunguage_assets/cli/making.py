@@ -21,7 +21,7 @@ from lunguage_assets.cli.options import (
     chooses,
     existing_home,
 )
-from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.errors import ConfigurationError, LunguageError, printable
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Stage, Standings
@@ -36,7 +36,8 @@ def register(chosen: Chosen) -> None:
     registered = chosen.register()
     _add_partitions(chosen, [one.key for one in registered])
     for one in registered:
-        click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {chosen.home.root}")
+        files = printable(", ".join(one.files))
+        click.echo(f"batch {one.key} ({files}) is registered in {chosen.home.root}")
 
 
 def _add_partitions(chosen: Chosen, batches: Sequence[str]) -> None:
@@ -77,9 +78,7 @@ def run(
 
     place, judges = chosen.home, chosen.judges(ranker)
     if chosen.data is None:
-        if chosen.batch:
-            raise click.UsageError("--batch is the key of the files that --data names.")
-        existing_home(place.root)
+        _require_registered(chosen)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written into is said before anything is made
     if (settings := chosen.settings).as_published:
@@ -109,6 +108,13 @@ def run(
     lost = int(ledger.statistics()["lost"].sum()) if ledger is not None else 0
     print_release(folder, place, [*checks_lines(summary), *spending_lines(spent, lost)])
     _require_checks(summary)
+
+
+def _require_registered(chosen: Chosen) -> None:
+    """Without --data, what the home holds is meant."""
+    if chosen.batch:
+        raise click.UsageError("--batch is the key of the files that --data names.")
+    existing_home(chosen.home.root)
 
 
 def _require_judges(
@@ -157,13 +163,19 @@ def _require_checks(summary: RunSummary) -> None:
 @REBUILD_OPTION
 @click.option("--json", "file", type=FILE, help="Also write the numbers to this file.")
 def estimate(chosen: Chosen, ranker: str, fit: str | None, rebuild_ranking: bool, file: Path | None) -> None:
-    """Estimate what a run would ask of language models and cost; write and send nothing."""
+    """Estimate what a run would ask of language models and cost; write and send nothing.
+
+    Without --data, of everything that is registered, as `lunguage run` makes it.
+    """
     from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text
     from lunguage_assets.orchestration.estimate import estimate_run
 
     chosen.judges(ranker)
-    found = estimate_run(chosen.resource(fit=fit), chosen.examine(), ranker, rebuild=rebuild_ranking)
+    if chosen.data is None:
+        _require_registered(chosen)
+    new = chosen.examine() if chosen.data is not None else ()
+    found = estimate_run(chosen.resource(fit=fit), new, ranker, rebuild=rebuild_ranking)
     _print_estimate(found, chosen.judges_file or resource("judges.toml"))
     if file is not None:
         replace_text(file, json.dumps(found, indent=2) + "\n")

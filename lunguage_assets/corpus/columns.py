@@ -19,7 +19,6 @@ _STAND_INS = {"report_type": "section", "sentences": "sent"}
 """Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
-_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[_ .:/()-]|(?<=[^\W\d])\d{1,3}(?!\d)){0,39}")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
@@ -60,15 +59,14 @@ def require_columns(
         raise InputError(file, there, f"also {absent}", remedy, column=absent[0])
 
 
-def shown_names(header: Sequence[str], known: Collection[str] = ()) -> str:
-    """The names of columns; only the known ones, and how many others, where one can be no name: a file
-    without a header line has ids and text there.
+def shown_names(header: Sequence[str], known: Collection[str]) -> str:
+    """The names of columns as far as they are known, and how many others there are: a file without a header
+    line has ids and text there.
     """
     written = [name.strip() for name in header if name.strip()]
     names = [name for name in written if folded_name(name) in known]
-    if all(_NAME.fullmatch(name) for name in written if name not in names):
-        return str(written)
-    return f"{names} and {len(written) - len(names)} of other names"
+    others = len(written) - len(names)
+    return f"{names} and {others} of other names" if others else str(names)
 
 
 def column_places(header: Sequence[str]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from lunguage_assets.corpus import columns
@@ -25,7 +25,7 @@ from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts import layouts, published
 from lunguage_assets.corpus.texts.layouts import TextSource, raw_reports, reports_digest
 from lunguage_assets.corpus.texts.raw import RawReport, patient_of, study_of
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, did_you_mean, printable
 from lunguage_assets.settings import DataClass
 
 FINDINGS = "Lunguage.csv"
@@ -46,6 +46,10 @@ _TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 _TABLE = re.compile(r"\.(?:csv|csv\.gz|parquet)$", re.IGNORECASE)
 _BESIDE = re.compile(r"projections|master_table", re.IGNORECASE)
 _LARGEST_DECLARATION = 1 << 16
+_MOST_DOTS = 1_000
+"""Outside comments of a declaration: tables in tables of tables (`a.a.a = 1`) take the square of their depth
+to parse.
+"""
 _MOST_TEXT = 4 << 30
 """Bytes of all raw reports of a delivery, which are held while it is registered; MIMIC-CXR's are 0.2 GiB."""
 
@@ -63,6 +67,9 @@ class Corpus:
         return "the synthetic sample" if self.name == "synthetic" else self.name
 
 
+_DECLARED = TypeAdapter(Corpus)
+_DECLARABLE = ("name", "data_class")
+
 TableKind = Literal["findings", "open-i", "projections", "reports", "patients", "chexpert-plus"]
 _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
     "findings": columns.REQUIRED,
@@ -70,6 +77,10 @@ _COLUMNS_OF: Mapping[TableKind, Sequence[str]] = {
     "projections": layouts.PROJECTIONS,
     "reports": layouts.REQUIRED,
     "patients": published.PATIENTS,
+}
+_KNOWN_COLUMNS = {
+    *(name for required in _COLUMNS_OF.values() for name in required),
+    *(*columns.OPTIONAL, *layouts.OPTIONAL, *layouts.OPENI_OPTIONAL, *published.CHEXPERT_PLUS),
 }
 DeliveryKind = Literal["findings", "text"]
 """What a delivery holds: findings in the Lunguage structure, or raw reports."""
@@ -154,7 +165,7 @@ def find_delivery(place: Path, table_columns: tuple[str, str] | None = None) -> 
     while sources and metadata is None and _is_tree(above):  # a part of MIMIC-CXR's tree
         above = above.parent
         metadata = _one(above, METADATA)
-    return Delivery(
+    delivery = Delivery(
         folder,
         findings,
         _one(folder, VOCABULARY),
@@ -163,15 +174,28 @@ def find_delivery(place: Path, table_columns: tuple[str, str] | None = None) -> 
         read_declaration(folder / DECLARATION),
         sources[0] if sources else None,
     )
+    _require_names(delivery)
+    return delivery
+
+
+def _require_names(delivery: Delivery) -> None:
+    """Refuse a file whose name is not UTF-8: no table can hold it as the place of a row."""
+    paths = delivery.tables
+    if delivery.texts is not None and delivery.texts.place.is_file():
+        paths += [delivery.texts.place, *delivery.texts.more]
+    for path in paths:
+        if path.name != path.name.encode("utf-8", "replace").decode():
+            name = printable(path.name)
+            raise InputError(name, "a name that is not UTF-8", "a name in UTF-8", "Rename the file.")
 
 
 def _told(path: Path) -> str:
-    """The columns of a table, or the keys of a JSON file."""
+    """The columns of a table, or the keys of a JSON file, as far as they are known."""
     with suppress(InputError):
         if published.JSON_FORM.search(path.name):
-            return f" with the keys {published.keys_of(path)[:20]}"
+            return f" with {published.told_keys(path)}"
         if _TABLE.search(path.name):
-            return f" with the columns {columns.shown_names(read_header(path))}"
+            return f" with the columns {columns.shown_names(read_header(path), _KNOWN_COLUMNS)}"
     return ""
 
 
@@ -322,9 +346,20 @@ def read_declaration(path: Path) -> Corpus:
             written = stream.read(_LARGEST_DECLARATION + 1)
         if len(written) > _LARGEST_DECLARATION:
             raise ValueError
-        return Corpus(**tomllib.loads(written.decode()))
-    except (ValueError, RecursionError) as error:  # of pydantic, TOML and UTF-8; of ten thousand brackets
-        wrong = str(error.errors()[0]["loc"][0]) if isinstance(error, ValidationError) else None
-    found = "an unknown key or value" if wrong else "no such text"
+        text = written.decode()
+        said = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+        if "".join(said).count(".") > _MOST_DOTS:
+            raise ValueError
+        return _DECLARED.validate_python(tomllib.loads(text))
+    except ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
+        found = "an unknown key or value"
+    except (ValueError, RecursionError):  # of UTF-8 and TOML, and of brackets in brackets
+        key = ""
+        found = "no such text"
     expected = "name (a text in quotes) and data_class ('synthetic' or 'credentialed'), in at most 64 KiB"
-    raise InputError(str(path), found, expected, "Correct or remove the file.", column=wrong)
+    remedy = "Correct or remove the file."
+    is_known = key in _DECLARABLE
+    if key and not is_known:  # the words of a delivered file are not repeated
+        remedy += did_you_mean(key, _DECLARABLE)
+    raise InputError(str(path), found, expected, remedy, column=key if is_known else None)

@@ -12,7 +12,7 @@ import gzip
 import io
 import re
 import zlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,9 +33,17 @@ All reports of MIMIC-CXR are a fifth of it.
 _CELL_LIMIT = 16 << 20
 _LINE_LIMIT = 2 * _CELL_LIMIT  # characters of a physical line; a longer one is cut there
 _MOST_LINES = 50_000  # are looked through for the end of a record; a long report has a few hundred
+_MOST_REREAD = 512 << 20
+"""Characters that are read again behind records that never end, before the file is given up; a line counts
+as a hundred more.
+"""
+_MOST_COLUMNS = 10_000
 _SHOWN_OF_LARGE = 20_000
 _ROWS_AT_ONCE = 1_000  # of a Parquet file: a long text that repeats takes next to no room there
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")  # no UTF-8, a NUL, or a replacement character
+_NO_UTF_8 = re.compile("[\udc80-\udcff]")
+_UNREADABLE = "\udcff"
+"""In the place of a value that Arrow cannot give: its record is broken, as by a byte that is no text."""
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
 _IDS = ("subject_id", "study_id")
@@ -76,11 +84,14 @@ def read_records(
     """
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
+        if not keep_bytes:
+            records = map(_broken_by_bytes, records)
     else:
         lines = _Lines(path)
         header = _csv_header(lines)
         records = _csv_records(lines, len(header), keep_bytes=keep_bytes)
-    repeated = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
+    times = Counter(header)
+    repeated = [str(place) for place, name in enumerate(header, 1) if name and times[name] > 1]
     if repeated:
         raise _bad_header(path.name, f"repeated columns (numbers {', '.join(repeated[:40])})")
     head = next(records, None)
@@ -138,6 +149,7 @@ class _Lines:
         self._unpacked = 0
         self.ahead, self.taken = deque[str](), list[str]()
         self.last = "\n"
+        self._reread = 0
         self.start: re.Pattern[str] | None = None
         """Pattern of the first line of a record; no further line of a record may match it."""
 
@@ -179,10 +191,14 @@ class _Lines:
             for _ in self.of_record() if broken == TOO_LARGE else ():
                 self.taken.pop()
             return broken
-        is_one_line = len(self.taken) == 1
-        self.ahead.extendleft(reversed(self.taken[1:]))
+        given_back = self.taken[1:]
+        self._reread += sum(map(len, given_back)) + 100 * len(given_back)
+        if self._reread > _MOST_REREAD:
+            found, remedy = "too many quotes that are not closed", "Fix the quotes, or deliver it as Parquet."
+            raise InputError(self.file, found, "a CSV whose quotes are closed", remedy)
+        self.ahead.extendleft(reversed(given_back))
         self.taken = self.taken[:1]
-        return broken if is_one_line else UNCLOSED
+        return UNCLOSED if given_back else broken
 
 
 def _csv_header(lines: _Lines) -> list[str]:
@@ -197,6 +213,8 @@ def _csv_header(lines: _Lines) -> list[str]:
         found, header = "a header line that is not UTF-8 text", []
     if len(header) == 1 and header[0]:
         found, header = "a single column", []
+    if len(header) > _MOST_COLUMNS:
+        found, header = f"more than {_MOST_COLUMNS:,} columns", []
     if not any(header):
         raise _bad_header(lines.file, found)
     places = [place for place, name in enumerate(header) if columns.folded_name(name) in _IDS]
@@ -244,28 +262,67 @@ def _csv_records(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Rec
 
 
 def shown(text: str) -> str:
-    r"""Text that can be stored, with undecodable bytes as `\xNN`."""
-    stored = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    r"""Text that can be stored, with undecodable bytes as `\xNN` and halves of characters as `\uNNNN`."""
+    try:
+        stored = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # a half of JSON, which is no byte
+        stored = text.encode("utf-8", "backslashreplace").decode()
     return stored.rstrip("\r\n").replace("\0", "\\x00")
 
 
 def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
     try:
         file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError):
+        header = [str(name) for name in file.schema_arrow.names]
+    except Exception:  # Arrow raises whatever the bytes of a stranger make of it
         found, remedy = "a file that is not Parquet", "Deliver it again, or as CSV."
         raise InputError(path.name, found, "a Parquet file", remedy) from None
+    return header, _rows_of_parquet(file, path.name)
 
-    def records() -> Iterator[Record]:
-        number = unpacked = 0
-        try:
-            for batch in file.iter_batches(_ROWS_AT_ONCE):
-                unpacked += batch.nbytes
-                require_size(path.name, unpacked)
-                for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    number += 1
-                    yield Record(number, ["" if value is None else str(value) for value in values])
-        except (pa.ArrowInvalid, OSError) as error:
-            raise damaged(path.name, "damaged data", error, "a whole Parquet file") from None
 
-    return [str(name) for name in file.schema_arrow.names], records()
+def _rows_of_parquet(file: pq.ParquetFile, name: str) -> Iterator[Record]:
+    number = unpacked = 0
+    try:
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            unpacked += batch.nbytes
+            require_size(name, unpacked)
+            for values in zip(*map(_cells, batch.columns), strict=True):
+                number += 1
+                yield Record(number, list(values))
+    except InputError:
+        raise
+    except Exception as error:  # as above
+        raise damaged(name, "damaged data", error, "a whole Parquet file") from None
+
+
+def _broken_by_bytes(record: Record) -> Record:
+    """The record, broken where a value is not UTF-8, as those of a CSV are."""
+    if not any(map(_NO_UTF_8.search, record.values)):
+        return record
+    values = [shown(value) for value in record.values]
+    return Record(record.number, values, ENCODING, "bytes that are not UTF-8 text")
+
+
+def _cells(column: pa.Array) -> list[str]:
+    """The values of a column as text, each by itself where one cannot be read."""
+    try:
+        return [_cell(value) for value in column.to_pylist()]
+    except Exception:  # as above
+        return [_cell_of(value) for value in column]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return str(value)
+
+
+def _cell_of(value: pa.Scalar) -> str:
+    try:
+        return _cell(value.as_py())
+    except UnicodeDecodeError:
+        return _cell(value.as_buffer().to_pybytes())
+    except Exception:  # a date of no calendar, say
+        return _UNREADABLE

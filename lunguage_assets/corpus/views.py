@@ -22,7 +22,8 @@ _POSITION_CODES = {
     "axial": "",  # a tilt of the beam, not another projection
     "xtable": "",  # cross-table
 }
-_DECUBITUS = re.compile(r"\b(?:(?:l|r|left|right|bilat|bilateral)\W+)?(?:lat|lateral)?\W*decub(?:itus)?\b")
+# Possessive (`++`): of a long row of blanks or dots the two parts would try every division.
+_DECUBITUS = re.compile(r"\b(?:(?:l|r|left|right|bilat|bilateral)\W++)?(?:lat|lateral)?\W*+decub(?:itus)?\b")
 _SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
 """Half upright is neither upright nor lying: such words say nothing."""
 _PROJECTION_WORDS = {

@@ -63,6 +63,7 @@ from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 LEARNT_FROM = 2000
 """Sentences that a panel is asked about, once, so that a distilled model can learn (docs/distilled.md)."""
 
+_CURRENT = "Everything is current: a run would make and ask nothing."
 _FREE = "No language model is asked: the judges are rule-based and run in this process. It costs nothing."
 
 
@@ -78,7 +79,7 @@ def estimate_run(
 
     Args:
         home: need not exist.
-        registrations: of the batches, as `Home.examine` returns them.
+        registrations: of new batches, as `Home.examine` returns them; without any, what is registered counts.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
 
@@ -147,6 +148,8 @@ class _Preview:
             return
         self.now = Standings(self.home, self.judges, self.resource.prompts, fit=self.resource.fit)
         self.stages = plan(self.now, self.ranker, rebuild=rebuild)
+        if not self.stages:
+            self.remarks.append(_CURRENT)
         for batch in dict.fromkeys([*self.planned("extract_hedges"), *self.planned("refit")]):
             self.findings[batch] = self.findings_of(batch)
         self.structured()
@@ -154,6 +157,11 @@ class _Preview:
         ranking = self.compared(vocabulary)
         if self.planned("refit"):
             self.fitted(vocabulary, ranking)
+
+    @property
+    def registered(self) -> list[str]:
+        """Keys of the batches, oldest first."""
+        return [batch.key for batch in self.home.registered()]
 
     def planned(self, job: str) -> list[str]:
         """The last key of every partition that a job would make."""
@@ -316,7 +324,7 @@ class _Preview:
         return {
             "preset": self.judges.preset,
             "ranker": self.ranker,
-            "batches": list(self.findings or self.home.registrations),
+            "batches": list(self.findings or self.home.registrations) or self.registered,
             "reports": sum(frame["study_id"].nunique() for frame in self.findings.values()),
             "pairs": sum(map(len, self.pairs.values())),
             "sentences": len(self.sentences(self.pairs)),

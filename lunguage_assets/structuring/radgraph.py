@@ -36,6 +36,7 @@ VERSION = 1
 _STATUS = {"DP": "dp", "U": "tp", "DA": "dn"}
 _TURNED = {"dp": "dn", "tp": "tn", "dn": "dp"}
 _UNKNOWN = Sense("other")
+_RELATIONS = frozenset({"modify", "located_at", "suggestive_of"})
 _WORD, _BETWEEN = re.compile(r"\S+"), re.compile(r"[\s-]*")
 _SIDE = re.compile(r"\b(?:right|left|bilateral|both)", re.IGNORECASE)
 
@@ -76,9 +77,9 @@ class RadGraphStructurer:
         return [self._structured(report) for report in reports]
 
     def _structured(self, report: SectionedReport) -> StructuredReport:
-        graph = self._graphs.get(report.study_id)
+        graph = self._graph(report.study_id)
         refused = list[RefusedValue]()
-        found = self._entities(report, json.loads(graph or "{}"), refused)
+        found = self._entities(report, graph or {}, refused)
         mentions = self._mentions(report, found, refused)
         stated = {mention.sentence for mention in mentions}
         silent = SentenceReading("nothing stated", "no entity")
@@ -90,6 +91,15 @@ class RadGraphStructurer:
             for place, one in enumerate(report.sentences)
         )  # fmt: skip
         return StructuredReport(report.study_id, readings, mentions, tuple(refused))
+
+    def _graph(self, study_id: str) -> Mapping[str, Any] | None:
+        """The entities of a report; None where none were delivered, or brackets in brackets."""
+        if study_id not in self._graphs:
+            return None
+        try:
+            return dict(json.loads(self._graphs[study_id]))
+        except RecursionError:
+            return None
 
     def _entities(
         self, report: SectionedReport, graph: Mapping[str, Any], refused: list[RefusedValue]
@@ -116,13 +126,19 @@ class RadGraphStructurer:
             part, sure = RADGRAPH_LABELS[one["label"]]
             begin = report.sentences[place].span.begin
             spelling, sense = self._spelled(tokens[place], span.moved(-begin))
-            links = [(str(kind), str(goal)) for kind, goal in one["relations"]]
+            links = [
+                (kind, str(goal))
+                for kind, goal in one["relations"]
+                if isinstance(kind, str) and isinstance(goal, str | int)
+            ]
             found[name] = _Entity(part, sure, span, place, links, spelling.moved(begin), sense)
         for name, entity in found.items():
             at, said = report.sentences[entity.sentence], entity.span.of(report.text)
             # what a refused entity had to do with this one goes with it, which is listed
             lost = [kind for kind, goal in entity.relations if goal not in graph]
-            refused += [RefusedValue(at.section, at.number, kind, said, "no-such-finding") for kind in lost]
+            for kind in lost:
+                column = kind if kind in _RELATIONS else "relation"  # no other word of the file is shown
+                refused.append(RefusedValue(at.section, at.number, column, said, "no-such-finding"))
             entity.relations = [(kind, goal) for kind, goal in entity.relations if goal in found]
             for kind, goal in entity.relations:
                 if kind == "modify" and goal != name:

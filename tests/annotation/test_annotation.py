@@ -173,7 +173,7 @@ def test_a_report_that_breaks_a_rule_is_shown_as_such_and_the_others_go_through(
     pd.testing.assert_frame_equal(found.labels, alone.labels)
     shown = shown_reports(found)
     assert [aside["rule"] in " ".join(report.remarks) for report in shown] == [True, False]
-    assert [report.is_set_aside for report in shown] == [True, False]
+    assert [report.is_read for report in shown] == [False, True]
 
 
 @pytest.mark.parametrize("nothing", [None, 7, 1.5])

@@ -13,7 +13,10 @@ from commands import lunguage
 from finished_homes import Finished
 from platform_support import contents
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.home.home import Home
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 
@@ -43,6 +46,30 @@ def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
     ):
         assert part in shown.stdout, shown.stdout
     assert contents(home) == before
+
+
+def test_a_ranker_whose_judges_were_paid_for_has_begun(home: Path, tmp_path: Path) -> None:
+    judges = tmp_path / "judges.toml"
+    judges.write_text(
+        resource("judges.toml").read_text(encoding="utf-8")
+        + '[presets.mine]\npanel = "mine"\nextractor = "lexicon"\n'
+        '[panels.mine]\nmembers = ["mine-1", "mine-2"]\n'
+        + "".join(
+            f'[judges.{key}]\nprovider = "openai-compatible"\nmodel = "m"\n'
+            'base_url = "http://127.0.0.1:9/v1"\n'
+            for key in ("mine-1", "mine-2")
+        )
+    )
+    Ledger.open(home / "ledger.sqlite").record(
+        Attempt(f"{1:064x}", "mine-1", "compare", "m", "sentence_1", cost_usd=3.0)
+    )
+    shown = lunguage(home, "status", LUNGUAGE_JUDGES=str(judges), LUNGUAGE_PRESET="mine").stdout
+    assert (
+        "mine-1 (mine-1): no ranking yet; $3.00 was spent on answers of its judges, which are kept" in shown
+    )
+    assert "mine-2 (mine-2): not begun" in shown
+    assert "$3.00 in all" in shown
+    assert "to make: compare (mine-1)" in shown
 
 
 def test_status_names_one_reason_per_step_and_how_many_more(home: Path) -> None:

@@ -97,6 +97,45 @@ def test_doctor_asks_each_language_model_a_question_of_its_own_and_says_what_cam
     assert "Connection refused" in down.stdout
 
 
+ELSEWHERE = MINE.replace("ADDRESS", "https://models.invalid/v1").replace(
+    "params", 'api_key_env = "MINE_KEY"\nparams'
+)
+
+
+def test_doctor_refuses_no_judge_of_synthetic_text_while_a_home_has_no_corpus(tmp_path: Path) -> None:
+    file = tmp_path / "judges.toml"
+    file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
+    given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine", "MINE_KEY": "invented"}
+    done = lunguage(tmp_path / "new", "doctor", **given)
+    assert done.returncode == 0, done.stderr
+    assert "holds no corpus yet" in done.stdout
+    (warning,) = [line for line in done.stdout.splitlines() if "credentialed text" in line]
+    assert warning.startswith("warning")
+    assert not (tmp_path / "new").exists()
+
+
+def test_doctor_says_once_what_refuses_a_judge_and_does_not_ask_it(tmp_path: Path) -> None:
+    file = tmp_path / "judges.toml"
+    file.write_text(resource("judges.toml").read_text(encoding="utf-8") + ELSEWHERE)
+    given = {"LUNGUAGE_JUDGES": str(file), "LUNGUAGE_PRESET": "mine", "MINE_KEY": None}
+    done = lunguage(tmp_path / "new", "doctor", "--ask", **given)
+    assert done.returncode == 1
+    assert done.stdout.count("MINE_KEY is not set") == 1
+    assert "1 of the checks above" in done.stderr
+
+
+PUBLISHED = {"n_matches": [0, 0], "judges": [["a", "b"]] * 2, "ruler_reason": "3 phrases of its own"}
+
+
+@pytest.mark.parametrize(("changed", "why"), [
+    ({}, "the published ranking is used (3 phrases of its own), and the judges compared no phrases"),
+    ({"n_matches": [5, 5], "judges": [["a"]] * 2}, "a ranks alone"),
+    ({"n_matches": [5, 5]}, "always gave the same one answer"),
+])  # fmt: skip
+def test_a_kappa_without_a_value_has_a_reason(changed: dict[str, object], why: str) -> None:
+    assert why in console.no_agreement(pd.DataFrame(PUBLISHED | changed))
+
+
 def test_a_table_fits_the_terminal_with_its_words_at_the_left(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(pd.DataFrame({"label": ["[b]all", "Edema"], "n_cells": [2, 10], "kappa": [0.5, None]}))
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -190,6 +190,19 @@ def test_an_estimate_says_what_the_panel_and_what_a_distilled_model_would_cost(
     assert "fitted_probabilities" not in {one["stage"] for one in by_model["lines"]}
 
 
+def test_without_files_an_estimate_is_of_what_is_registered(
+    home: Path, delivery: Path, tmp_path: Path
+) -> None:
+    of_files = estimate(delivery, tmp_path, "--ranker", "two")
+    assert printed(home, "register", "--data", delivery, "--batch", "b").returncode == 0
+    command = ["estimate", "--json", str(tmp_path / "e.json"), "--ranker", "two"]
+    CliRunner().invoke(commands, command, catch_exceptions=False, standalone_mode=False)
+    of_home = json.loads((tmp_path / "e.json").read_text())
+    assert of_home == of_files
+    assert of_home["batches"] == ["b"]
+    assert of_home["total"]["calls"] > 0
+
+
 def test_a_delivery_of_several_batches_is_estimated_as_one(home: Path, tmp_path: Path) -> None:
     (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
     (tmp_path / "raw").mkdir()

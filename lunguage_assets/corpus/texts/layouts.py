@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name, is_plainly_study
-from lunguage_assets.corpus.records import Record, read_cells, require_size, shown
+from lunguage_assets.corpus.records import ENCODING, Record, read_cells, require_size, shown
 from lunguage_assets.corpus.texts import published
 from lunguage_assets.corpus.texts.raw import LARGEST, RawReport, under_headings
 from lunguage_assets.errors import InputError, damaged
@@ -45,8 +45,10 @@ _TOGETHER = 1000
 """Stored reports in one row group: what is held at a time."""
 _TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
 _STORED = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
-_IN_CELLS = ("study", "patient", "taken_at", "views", "procedure", "broken", "graph", "file")
-"""Texts of a record that are stored; its content is bytes."""
+_SHORT = ("file", "study", "patient", "taken_at", "views", "procedure")
+"""Fields of a record that are text, and go into cells of their own."""
+_HALF = re.compile("[\ud800-\udfff]")
+_NOT_STORED = re.compile("[\0\ud800-\udfff]")
 _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 _NO_REPORT = re.compile(
     r"(?:^|/)(?:[~_]|\.(?!\.?/))|(?:^|/)(?:licen[cs]e|readme|sha256sums|md5sums|checksums|changes|changelog|"
@@ -72,30 +74,28 @@ class TextSource:
 
 
 def raw_reports(source: TextSource) -> Iterator[RawReport]:
-    """The records of a source in the order of reading; raises as its reader. One with half a character in an
-    id, a date or a view, which JSON can hold and no file can, is broken.
+    """The records of a source in the order of reading, all of which can be stored; raises as its reader."""
+    return map(_storable, _delivered(source))
+
+
+def _storable(report: RawReport) -> RawReport:
+    """The record without NULs and halves of characters, as JSON may have them, which become escapes: nobody
+    understands such a date or view. An id with half a character is nobody's: its record is broken.
     """
-    for report in _read(source):
-        wrong = [name for name in _IN_CELLS if not _is_storable(getattr(report, name))]
-        if wrong:
-            readable: dict[str, Any] = {name: _escaped(getattr(report, name)) for name in (*wrong, "file")}
-            report = replace(report, **readable, broken=report.broken or f"broken-encoding: {wrong[0]}")
-        yield report
+    written: dict[str, str] = {name: getattr(report, name) for name in _SHORT}
+    changes: dict[str, Any] = {
+        name: shown(text) for name, text in written.items() if _NOT_STORED.search(text)
+    }
+    if not changes:
+        return report
+    broken = report.broken
+    for name, column in (("study", "study_id"), ("patient", "subject_id")):
+        if not broken and _HALF.search(written[name]):
+            broken = f"{ENCODING}: {column}"
+    return replace(report, **changes, broken=broken)
 
 
-def _is_storable(cell: str) -> bool:
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _escaped(cell: str) -> str:
-    return cell.encode("utf-8", "backslashreplace").decode()
-
-
-def _read(source: TextSource) -> Iterator[RawReport]:
+def _delivered(source: TextSource) -> Iterator[RawReport]:
     for place in (source.place, *source.more):
         if source.layout == "open-i table":
             yield from read_openi_table(place, source.beside)
@@ -177,7 +177,7 @@ def read_openi_xml(place: Path) -> Iterator[RawReport]:
         name = _stored(own)
         stem = XML_FORM.sub("", PurePosixPath(name).name)
         try:
-            if content is None or b"<!ENTITY" in content:
+            if content is None or b"<!ENTITY" in content.replace(b"\0", b""):  # also in UTF-16
                 raise ValueError
             citation = ElementTree.fromstring(content)
         except (ElementTree.ParseError, LookupError, ValueError):

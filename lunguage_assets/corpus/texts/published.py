@@ -8,6 +8,7 @@ a file of which no entry fits is refused by its first one.
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import re
 import zlib
@@ -19,7 +20,7 @@ from typing import Any
 
 from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.records import MOST_UNPACKED, read_cells, require_size
+from lunguage_assets.corpus.records import MOST_UNPACKED, read_cells, require_size, shown
 from lunguage_assets.corpus.texts.raw import RawReport, under_headings
 from lunguage_assets.errors import InputError, damaged
 
@@ -29,6 +30,12 @@ PATIENTS = ("studyid", "patientid")
 """Columns of PadChest-GR's `master_table.csv` that say whose a study is."""
 JSON_FORM = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
 _LOOKED_AT = 1 << 20
+"""Bytes, and entries, of a JSON file in which its shape is looked for: a broken entry may be the first."""
+_FIRST_ENTRIES = 20
+_MOST_DIGITS = 1_000
+"""Digits of a number of JSON; what has more is no id, date or place, and Python refuses to read it."""
+_TOO_DEEP = "an entry of fewer levels"
+_STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _SECTIONS = ("narrative", "clinical_history", "history", "comparison", "technique", "procedure_comments",
              "findings", "impression")  # fmt: skip
 _OF_IMAGE = re.compile(r"(patient\d+)[/_](study\d+)(?![^/_.])")
@@ -129,7 +136,7 @@ def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawRe
     entities = entry.get("entities", _object(entry.get("labeler_1")).get("entities"))
     if not isinstance(entry.get("text"), str) or not isinstance(entities, dict):
         return "entities" if isinstance(entry.get("text"), str) else "text"
-    for number, one in enumerate(entities.values(), 1):  # by number: their names are words of a file
+    for number, one in enumerate(entities.values(), 1):
         for part, fits in _OF_ENTITY.items():
             if not fits(_object(one).get(part)):
                 return f"entities.{number}.{part}"
@@ -141,16 +148,20 @@ def _radgraph(key: str, entry: Mapping[str, Any], _: Mapping[str, str]) -> RawRe
     return RawReport("", 1, study, patient, content=_bytes(entry["text"]), graph=graph)
 
 
+def _is_relation(value: Any) -> bool:
+    """Whether it is a kind and an entity's name, or number, which nothing can be nested in."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    kind, entity = value
+    return isinstance(kind, str) and isinstance(entity, str | int)
+
+
 _OF_ENTITY: Mapping[str, Callable[[Any], bool]] = {
-    "tokens": lambda value: isinstance(value, str),
+    "tokens": lambda value: isinstance(value, str) and value == shown(value),
     "label": lambda value: isinstance(value, str) and value in RADGRAPH_LABELS,
     "start_ix": lambda value: isinstance(value, int),
     "end_ix": lambda value: isinstance(value, int),
-    "relations": lambda value: (
-        isinstance(value, list)
-        and all(isinstance(one, list) and len(one) == 2 for one in value)
-        and all(isinstance(part, str | int) for one in value for part in one)
-    ),
+    "relations": lambda value: isinstance(value, list) and all(map(_is_relation, value)),
 }
 
 
@@ -175,18 +186,33 @@ SHAPES: Mapping[str, Shape] = {
 }  # fmt: skip
 
 
+_MARKS = {name: {mark.lower() for mark in shape.marks} for name, shape in SHAPES.items()}
+_KNOWN_KEYS = set[str]().union(*_MARKS.values(), ("patientid", "studydate", "labeler_2"))
+
+
 def shape_of(path: Path) -> str:
     """The shape of a JSON file by the keys of its first entry, whatever their case; empty: another."""
-    keys = {key.lower() for key in keys_of(path)}
-    marks = ((name, {mark.lower() for mark in shape.marks}) for name, shape in SHAPES.items())
-    return next((name for name, own in marks if len(own & keys) > 1), "")
+    keys = {key.lower() for key in _keys_of(path)}
+    return next((name for name, marks in _MARKS.items() if len(marks & keys) > 1), "")
 
 
-def keys_of(path: Path) -> list[str]:
-    """The keys of the first entry of a JSON file; none where it has no such entry."""
+def told_keys(path: Path) -> str:
+    """The keys of the first entry of a JSON file as far as they are known, and how many others there are: a
+    key may be an id, or a text.
+    """
+    keys = _keys_of(path)
+    known = [key for key in keys if key.lower() in _KNOWN_KEYS]
+    others = len(keys) - len(known)
+    return f"the keys {known}" + (f" and {others} of other names" if others else "")
+
+
+def _keys_of(path: Path) -> list[str]:
+    """The keys of the first entry of a JSON file that has any; none where it has no such entry."""
     with suppress(InputError):
-        _, first = next(_entries(_text(path, _LOOKED_AT), path.name), ("", None))
-        return [*(_object(_object(first).get("0")) or _object(first))]
+        entries = _entries(_text(path, _LOOKED_AT), path.name)
+        for _, entry in itertools.islice(entries, _FIRST_ENTRIES):
+            if keys := [*(_object(_object(entry).get("0")) or _object(entry))]:
+                return keys
     return []
 
 
@@ -204,35 +230,45 @@ def read_shape(name: str, path: Path, beside: Path | None = None) -> Iterator[Ra
             patients.setdefault(cell["studyid"], cell["patientid"])
     refused: list[RawReport] | None = []  # until an entry fits
     for number, (key, entry) in enumerate(_entries(text, path.name), 1):
-        read = shape.read(key, entry, patients) if isinstance(entry, dict) else "an object"
+        read = _read_entry(shape, key, entry, patients)
         if isinstance(read, RawReport):
             yield from refused or ()
             refused = None
             yield replace(read, file=path.name, line=number)
             continue
         missing = missing or read
-        content, study = _bytes(_as_json(entry)), key if opened == "{" else ""
-        broken = RawReport(path.name, number, study, content=content, broken=f"{name}-entry: {read}")
+        study = key if opened == "{" else ""
+        broken = RawReport(
+            path.name, number, study, content=_shown_entry(entry), broken=f"{name}-entry: {read}"
+        )
         if refused is None:
             yield broken
         else:
             refused.append(broken)
     if refused is not None:
-        found = _shown_keys(shape, keys_of(path)) if missing else "no entry"
+        found = told_keys(path) if missing else "no entry"
         raise InputError(path.name, found, expected, remedy, row=1, column=missing or None)
 
 
-def _as_json(entry: Any) -> str:
-    """An entry as it may be shown to who delivered it; nothing where it is nested too deep to be written."""
+def _read_entry(shape: Shape, key: str, entry: Any, patients: Mapping[str, str]) -> RawReport | str:
+    """The report of an entry, or what is wrong with it."""
+    if entry is _SKIPPED:
+        return _TOO_DEEP
+    if not isinstance(entry, dict):
+        return "an object"
+    try:
+        return shape.read(key, entry, patients)
+    except RecursionError:  # what it has beside the keys that are known may be nested
+        return _TOO_DEEP
+
+
+def _shown_entry(entry: Any) -> bytes:
+    """An entry as it stands in the table of rejected ones; nothing of one that is nested too deeply."""
+    if entry is _SKIPPED:
+        return b""
     with suppress(RecursionError):
-        return json.dumps(entry, ensure_ascii=False)
-    return ""
-
-
-def _shown_keys(shape: Shape, keys: Sequence[str]) -> str:
-    """The keys of an entry that the shape knows, and how many others: those may be words of a report."""
-    known = sorted({key for key in keys if key in shape.marks})
-    return f"keys {known} and {len(set(keys) - set(known))} others"
+        return _bytes(json.dumps(entry, ensure_ascii=False))
+    return b""
 
 
 def _text(path: Path, most: int = -1) -> str:
@@ -258,7 +294,7 @@ def _entries(text: str, file: str) -> Iterator[tuple[str, Any]]:
     """Key, or place from 0, and value of every entry of a JSON object or list, one after the other: all of
     RadGraph's would take gigabytes. Raises `InputError`: it breaks off, with the row.
     """
-    decoder, number, at = json.JSONDecoder(), 0, _begin(text)
+    decoder, number, at = json.JSONDecoder(parse_int=_whole_number), 0, _begin(text)
     end = {"{": "}", "[": "]"}.get(text[at : at + 1], "")
     try:
         at = _begin(text, at + 1)
@@ -267,13 +303,38 @@ def _entries(text: str, file: str) -> Iterator[tuple[str, Any]]:
             if end == "}":
                 key, at = decoder.raw_decode(text, at)
                 at = text.index(":", at) + 1
-            value, at = decoder.raw_decode(text, _begin(text, at))
+            begin = _begin(text, at)
+            try:
+                value, at = decoder.raw_decode(text, begin)
+            except RecursionError:
+                value, at = _SKIPPED, _end_of(text, begin)
             number += 1
             yield str(key), value
             at = _begin(text, at)
     except (ValueError, IndexError, RecursionError):
         found, remedy = "JSON that breaks off here or is damaged", "Deliver the complete file."
         raise InputError(file, found, "a whole JSON file", remedy, row=number + 1) from None
+
+
+_SKIPPED = object()
+"""In the place of an entry that is nested too deeply to be read."""
+
+
+def _end_of(text: str, begin: int) -> int:
+    """Where the JSON value ends that begins with a bracket there. Raises ValueError: nowhere."""
+    depth = 0
+    for found in _STRINGS_AND_BRACKETS.finditer(text, begin):
+        if found.group() in "[{":
+            depth += 1
+        elif found.group() in "]}":
+            depth -= 1
+        if depth == 0:
+            return found.end()
+    raise ValueError
+
+
+def _whole_number(written: str) -> int | float:
+    return int(written) if len(written) <= _MOST_DIGITS else float(written)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

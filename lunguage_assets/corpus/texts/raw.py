@@ -11,7 +11,6 @@ import codecs
 import hashlib
 import html
 import re
-from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -91,8 +90,19 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
 _OTHER_FORMS = (b"%PDF-", b"{\\rtf", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"\xd0\xcf\x11\xe0")
-_SILENT_BEGIN = re.compile(r"<(?:(script|style|head)\b|(!--)|!doctype)", re.I)
-_SILENT_END = re.compile(r"</(script|style|head)\s*>", re.I)
+_SILENT = re.compile(
+    r"<(?:(?P<script>script\b)|(?P<style>style\b)|(?P<head>head\b)|(?P<comment>!--)"
+    r"|(?P<doctype>!doctype))",
+    re.I,
+)
+"""Where something begins that is no text of a page."""
+_SILENT_ENDS = {
+    "script": re.compile(r"</script\s*>", re.I),
+    "style": re.compile(r"</style\s*>", re.I),
+    "head": re.compile(r"</head\s*>", re.I),
+    "comment": re.compile(r"-->|$"),
+    "doctype": re.compile(">"),
+}
 _BLOCK = re.compile(
     r"</?(?:address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|footer|form|h[1-6r]|head|"
     r"header|html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul)(?:\s[^<>]*)?/?>",
@@ -104,6 +114,8 @@ _INLINE = re.compile(
     re.I,
 )
 _REFERENCE = re.compile(r"&(?:amp|lt|gt|nbsp|quot|apos|deg|#\d{1,6}|#x[0-9a-f]{1,5});", re.I)
+_ENDLESS_REFERENCE = re.compile(r"&#(?:[0-9]{20,}|x[0-9a-f]{20,});?", re.I)
+"""No character has such a number, and Python refuses to read one of thousands of digits."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -145,46 +157,35 @@ def _in_encoding(content: bytes) -> tuple[str, list[str]]:
     return content.decode("cp1252", "replace"), ["encoding-guessed"]
 
 
-def _without_silent_parts(text: str) -> str:
-    """Put a line's end for what a browser does not show: scripts, styles, the head of a page, comments.
-
-    Ends are looked up, not searched for from every beginning: "<script " ten thousand times over, and never
-    closed, would take a minute. What is never closed stays, but for a comment, which runs to the end.
-    """
-    ends: dict[str, list[tuple[int, int]]] = {"script": [], "style": [], "head": []}
-    for closing in _SILENT_END.finditer(text):
-        ends[closing[1].lower()].append(closing.span())
-    last_angle = text.rfind(">")
-    kept: list[str] = []
-    position = 0
-    while (begin := _SILENT_BEGIN.search(text, position)) is not None:
-        name, is_comment = begin[1], begin[2]
-        end = -1
-        if is_comment:
-            found = text.find("-->", begin.end())
-            end = found + 3 if found >= 0 else len(text)
-        elif name:
-            closings = ends[name.lower()]
-            following = bisect_left(closings, (begin.end(), 0))
-            end = closings[following][1] if following < len(closings) else -1
-        elif last_angle >= begin.end():
-            end = text.index(">", begin.end()) + 1
-        if end < 0:
-            kept.append(text[position : begin.end()])
-            position = begin.end()
-            continue
-        kept += [text[position : begin.start()], "\n"]
-        position = end
-    return "".join([*kept, text[position:]])
-
-
 def _without_markup(text: str) -> str:
     """The words of a page, blocks on lines of their own; a text without marks stays as it is."""
     if not ("<" in text or _REFERENCE.search(text)):
         return text
-    words = _INLINE.sub("", _BLOCK.sub("\n", _without_silent_parts(text)))
+    words = _INLINE.sub("", _BLOCK.sub("\n", _without_silent(text)))
     if words != text:
         words = _BLANK_LINES.sub("\n\n", words)
     if words != text or _REFERENCE.search(text):
-        words = html.unescape(words).replace("\xa0", " ")
+        words = html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", words)).replace("\xa0", " ")
     return words
+
+
+def _without_silent(text: str) -> str:
+    """The text without scripts, styles, heads, comments and document types, each a line end; one that does
+    not end stays.
+    """
+    kept = []
+    at = 0
+    # An end that is nowhere behind one beginning is nowhere behind the next: each is looked for once, or a
+    # page of beginnings alone would be read again for each of them.
+    endless = set[str]()
+    while beginning := _SILENT.search(text, at):
+        kind = beginning.lastgroup or ""
+        end = None if kind in endless else _SILENT_ENDS[kind].search(text, beginning.end())
+        if end is None:
+            endless.add(kind)
+            kept.append(text[at : beginning.end()])
+            at = beginning.end()
+            continue
+        kept += [text[at : beginning.start()], "\n"]
+        at = end.end()
+    return "".join([*kept, text[at:]])

@@ -66,7 +66,12 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     terms = read_terms(delivery.vocabulary, log)
     reader = _Reader(log)
     for raw in delivery.raw_reports():
-        reader.read(raw)
+        try:
+            reader.read(raw)
+        except MemoryError:
+            raise
+        except Exception as failure:  # of one record, which is all that it costs
+            reader.refuse(raw, failure)
     studies = reader.studies
     metadata: Mapping[str, StudyMetadata] = {}
     if delivery.metadata is not None:
@@ -116,7 +121,7 @@ class _Reader:
         """Take one delivered record, or reject it."""
         self._file = self._file or raw.file
         study_id = study_of(raw.study) if raw.study else ""
-        shown = raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+        shown = _shown(raw)
         if raw.broken:
             reason, _, column = raw.broken.partition(": ")
             self._reject(reason, raw, study_id, column, shown)
@@ -136,6 +141,11 @@ class _Reader:
             self._note("same-report-again", raw, study_id, "report")
         else:
             self._reject("report-repeated", raw, study_id, "report", text.text)
+
+    def refuse(self, raw: RawReport, failure: Exception) -> None:
+        """Reject a record that failed in a way that nobody thought of; the failure's own words may be its."""
+        found, content = type(failure).__name__, _content(raw, _shown(raw))
+        self._log.reject("unexpected", raw.file, raw.line, found=found, content=content)
 
     def _take(self, raw: RawReport, study_id: str, text: str) -> None:
         self._numbered += not is_number(raw.study)
@@ -207,5 +217,14 @@ class _Reader:
         self._log.note(reason, raw.file, line=raw.line, study_id=study_id, column=column, found=found)
 
     def _reject(self, reason: str, raw: RawReport, study_id: str, column: str, text: str) -> None:
-        content = json.dumps({"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False)
+        content = _content(raw, text)
         self._log.reject(reason, raw.file, raw.line, column=column, study_id=study_id, content=content)
+
+
+def _shown(raw: RawReport) -> str:
+    """The beginning of its bytes as text that can be stored."""
+    return raw.content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+
+
+def _content(raw: RawReport, text: str) -> str:
+    return json.dumps({"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False)

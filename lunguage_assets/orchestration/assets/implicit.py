@@ -75,7 +75,6 @@ def lunguage_plus_plus(
     set_aside: Sequence[Aside] = (),
 ) -> Result:
     """Resolve every contradiction; a study that breaks a guarantee is set aside."""
-    ranker, _ = keys
     ranked = fitted_probabilities if len(fitted_probabilities) else reference_ranking
     version = str(ranked["ranking_version"].iloc[0])  # a table has one
     expanded = Expansion(pathway_matches, expansions)
@@ -89,7 +88,6 @@ def lunguage_plus_plus(
         "generated": int((rows["source"] == "expansion").sum()),
         "contested": len(conflicts),
         "ranking_version": version,
-        "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
         **{str(name): int(total) for name, total in totals.items()},
     }
     value = {

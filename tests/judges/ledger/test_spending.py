@@ -181,7 +181,7 @@ def test_a_row_of_a_clock_that_is_some_hours_ahead_counts(place: str) -> None:
     assert permit(ledger, 2, 0.5) == "spent"
 
 
-@pytest.mark.parametrize("time", ["9999-99-99T99:99:99.000000Z", from_now(25)])
+@pytest.mark.parametrize("time", ["9999-99-99T99:99:99.000000Z", from_now(25)], ids=["no time", "ahead"])
 def test_rows_dated_in_the_future_that_lie_in_a_ledger_count_nothing(tmp_path: Path, time: str) -> None:
     rows = [(*row[:-1], time) for row in rows_of_a_day(3, 1e6)]
     ledger = old_ledger(tmp_path / "ledger.sqlite", rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import dagster as dg
 import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, said_of
 
-from lunguage_assets.current.recipes import STEPS_OF_JOB
+from lunguage_assets.current.recipes import RECIPES, STEPS_OF_JOB
 from lunguage_assets.data_files import resource
 from lunguage_assets.release.bundle.versions import current_version
 
@@ -60,3 +61,13 @@ def test_after_a_change_no_stale_batch_is_released(small: SmallHome) -> None:
     said = said_of(small.make(["release"], "panel", raise_on_error=False))
     assert "1 of 2 batches of ranker 'panel' are stale: first (pathways changed)" in said
     assert contents(small.home.release) == before
+
+
+def test_only_the_release_names_its_folder_which_a_table_cannot_know_to_be_there(small: SmallHome) -> None:
+    result = small.make(RECIPES["lunguage_plus_plus"].tables, {"ranker": "panel", "report_batch": "first"})
+    (made,) = result.get_asset_materialization_events()
+    named = [
+        one.path for one in made.materialization.metadata.values() if isinstance(one, dg.PathMetadataValue)
+    ]
+    assert named
+    assert all(str(path).startswith(str(small.home.tables)) for path in named)
