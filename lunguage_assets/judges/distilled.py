@@ -2,21 +2,26 @@
 what it says at the mask and on the mean. `explicit/distilled/` trains it.
 
 Its folder holds `scorer.json`, `scorer.npz` and, where the encoder was fine-tuned, `encoder/`: learnt from
-reports, and as restricted as they are. torch and transformers are imported when the first sentence is read.
+reports, and as restricted as they are. `scorer.json` names the digest of the weights, which is checked when
+they are read. torch and transformers are imported when the first sentence is read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lunguage_assets.draws import Floats
 from lunguage_assets.errors import ConfigurationError
@@ -208,18 +213,20 @@ class DistilledScorer:
     """
 
     def __init__(self, folder: Path, device: str = "auto") -> None:
-        """Raises `ConfigurationError` when the folder holds no scorer, or its encoder is another one."""
+        """Raises `ConfigurationError` when the folder holds no scorer, or one that was changed since it was
+        trained, or its encoder is another one.
+        """
         self.about, self.identity = about_scorer(folder), scorer_identity(folder)
-        self.phrases = frozenset(self.about["phrases"])
+        self.head, self.errors = stored_model(folder)
+        self.phrases = frozenset(self.about.phrases)
         own = folder / "encoder"
-        name = str(own.resolve()) if own.exists() else self.about["encoder_name"]
-        self.encoder = MaskedEncoder(name, self.about["revision"], device)
-        if not own.exists() and self.encoder.identity != self.about["encoder"]:
+        name = str(own.resolve()) if own.exists() else self.about.encoder_name
+        self.encoder = MaskedEncoder(name, self.about.revision, device)
+        if not own.exists() and self.encoder.identity != self.about.encoder:
             raise ConfigurationError(
-                f"{folder}: the scorer was trained with encoder {self.about['encoder']}, found "
+                f"{folder}: the scorer was trained with encoder {self.about.encoder}, found "
                 f"{self.encoder.identity}. Install that one, or say `lunguage distill` again."
             )
-        self.head, self.errors = stored_model(folder)
 
     def read(self, sentences: Sequence[str], progress: Callable[[int], None] | None = None) -> Scores:
         """Scores of masked sentences, a forward pass each; identical ones are read once."""
@@ -243,12 +250,115 @@ class DistilledScorer:
         return self.read(masked_sentences)[:2]
 
 
+class About(BaseModel):
+    """What `scorer.json` says.
+
+    Args:
+        made_of: fingerprint of the answers and options that it was trained with.
+        encoder: identity of the encoder.
+        encoder_name: its name on the hub, or its folder.
+        revision: of a model of the hub.
+        rung: `frozen` or `tuned`.
+        ranking_version: of the ranking to which the answers belong.
+        phrases: hedging phrases of the sentences that it learnt from.
+        files: digest of the weights (SHA-256): `scorer.npz`, and those of an encoder of its own.
+        beside: digest of everything else; scorers of version 0.1 have none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    made_of: str
+    encoder: str
+    encoder_name: str
+    revision: str
+    rung: str
+    ranking_version: str
+    phrases: list[str]
+    files: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    beside: str = ""
+
+
+_WEIGHTS, _ABOUT_FILE, _ENCODER = "scorer.npz", "scorer.json", "encoder"
+_UNREADABLE = (OSError, ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error)
+"""What numpy raises when a file is damaged; one may claim to hold more than fits into memory."""
+
+
 def stored_model(folder: Path) -> tuple[Head, Errors]:
-    """What was learnt beside the encoder."""
-    with np.load(folder / "scorer.npz") as stored:
-        values = {name: _plain(stored[name]) for name in stored.files}
-    head, errors = ({field.name: values[field.name] for field in fields(of)} for of in (Head, Errors))
+    """What was learnt beside the encoder.
+
+    Raises:
+        ConfigurationError: the folder holds no scorer, or something in it is not as it was written.
+    """
+    require_whole(folder)
+    values = stored_arrays(folder / _WEIGHTS)
+    if problem := _misfit(values):
+        raise _damaged(folder, f"{_WEIGHTS}: {problem}")
+    head, errors = ({field.name: _plain(values[field.name]) for field in fields(of)} for of in (Head, Errors))
     return Head(**head), Errors(**errors)
+
+
+def stored_arrays(file: Path) -> dict[str, NDArray[Any]]:
+    """The arrays in a file of a scorer's folder. Raises `ConfigurationError`: it cannot be read."""
+    try:
+        with np.load(file) as stored:
+            return {name: stored[name] for name in stored.files}
+    except _UNREADABLE as error:
+        raise _damaged(file.parent, f"{file.name} cannot be read ({type(error).__name__})") from None
+
+
+def require_whole(folder: Path) -> None:
+    """Raise `ConfigurationError` unless the files of a scorer are those that were written."""
+    about = about_scorer(folder)
+    try:
+        is_same = files_digest(folder, _weights(folder)) == about.files
+        if about.beside:
+            is_same &= _beside(folder, about) == about.beside
+    except OSError as error:
+        raise _damaged(folder, f"a file cannot be read ({type(error).__name__})") from None
+    if not is_same:
+        raise _damaged(folder, f"files are not those whose digest {_ABOUT_FILE} names")
+
+
+def _damaged(folder: Path, found: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{folder}: {found}; expected the distilled model as `lunguage distill` wrote it, because what it "
+        "scores is released under its digest. Say `lunguage distill` again, or put the files back."
+    )
+
+
+def _misfit(values: dict[str, NDArray[Any]]) -> str:
+    """What is wrong with the stored arrays; empty: nothing."""
+    names = {field.name for of in (Head, Errors) for field in fields(of)}
+    if values.keys() != names:
+        return f"found other arrays than {', '.join(sorted(names))}"
+    size = values["weights"].size
+    shapes: dict[str, tuple[int, ...]] = {
+        "centre": (size,), "scale": (), "weights": (size,), "intercept": (), "covariance": (size, size),
+        "cuts": (2,), "variance": (3,), "usual": (), "farthest": (),
+        "known": (len(values["known"]) if values["known"].ndim else 0, size),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        array = values[name]
+        if array.shape != shape or array.dtype.kind != "f":
+            return f"array {name} has shape {array.shape} of {array.dtype}, expected {shape} of floats"
+        if not np.isfinite(array).all():
+            return f"array {name} holds what is no finite number"
+    if not size or values["scale"] <= 0.0 or (values["variance"] < 0.0).any() or not len(values["known"]):
+        return "arrays are empty, or scale or variance is not above zero"
+    return ""
+
+
+def _weights(folder: Path) -> list[Path]:
+    """The files whose digest is the scorer's identity."""
+    return [folder / _WEIGHTS, *sorted((folder / _ENCODER).rglob("*.safetensors"))]
+
+
+def _beside(folder: Path, about: About) -> str:
+    """Digest of what else decides a score: the rest of `scorer.json`, and of an encoder of its own."""
+    others = [path for path in sorted((folder / _ENCODER).rglob("*")) if path.is_file()]
+    files = files_digest(folder, [path for path in others if path.suffix != ".safetensors"])
+    written = json.dumps([about.model_dump(exclude={"beside"}), files], sort_keys=True)
+    return hashlib.sha256(written.encode()).hexdigest()
 
 
 def write_scorer(folder: Path, about: dict[str, Any], head: Head, errors: Errors) -> str:
@@ -260,27 +370,31 @@ def write_scorer(folder: Path, about: dict[str, Any], head: Head, errors: Errors
         arrays: dict[str, Any] = {**_arrays(head), **_arrays(errors)}
         np.savez(stream, **arrays)
 
-    replace_file(folder / "scorer.npz", write)
-    learnt = [folder / "scorer.npz", *sorted((folder / "encoder").rglob("*.safetensors"))]
-    files = files_digest(folder, learnt)
-    replace_text(folder / "scorer.json", json.dumps({**about, "files": files}, indent=1, sort_keys=True))
+    replace_file(folder / _WEIGHTS, write)
+    files = files_digest(folder, _weights(folder))
+    said = About(**about, files=files)
+    said = said.model_copy(update={"beside": _beside(folder, said)})
+    replace_text(folder / _ABOUT_FILE, json.dumps(said.model_dump(), indent=1, sort_keys=True))
     return files
 
 
-def about_scorer(folder: Path) -> dict[str, Any]:
-    """What `scorer.json` says. Raises `ConfigurationError`: the folder holds no scorer."""
+def about_scorer(folder: Path) -> About:
+    """What `scorer.json` says. Raises `ConfigurationError`: the folder holds no scorer, or it was damaged."""
     try:
-        return dict(json.loads((folder / "scorer.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return About.model_validate_json((folder / _ABOUT_FILE).read_bytes())
+    except OSError:
         raise ConfigurationError(
-            f"{folder}: found no distilled scorer (scorer.json). `lunguage distill` makes one below "
+            f"{folder}: found no distilled scorer ({_ABOUT_FILE}). `lunguage distill` makes one below "
             "`distilled` of the home."
         ) from None
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"])) or "the whole file"
+        raise _damaged(folder, f"{_ABOUT_FILE} is wrong at {field}") from None
 
 
 def scorer_identity(folder: Path) -> str:
     """Identity of the scorer in a folder; raises as `about_scorer`."""
-    return f"distilled/{about_scorer(folder)['files'][:16]}"
+    return f"distilled/{about_scorer(folder).files[:16]}"
 
 
 def _arrays(values: Head | Errors) -> dict[str, NDArray[Any]]:

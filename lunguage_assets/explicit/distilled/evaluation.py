@@ -15,7 +15,7 @@ import pandas as pd
 from lunguage_assets.draws import Floats
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.explicit.distilled.head import out_of_fold
-from lunguage_assets.explicit.distilled.training import Masks, held_out_masks, rungs_of
+from lunguage_assets.explicit.distilled.training import Masks, held_out_masks, rungs_of, scorer_vectors
 from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.probability import Z95, Calibration, probability
 from lunguage_assets.explicit.rating import trueskill
@@ -55,8 +55,7 @@ def evaluate(
         rows.append(found.row(test, "phrase mean", _phrase_means(answers, folds)))
         rows.append(found.row(test, "mean", _means(answers, folds)))
     spread = float(scorers["spread"].iloc[0])
-    with np.load(folder / "vectors.npz") as stored:
-        vectors = stored["array_0"]
+    vectors = scorer_vectors(folder)
     among = _among_judges(answers)
     for number, judge in enumerate(answers.judges):
         mine = answers.only(answers.judge == number)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -17,17 +18,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import Floats
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.distilled.answers import Answers, folds, phrase_folds
 from lunguage_assets.explicit.distilled.head import SPREADS, error, fit_head, out_of_fold
 from lunguage_assets.explicit.distilled.tuned import fine_tune
 from lunguage_assets.files import replace_file
 from lunguage_assets.hub import named_path
 from lunguage_assets.judges.distilled import (
+    About,
     Errors,
     MaskedEncoder,
     Vectors,
     about_scorer,
     nearest,
+    require_whole,
+    stored_arrays,
     write_scorer,
 )
 from lunguage_assets.tables.explicit import DISTILLED_SCORER
@@ -35,6 +40,8 @@ from lunguage_assets.tables.explicit import DISTILLED_SCORER
 FOLDS = 4
 LEAST_VARIANCE = 0.25
 """Of a score, in mu squared: no scorer is surer than half a point."""
+
+_VECTORS = "vectors.npz"
 
 Masks = list[NDArray[np.bool_]]
 
@@ -98,13 +105,16 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
     encoder = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
     made_of = _fingerprint(answers, encoder.identity, chosen)
     for file in place.glob("[!u]*/scorer.json"):
-        if (done := about_scorer(file.parent))["made_of"] == made_of:
-            return _rows(list(rungs_of(file.parent).values()), done, answers, chosen)
+        with suppress(ConfigurationError):  # a damaged one is trained again
+            if (done := about_scorer(file.parent)).made_of == made_of:
+                require_whole(file.parent)
+                scorer_vectors(file.parent)
+                return _rows(list(rungs_of(file.parent).values()), done, answers, chosen)
     work = place / f"unfinished-{made_of}"
     for folder in (place, work):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = answers.sentences["sentence"].tolist()
-    (vectors,) = _kept(work / "vectors.npz", lambda: (encoder.encode(texts),))
+    (vectors,) = _kept(work / _VECTORS, lambda: (encoder.encode(texts),))
     masks = held_out_masks(answers, chosen.seed)
     frozen = _kept_rung(work, "frozen", lambda: _frozen(vectors, answers, masks))
     rungs = [frozen]
@@ -143,9 +153,20 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
 
 
 def rungs_of(folder: Path) -> dict[str, Rung]:
-    """What each rung did on what was held out, by its name, from the folder of a scorer."""
-    names = [name for name in ("frozen", "tuned") if (folder / f"{name}.npz").exists()]
-    return {name: _kept_rung(folder, name, None) for name in names}
+    """What each rung did on what was held out, by its name, from the folder of a scorer. Raises
+    `ConfigurationError`: a file of it cannot be read.
+    """
+    return {
+        name: _rung(name, tuple(stored_arrays(folder / f"{name}.npz").values()))
+        for name in ("frozen", "tuned")
+        if (folder / f"{name}.npz").exists()
+    }
+
+
+def scorer_vectors(folder: Path) -> Vectors:
+    """The vectors of the sentences that a scorer learnt from, from its folder; raises as `rungs_of`."""
+    (vectors,) = stored_arrays(folder / _VECTORS).values()
+    return vectors
 
 
 def errors_of(vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Masks) -> Errors:
@@ -206,20 +227,20 @@ def _tuned(
     return Rung("tuned", spread, HeldOut(*found))
 
 
-def _rows(rungs: list[Rung], about: dict[str, Any], answers: Answers, chosen: Training) -> pd.DataFrame:
+def _rows(rungs: list[Rung], about: About, answers: Answers, chosen: Training) -> pd.DataFrame:
     shared = {
-        "encoder": about["encoder"],
-        "files": about["files"],
+        "encoder": about.encoder,
+        "files": about.files,
         "seed": chosen.seed,
         "sentences": int(answers.is_fitted.sum()),
         "answers": int((answers.other < 0).sum()),
         "comparisons": int((answers.other >= 0).sum()),
-        "ranking_version": about["ranking_version"],
+        "ranking_version": about.ranking_version,
     }
     rows = []
     for rung in rungs:
         sentences, phrases = rung.held_out.errors(answers)
-        of = {"rung": rung.name, "is_used": rung.name == about["rung"], "spread": rung.spread}
+        of = {"rung": rung.name, "is_used": rung.name == about.rung, "spread": rung.spread}
         held_out = {"rmse_sentences": sentences, "rmse_phrases": phrases if np.isfinite(phrases) else None}
         rows.append({**of, **held_out, **shared})
     return DISTILLED_SCORER.frame(rows)
@@ -241,18 +262,22 @@ def _keep(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def _kept(path: Path, make: Callable[[], tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Arrays from a file, or made and written there."""
-    if not path.exists():
-        _keep(path, {f"array_{number}": one for number, one in enumerate(make())})
-    with np.load(path) as stored:
-        return tuple(stored[name] for name in stored.files)
+    """Arrays from a file, or made and written there; a damaged file is made again."""
+    if path.exists():
+        with suppress(ConfigurationError):
+            return tuple(stored_arrays(path).values())
+    _keep(path, {f"array_{number}": one for number, one in enumerate(make())})
+    return tuple(stored_arrays(path).values())
 
 
-def _kept_rung(work: Path, name: str, make: Callable[[], Rung] | None) -> Rung:
+def _kept_rung(work: Path, name: str, make: Callable[[], Rung]) -> Rung:
     def arrays() -> tuple[NDArray[Any], ...]:
-        assert make is not None
         rung = make()
         return np.array(rung.spread), *rung.held_out
 
-    spread, *found = _kept(work / f"{name}.npz", arrays)
+    return _rung(name, _kept(work / f"{name}.npz", arrays))
+
+
+def _rung(name: str, arrays: tuple[NDArray[Any], ...]) -> Rung:
+    spread, *found = arrays
     return Rung(name, float(spread), HeldOut(*found))
