@@ -57,6 +57,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
 
     from lunguage_assets.annotation.scoring import score
     from lunguage_assets.cli.console import print_table
+    from lunguage_assets.corpus.columns import shown_names
     from lunguage_assets.errors import InputError
     from lunguage_assets.files import write_csv
 
@@ -67,7 +68,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
         raise InputError(file.name, found, "a table", "Give .csv, .csv.gz or .parquet.") from None
     for name in (references, generated):
         if name not in rows:
-            found = f"columns {', '.join(map(str, rows.columns))}"
+            found = f"columns {shown_names([*map(str, rows.columns)], (references, generated))}"
             remedy = "Name it with --references or --generated."
             raise InputError(file.name, found, f"a column {name!r}", remedy)
     scores = score(rows[references].tolist(), rows[generated].tolist())
