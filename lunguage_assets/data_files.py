@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from pydantic import BaseModel
     from pydantic_core import PydanticCustomError
-    from yaml import Event
 
     Form = TypeVar("Form", bound=BaseModel)
 
@@ -101,7 +100,7 @@ def _yaml(text: str) -> Any:
     return loader.construct_document(root) if root is not None else None
 
 
-def _require_few_levels(events: Iterable[Event]) -> None:
+def _require_few_levels(events: Iterable[Any]) -> None:
     """Refuse a YAML text of brackets in brackets, before its nodes are made."""
     import yaml
 

@@ -255,6 +255,13 @@ def test_a_tree_that_is_too_deep_is_put_aside_and_the_rest_is_taken(
     assert not (landing.root / "tree").exists()
 
 
+def test_two_trees_of_one_name_that_are_too_deep_lie_side_by_side_in_quarantine(landing: Landing) -> None:
+    for _ in range(2):
+        nested(landing.root / "tree", 150, "a")
+        landing.settle()
+    assert len(reasons(landing)) == 2
+
+
 def test_a_tree_of_sixty_folders_is_taken(landing: Landing) -> None:
     nested(landing.root / "tree", 60, "a")
     assert landing.settle().of("registered").keys() == {"tree"}
