@@ -117,6 +117,7 @@ class CheckSettings(_Options):
 
     rejected_share: Share = 0.05
     drift_distance: Share = 0.10
+    unusable_share: Share = 0.05
 
 
 class Settings(_Options):

@@ -101,6 +101,9 @@ def spending_lines(spent: Sequence[Progress], lost: int) -> list[tuple[str, str]
     """What language models were asked and cost; nothing where none was asked."""
     lines = [("language models", f"${sum(judge.cost_usd for judge in spent):.4f}")] if spent else []
     lines += [("", judge.line()) for judge in spent]
+    if invalid := sum(judge.invalid for judge in spent):
+        calls = sum(judge.calls for judge in spent)
+        lines.append(("  paid, of no use", f"{invalid:,} of {calls:,} calls: their answers are invalid"))
     if spent and lost:
         lines.append(("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes"))
     return lines

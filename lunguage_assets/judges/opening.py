@@ -20,6 +20,7 @@ from lunguage_assets.judges.asking.limits import Budget, output_limit
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.distilled import DistilledScorer, scorer_identity
+from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge, load_prompts
 from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, Judge
@@ -56,6 +57,7 @@ class Surroundings:
         budget: ceiling shared by all judges of the run, or None.
         prompts: the user's own prompt templates, or None for the bundled ones.
         progress: told what every recorded attempt adds.
+        bill: on which calls are charged in the ledger; None: on nobody's.
     """
 
     data_class: DataClass
@@ -63,6 +65,7 @@ class Surroundings:
     budget: Budget | None = None
     prompts: Path | None = None
     progress: Callable[[Progress], None] = announce
+    bill: Bill | None = None
 
 
 def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Judge:
@@ -125,6 +128,7 @@ def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
         budget=surroundings.budget,
         price=slot.price,
         progress=surroundings.progress,
+        bill=surroundings.bill,
     )
 
 

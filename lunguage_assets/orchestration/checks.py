@@ -21,6 +21,7 @@ from lunguage_assets.explicit.distilled.places import UNLIKE
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import is_stored, partition_path, read_table
 from lunguage_assets.implicit.resolution.guarantees import GUARANTEES, refuse_violations
+from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.orchestration.metadata import examples, markdown
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -32,11 +33,14 @@ WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
 
 
 class CheckContext(NamedTuple):
-    """What a check looks at: the home, the partition's keys by dimension, and what the step has made."""
+    """What a check looks at: the home, the partition's keys by dimension, what the step has made, and what
+    its language models were asked.
+    """
 
     home: HomeResource
     keys: Mapping[str, str]
     tables: Mapping[str, pd.DataFrame]
+    asked: Sequence[Progress] = ()
 
 
 Look = Callable[[CheckContext], dg.AssetCheckResult]
@@ -162,6 +166,35 @@ def in_english(context: CheckContext) -> dg.AssetCheckResult:
     )
     metadata = {"reports_in_another_language": len(foreign), "examples": examples(foreign)}
     return outcome(foreign.empty, metadata, remedy, None if foreign.empty else because)
+
+
+def _answers_usable(context: CheckContext) -> dg.AssetCheckResult:
+    """Whether few of the replies to the questions of a partition, whenever they came, were of no use."""
+    replies = sum(judge.replies for judge in context.asked)
+    if not replies:
+        return outcome(True, {"note": "No language model was asked."})
+    unusable = sum(judge.unusable for judge in context.asked)
+    allowed = context.home.settings.checks.unusable_share
+    rows = [(judge.judge, judge.replies, judge.unusable, judge.void) for judge in context.asked]
+    metadata = {
+        "replies": replies,
+        "unusable": unusable,
+        "allowed_share": allowed,
+        "report": markdown(["judge", "replies", "of no use", "questions without an answer"], rows),
+    }
+    remedy = (
+        "Such replies are paid, and the question is asked again, up to four times. See `lunguage ledger "
+        "stats`; a higher limit on output tokens or mode 'enum' often helps. Give the changed judge a new "
+        "key, or leave it out of the preset."
+    )
+    passed = unusable <= allowed * replies
+    because = f"{unusable:,} of {replies:,} replies of language models, which are paid, could not be used"
+    return outcome(passed, metadata, remedy, None if passed else because)
+
+
+for _table in (step for step, recipe in RECIPES.items() if recipe.asks_judges):
+    _told = "Few replies of language models, which are paid, could not be used."
+    CHECKS.append(Check(_table, "answers_usable", _told, _answers_usable))
 
 
 BATCHES = 20

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import logging
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -16,7 +13,6 @@ import pandas as pd
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.files import literal
-from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.schema import Column, Table
@@ -40,9 +36,6 @@ COUNTED: Mapping[str, str] = {
 
 SHOWN = 20
 """Values that a count shows, and keys of rows that a check does."""
-
-LOG_EVERY_S = 30.0
-"""A judge that is being asked reports so often in the run's log."""
 
 
 def column_schema(table: Table) -> dg.TableSchema:
@@ -112,47 +105,3 @@ def examples(keys: Iterable[object]) -> str:
 def picture(png: bytes) -> dg.MetadataValue:
     """A PNG that the UI shows inside the metadata."""
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
-
-
-_SPENT = ("questions", "hits", "calls", "failures", "input_tokens", "output_tokens")
-"""Fields of a judge's total that are shown."""
-
-
-class Spending:
-    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to
-    show. Counts go to the run's log now and then, and to whoever listens in this process.
-    """
-
-    def __init__(self, log: logging.Logger) -> None:
-        self._log, self._meter, self._logged = log, Meter(), dict[str, float]()
-
-    def begin_with(self, prefetched: Iterable[Progress]) -> None:
-        """Count calls made ahead for this partition; their questions are asked again, of the ledger."""
-        for progress in prefetched:
-            self._meter.note(replace(progress, questions=0, hits=0, settled=0))
-
-    def note(self, progress: Progress) -> None:
-        """Take note of where a judge stands; a line in the log at first and then every half minute."""
-        self._meter.note(progress)
-        announce(progress)
-        now = time.monotonic()
-        if now - self._logged.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
-            self._logged[progress.judge] = now
-            (total,) = (one for one in self._meter.totals() if one.judge == progress.judge)
-            self._log.info(total.line())
-
-    def metadata(self) -> dict[str, Any]:
-        """Calls, ledger hits, failures, tokens and US dollars, in all and per language model."""
-        totals = sorted(self._meter.totals(), key=lambda total: total.judge)
-        for total in totals:
-            self._log.info(total.line())
-        if not totals:
-            return {}
-        rows = (
-            (one.judge, *(getattr(one, name) for name in _SPENT), round(one.cost_usd, 4)) for one in totals
-        )
-        return {
-            **{f"llm_{name}": sum(getattr(one, name) for one in totals) for name in _SPENT},
-            "llm_cost_usd": round(sum(total.cost_usd for total in totals), 6),
-            "llm_by_judge": markdown(["judge", *_SPENT, "US dollars"], rows),
-        }

@@ -26,6 +26,7 @@ from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.distilled import DistilledScorer, has_gpu
+from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
@@ -187,17 +188,25 @@ class HomeResource:
         seed = self.settings.explicit.seed
         return Training(name, revision, options.device, own or has_gpu(), options.epochs, seed)
 
-    def judge(self, key: str, progress: Callable[[Progress], None] = announce) -> Judge:
+    def judge(
+        self, key: str, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
+    ) -> Judge:
         """A judge of the active preset, ready to be asked about this corpus; raises as `open_judge`."""
-        return open_judge(key, self.judges, self.surroundings(progress))
+        return open_judge(key, self.judges, self.surroundings(progress, bill))
 
     def structurer(
-        self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] = announce
+        self,
+        key: str,
+        terms: pd.DataFrame,
+        progress: Callable[[Progress], None] = announce,
+        bill: Bill | None = None,
     ) -> Structurer:
         """A structurer (`rules`, or a language model of the active preset) for reports with these `terms`."""
-        return open_structurer(key, self.judges, terms, lambda: self.surroundings(progress))
+        return open_structurer(key, self.judges, terms, lambda: self.surroundings(progress, bill))
 
-    def surroundings(self, progress: Callable[[Progress], None] = announce) -> Surroundings:
+    def surroundings(
+        self, progress: Callable[[Progress], None] = announce, bill: Bill | None = None
+    ) -> Surroundings:
         """What a language model needs of this home."""
         corpus = self.home.corpus()
         return Surroundings(
@@ -206,6 +215,7 @@ class HomeResource:
             budget=_budget(self.budget, self.daily_budget),
             prompts=self.prompts,
             progress=progress,
+            bill=bill,
         )
 
     def anchor_set(self) -> AnchorSet:

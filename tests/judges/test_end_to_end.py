@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,11 @@ import dagster as dg
 import pytest
 from commanded import lunguage
 from loopback import TROUBLES, LoopbackServer, failing_share
+from platform_support import environment
+from served_home import wait_for
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.sample import write_sample
 
 SETTINGS = "[explicit]\nruler = 'published'\nrepetitions = 1\nbootstrap = 20\npatience = 3\npanel_steps = 2\n"
@@ -93,8 +98,9 @@ def test_a_run_that_a_budget_stopped_goes_on_though_calls_fail_and_is_replayed_b
         assert run(home, delivery, "--budget", "5") is None
         assert len(server.calls) > server.answered, "some failed"
         extraction, fits = shown_with_the_partitions(home)
-        assert fits["llm_calls"] == len(server.calls) - calls > 0
-        assert extraction["llm_calls"] == sum("finding:" in call.user.lower() for call in server.calls)
+        extracting = sum("finding:" in call.user.lower() for call in server.calls)
+        assert extraction["llm_calls"] == extracting > 0
+        assert fits["llm_calls"] == len(server.calls) - extracting > len(server.calls) - calls
         assert fits["llm_cost_usd"] > 0 < extraction["llm_cost_usd"]
     summary = json.loads((home / "release/panel/v1/restricted/summary.json").read_text())
     assert summary["judges"] == ["one", "two"]
@@ -107,6 +113,52 @@ def test_a_run_that_a_budget_stopped_goes_on_though_calls_fail_and_is_replayed_b
     (home / "judges.toml").write_text(retired)
     assert run(home, delivery, "--rebuild-ranking") is None
     assert tables(home) == before
+
+
+COSTS = ("llm_calls", "llm_cost_usd", "llm_invalid", "llm_input_tokens")
+
+
+def shown_costs(home: Path) -> dict[str, float]:
+    """The sum of what all partitions show."""
+    found = dict.fromkeys(COSTS, 0.0)
+    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+        for name in ("hedge_phrases", "comparison_matches", "fitted_probabilities"):
+            for record in instance.fetch_materializations(dg.AssetKey(name), limit=20).records:
+                assert record.asset_materialization is not None
+                metadata = record.asset_materialization.metadata
+                for cost in COSTS:
+                    found[cost] += metadata[cost].value if cost in metadata else 0  # type: ignore[operator]
+    return found
+
+
+@pytest.mark.lengthy
+def test_killed_at_any_moment_the_costs_that_are_shown_are_those_of_the_ledger(
+    tmp_path: Path, delivery: Path
+) -> None:
+    decide = failing_share(0.2, TROUBLES, seed=1)
+    with LoopbackServer(decide=decide, latency=0.02) as server:
+        home = home_for(tmp_path, server)
+
+        def started() -> subprocess.Popen[bytes]:
+            arguments = ["run", "--data", str(delivery), "--batch", "b"]
+            variables = {**environment(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
+            command = [sys.executable, "-m", "lunguage_assets.cli.main", *arguments]
+            return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
+
+        for calls in (10, 60):
+            process = started()
+            wait_for(lambda calls=calls: len(server.calls) >= calls, 300, "no calls", every=0.01)
+            process.kill()
+            process.wait()
+        assert started().wait() == 0
+    found, ledger = shown_costs(home), Ledger.open(home / "ledger.sqlite").statistics()
+    assert ledger["lost"].sum() > 0
+    assert found == {
+        "llm_calls": ledger["attempts"].sum(),
+        "llm_cost_usd": pytest.approx(ledger["cost_usd"].sum()),
+        "llm_invalid": ledger["invalid"].sum(),
+        "llm_input_tokens": ledger["input_tokens"].sum(),
+    }
 
 
 def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(

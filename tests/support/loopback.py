@@ -189,6 +189,10 @@ class LoopbackServer:
         """The next calls are treated so, in this order."""
         self._plan.extend(acts)
 
+    def forget_plan(self) -> None:
+        """What was planned and did not come to pass is not done."""
+        self._plan.clear()
+
     def route(self, method: str, pattern: str, handler: Handler) -> None:
         """Requests of this method whose path (with query) matches wholly go to `handler`, before anything
         else.

@@ -31,7 +31,8 @@ from lunguage_assets.judges.asking.limits import (
     output_limit,
 )
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, request_key, storable
+from lunguage_assets.judges.ledger.attempts import REPLIED, Attempt, Flaw, request_key, storable
+from lunguage_assets.judges.ledger.bills import Bill
 from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
 from lunguage_assets.judges.ledger.ledger_place import lock_name
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
@@ -82,6 +83,7 @@ class Asker:
         provider: not touched when the ledger has everything.
         price: for costs; without it they are null, and a budget refuses.
         progress: told in the event loop of the asking what every recorded attempt adds.
+        bill: on which calls are charged in the ledger; None: on nobody's.
     """
 
     def __init__(
@@ -94,10 +96,11 @@ class Asker:
         budget: Budget | None = None,
         price: Price | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
+        bill: Bill | None = None,
     ) -> None:
         self.key, self.provider, self.binding, self.ledger = key, provider, provider.binding, ledger
         self.limits, self.limiter = limits, Limiter(limits)
-        self.budget, self.price, self.progress = budget, price, progress
+        self.budget, self.price, self.progress, self.bill = budget, price, progress, bill
         self._working: set[Future[Any]] = set()
         self._asked = self._read = 0
         self.is_reached = False
@@ -233,9 +236,15 @@ class _Round(Generic[T]):
 
     async def _look_up(self, keys: Sequence[str], new: int = 0) -> None:
         """Take what the ledger has of these open questions, of which so many are new."""
-        found = await asyncio.to_thread(self.ledger.answers, keys)
-        self.entries |= found
-        self._report(questions=new, hits=len(found), settled=len(found))
+        found = await asyncio.to_thread(self.ledger.settled, keys)
+        self.entries |= {key: one.answer for key, one in found.items()}
+        self._report(
+            questions=new,
+            hits=len(found),
+            settled=len(found),
+            invalid_before=sum(one.invalid for one in found.values()),
+            void=sum(one.answer is None for one in found.values()),
+        )
 
     async def _look_up_next(self, awaited: deque[str]) -> None:
         """Take what the ledger has of the next questions that are awaited, and of those after them as long
@@ -315,11 +324,13 @@ class _Round(Generic[T]):
             wait_s = self.limiter.backoff(failures, failure)
             is_down = failure.kind == "connection" and not self.asker.is_reached
             if wait_s is None or (is_down and failures >= UNREACHED):
+                self._report(failures=1)
                 self.given_up[str(failure)] += 1
                 self.in_vain += 1
                 if failure.kind == "authentication" or self.in_vain >= IN_VAIN:
                     raise JudgeIncomplete("its service refuses or keeps failing")
                 return
+            self._report(retried=1)
             await asyncio.sleep(wait_s)
 
     async def _attempt(self, key: str, request: Request) -> ProviderFailure | None:
@@ -348,7 +359,7 @@ class _Round(Generic[T]):
         try:
             lock = lock_name(self.binding)
             daily_usd = self.budget.of_day_usd if self.budget is not None else None
-            permit = await self._written(begin, attempt, lock, worst_usd, daily_usd)
+            permit = await self._written(begin, attempt, lock, worst_usd, daily_usd, self.asker.bill)
             if permit == "wait":
                 await asyncio.to_thread(self.ledger.in_flight)  # the dead may have reserved what is missing
                 return "wait"
@@ -364,7 +375,7 @@ class _Round(Generic[T]):
                 reply = await self.asker.provider.answer(request)
             except LunguageError:  # refused or not configured: nothing was sent
                 cost_usd = 0.0
-                await self._written(forget, attempt.receipt)
+                await self._written(forget, attempt, self.asker.bill)
                 raise
             except Exception as error:
                 failure = error if isinstance(error, ProviderFailure) else ProviderFailure("malformed")
@@ -418,12 +429,13 @@ class _Round(Generic[T]):
         )
 
     async def _record(self, attempt: Attempt) -> None:
-        settled = await self._written(record, attempt)
+        settled = await self._written(record, attempt, self.asker.bill)
         self.entries |= settled
         self._report(
             settled=len(settled),
+            void=sum(answer is None for answer in settled.values()),
             calls=1,
-            failures=int(attempt.answer is None),
+            invalid=int(attempt.failure in REPLIED),
             input_tokens=attempt.input_tokens,
             output_tokens=attempt.output_tokens,
             cost_usd=attempt.cost_usd or 0.0,

@@ -34,8 +34,19 @@ class Fitting:
 class Progress:
     """What was added to the asking of a judge, or the sum of it.
 
-    `questions` are distinct within a round; `hits` of them came from the ledger; `calls` include `failures`.
-    `rounds` in which questions came, and `seconds` since the judge was first asked: only of a sum.
+    Args:
+        questions: distinct within a round.
+        hits: questions of which the ledger had the answer.
+        settled: questions that are answered, or invalid for good.
+        calls: that were sent.
+        failures: calls without a reply after which their question was given up.
+        cost_usd: of these calls, so far as is known.
+        invalid: replies to these calls that were paid and cannot be used.
+        retried: calls without a reply after which their question was asked again.
+        invalid_before: replies that cannot be used to questions of which the ledger had the answer.
+        void: questions that are settled as invalid for good.
+        rounds: in which questions came; only of a sum.
+        seconds: since the judge was first asked; only of a sum.
     """
 
     judge: str
@@ -47,12 +58,26 @@ class Progress:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    invalid: int = 0
+    retried: int = 0
+    invalid_before: int = 0
+    void: int = 0
     rounds: int = 0
     seconds: float = 0.0
 
     def __add__(self, more: Progress) -> Progress:
         names = [one.name for one in fields(self)][1:]
         return replace(self, **{name: getattr(self, name) + getattr(more, name) for name in names})
+
+    @property
+    def replies(self) -> int:
+        """Replies to these questions, whenever they came."""
+        return self.settled - self.void + self.unusable
+
+    @property
+    def unusable(self) -> int:
+        """Those of the replies that cannot be used."""
+        return self.invalid + self.invalid_before
 
     def line(self) -> str:
         """For a log or a terminal. The time left is what is open at the rate of answers so far; where
@@ -64,7 +89,8 @@ class Progress:
         left = f", about {max(1, round(minutes))} min left" if minutes and is_all_asked else ""
         return (
             f"judge {self.judge}: {self.settled:,} of {self.questions:,} answered, {self.hits:,} of them "
-            f"from the ledger; {self.calls:,} calls ({self.failures:,} failed), {self.input_tokens:,} + "
+            f"from the ledger; {self.calls:,} calls ({self.invalid:,} answers invalid, "
+            f"{self.retried:,} tried again, {self.failures:,} failed), {self.input_tokens:,} + "
             f"{self.output_tokens:,} tokens, ${self.cost_usd:.4f}, {rate:.1f}/s{left}"
         )
 

@@ -12,12 +12,12 @@ import os
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 import sqlalchemy as sa
@@ -26,7 +26,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.ledger import ledger_place, spending
+from lunguage_assets.judges.ledger import bills, ledger_place, spending
 from lunguage_assets.judges.ledger.attempts import (
     COUNTED,
     MOST_AHEAD,
@@ -37,9 +37,11 @@ from lunguage_assets.judges.ledger.attempts import (
     storable,
     tries_of,
 )
+from lunguage_assets.judges.ledger.bills import Bill, ByJudge, Charges, charge
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, Release
 from lunguage_assets.judges.ledger.ledger_tables import (
     ATTEMPTS,
+    BILLS,
     CALLS,
     CALLS_IN_FLIGHT,
     METADATA,
@@ -61,6 +63,15 @@ _READER = TypeAdapter(Attempt)
 
 Parsers = Mapping[str, Callable[[str], object]]
 """Stage -> the parser of its answers; None: the answer is none."""
+
+
+class Settled(NamedTuple):
+    """How a question is settled: its answer, None: invalid for good; and how many replies to it, all paid,
+    could not be used.
+    """
+
+    answer: str | None
+    invalid: int
 
 
 class Ledger:
@@ -103,7 +114,7 @@ class Ledger:
             return found if sa.inspect(connection).has_table(ATTEMPTS.name) else None
 
     def _create(self, connection: sa.Connection) -> None:
-        METADATA.create_all(connection, [ATTEMPTS, CALLS])
+        METADATA.create_all(connection, [ATTEMPTS, BILLS, CALLS])
         for index in (RECORDED_BY_TIME, CALLS_IN_FLIGHT):
             index.create(connection, checkfirst=True)  # ledgers from before have none
         spending.create(connection)
@@ -112,6 +123,10 @@ class Ledger:
         """Answers by which questions among `keys` are settled (see `attempts.settle`); None: invalid for
         good.
         """
+        return {key: one.answer for key, one in self.settled(keys).items()}
+
+    def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
+        """The questions among `keys` that are settled."""
         with self._reading() as connection:
             return _settled(connection, list(dict.fromkeys(keys)))
 
@@ -158,6 +173,17 @@ class Ledger:
         """Store one attempt; see `record`."""
         found: dict[str, str | None] = self.write((record, attempt))[0]
         return found
+
+    def bills(self, account: str) -> dict[str, ByJudge]:
+        """What was done on an account, by run and judge."""
+        with self._reading() as connection:
+            return bills.on_account(connection, account)
+
+    def take_over(self, bill: Bill, unfinished: Collection[str], told: Collection[str]) -> None:
+        """Put onto a bill what `unfinished` runs have left on its account, and strike those of runs that have
+        been `told` of where people look.
+        """
+        self.transaction(lambda connection: bills.take_over(connection, bill, unfinished, told))
 
     def try_lock(self, name: str) -> Release | None:
         """Take the lock of a model (`ledger_place.lock_name`) and return what releases it; None while another
@@ -276,7 +302,12 @@ class Ledger:
 
 
 def begin(
-    connection: sa.Connection, attempt: Attempt, lock: str, worst_usd: float, daily_usd: float | None = None
+    connection: sa.Connection,
+    attempt: Attempt,
+    lock: str,
+    worst_usd: float,
+    daily_usd: float | None = None,
+    bill: Bill | None = None,
 ) -> Permit:
     """Write down a call that is about to be sent, if it may be.
 
@@ -286,32 +317,53 @@ def begin(
         lock: name of the model's lock, which the caller holds.
         worst_usd: what the call costs at most.
         daily_usd: what all who share the ledger may spend in 24 hours; None: any.
+        bill: on which the call is charged; None: on nobody's.
     """
-    forget(connection, attempt.receipt)  # where a commit's word was lost
+    forget(connection, attempt, bill)  # where a commit's word was lost
     permit = _permit(connection, worst_usd, daily_usd) if daily_usd is not None else "go"
     if permit == "go":
         row = {name: getattr(attempt, name) for name in NAMED}
         more = {"lock": lock, "worst_usd": worst_usd, "in_flight": True}
         connection.execute(sa.insert(CALLS), row | more)
+        charge(connection, bill, attempt.judge, Charges(calls=1))
     return permit
 
 
-def record(connection: sa.Connection, attempt: Attempt) -> dict[str, str | None]:
-    """Store one attempt; what settles its question now, as in `Ledger.answers`."""
-    _add(connection, [_row(attempt)])
+def record(connection: sa.Connection, attempt: Attempt, bill: Bill | None = None) -> dict[str, str | None]:
+    """Store one attempt, and charge what it brought; what settles its question now, as in
+    `Ledger.answers`.
+    """
+    is_new = _add(connection, [_row(attempt)]) > 0
     if attempt.cost_usd is None:  # its worst case counts from now on
         _end(connection, CALLS.c.receipt == attempt.receipt)
     else:
-        forget(connection, attempt.receipt)
-    return _settled(connection, [attempt.key])
+        _strike(connection, attempt.receipt)
+    settled = _settled(connection, [attempt.key])
+    if is_new:
+        brought = Charges(
+            unanswered=int(attempt.answer is None),
+            invalid=int(attempt.failure in REPLIED),
+            settled=len(settled),
+            input_tokens=attempt.input_tokens,
+            output_tokens=attempt.output_tokens,
+            cost_usd=attempt.cost_usd or 0.0,
+        )
+        charge(connection, bill, attempt.judge, brought)
+    return {key: one.answer for key, one in settled.items()}
 
 
-def forget(connection: sa.Connection, receipt: str) -> None:
-    """A call is in flight no more, and costs nothing that is not recorded."""
+def forget(connection: sa.Connection, attempt: Attempt, bill: Bill | None = None) -> None:
+    """Take back a call that was not sent: it is in flight no more, and on nobody's bill."""
+    if _strike(connection, attempt.receipt):
+        charge(connection, bill, attempt.judge, Charges(calls=-1))
+
+
+def _strike(connection: sa.Connection, receipt: str) -> bool:
+    """Take a call away, with what it has cost at its worst; whether it was there."""
     of_call = CALLS.c.receipt == receipt
     for call in connection.execute(sa.select(CALLS).where(of_call, ~CALLS.c.in_flight)).all():
         spending.add(connection, call.time, -call.worst_usd)
-    connection.execute(sa.delete(CALLS).where(of_call))
+    return connection.execute(sa.delete(CALLS).where(of_call)).rowcount > 0
 
 
 def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
@@ -322,7 +374,7 @@ def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     connection.execute(sa.update(CALLS).where(ending).values(in_flight=False))
 
 
-def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str | None]:
+def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Settled]:
     """The settled ones among distinct `keys`."""
     c, replies = ATTEMPTS.c, defaultdict[tuple[str, str], list[tuple[str | None, str | None]]](list)
     relevant = c.valid | c.failure.in_(sorted(COUNTED))
@@ -331,7 +383,11 @@ def _settled(connection: sa.Connection, keys: Sequence[str]) -> dict[str, str | 
         some = keys[start : start + _AT_A_TIME]
         for key, stage, answer, failure in connection.execute(query.where(c.key.in_(some))):
             replies[key, stage].append((answer, failure))
-    return {key: one for (key, stage), those in replies.items() for one in settle(those, tries_of(stage))}
+    return {
+        key: Settled(answer, sum(failure is not None for _, failure in those))
+        for (key, stage), those in replies.items()
+        for answer in settle(those, tries_of(stage))
+    }
 
 
 def _checked(row: Mapping[str, Any], parsers: Parsers, latest: str) -> Attempt:

@@ -65,3 +65,14 @@ SPENDING = sa.Table(
 """What the attempts of each minute have cost, so far as is known, and at their worst those of which nobody
 knows.
 """
+
+COUNTED = ("calls", "unanswered", "invalid", "settled", "input_tokens", "output_tokens")
+BILLS = sa.Table(
+    "judge_bills",
+    METADATA,
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("account", "run", "judge")),
+    *(sa.Column(name, sa.BigInteger, nullable=False, server_default="0") for name in COUNTED),
+    sa.Column("cost_usd", sa.Double, nullable=False, server_default="0"),
+    sa.PrimaryKeyConstraint("account", "run", "judge"),
+)
+"""What one run has had done on one account by one judge: see `bills.Charges`."""

@@ -20,8 +20,8 @@ from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.judges.configuration import RADGRAPH, RULES
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
-from lunguage_assets.orchestration.metadata import Spending
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.quality.rules import Aside, studies_of, without_studies
 from lunguage_assets.structuring.agreement import gold_rows
 from lunguage_assets.structuring.agreement import structuring_agreement as agreement_of_structurers
@@ -63,7 +63,7 @@ def structured_findings(
         graphs = ((one.study, one.graph) for one in home.home.delivery(batch).raw_reports() if one.graph)
         structurer = RadGraphStructurer({study_of(study): graph for study, graph in graphs}, terms)
     else:
-        structurer = home.structurer(key, terms, spending.note)
+        structurer = home.structurer(key, terms, spending.note, spending.bill)
     given = report_texts, report_sentences
     if key == RULES:
         at_once = home.processes_at_once

@@ -28,13 +28,13 @@ from lunguage_assets.explicit.rating.ranking import comparison_matches as play_m
 from lunguage_assets.explicit.rating.ranking import match_questions, schedule
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import sheet_frame, write_csv
-from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.protocol import ask_panel
 from lunguage_assets.orchestration.assets.table_asset import Frames, Result, table_asset
 from lunguage_assets.orchestration.checks import verification_result
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import Spending, counts, picture
+from lunguage_assets.orchestration.metadata import counts, picture
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.spending import Spending, bill_ahead
 from lunguage_assets.tables import FINDINGS, FITTED_PROBABILITIES, HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
 
@@ -61,7 +61,7 @@ def hedge_phrases(home: HomeResource, keys: Keys, spending: Spending, findings: 
     key, batch = keys
     if home.home.batch(batch).kind == "text":
         require_known_rows(home.home, findings)
-    judge = home.judge(key, spending.note)
+    judge = home.judge(key, spending.note, spending.bill)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
     queue = home.home.review_queue(key, batch)
     write_csv(sheet_frame(review_queue(frame)), queue)
@@ -100,8 +100,7 @@ def comparison_matches(
     """Have one judge play all comparisons of the vocabulary."""
     (key,) = keys
     home.require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]))
-    spending.begin_with(_asked.pop((home.root, key), []))
-    judge = home.judge(key, spending.note)
+    judge = home.judge(key, spending.note, spending.bill)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame.loc[frame["answer"] != "invalid", "answer"]
     metadata = {
@@ -113,20 +112,11 @@ def comparison_matches(
     return dg.MaterializeResult(value=frame, metadata=metadata)
 
 
-_asked: dict[tuple[str, str], list[Progress]] = {}
-"""Home and judge -> what the judge was asked ahead of its partition."""
-
-
 def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
     """Ask the language models among these judges for all comparisons of the vocabulary at the same time, if
     they are several: each partition then finds its answers in the ledger, and stores what it would have
     stored alone. Where one cannot answer, the others do; the partition's own run says why.
     """
-
-    def note(progress: Progress) -> None:
-        _asked.setdefault((home.root, progress.judge), []).append(progress)
-        announce(progress)
-
     models = [key for key in keys if key in home.judges.models]
     if len(models) < 2:
         return
@@ -134,7 +124,9 @@ def prefetch_comparisons(home: HomeResource, keys: Sequence[str]) -> None:
         vocabulary = stored_table(home.home.tables, "hedge_vocabulary", (home.judges.extractor,))
         home.require_anchors(set(vocabulary.loc[vocabulary["retained"], "phrase"]))
         questions = match_questions(schedule(vocabulary, home.settings.explicit))
-        ask_panel([home.judge(key, note) for key in models], [questions] * len(models))
+        bills = [bill_ahead(home, "comparison_matches", key) for key in models]
+        panel = [home.judge(key, bill=bill) for key, bill in zip(models, bills, strict=True)]
+        ask_panel(panel, [questions] * len(panel))
 
 
 @table_asset("explicit")
@@ -178,7 +170,10 @@ def fitted_probabilities(
     ranker, _ = keys
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
     same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
-    panel, scored = [home.judge(key, spending.note) for key in home.judges.members(ranker)], None
+    panel, scored = (
+        [home.judge(key, spending.note, spending.bill) for key in home.judges.members(ranker)],
+        None,
+    )
     if (now := home.standings()).scorer_of(*keys) != NOTHING:
         scorer = home.distilled(ranker, now)
         ask_panel = home.settings.distilled.unlike == "panel"

@@ -6,7 +6,6 @@ and what it made is encoded with the record of what it was made of, whose versio
 Dagster draws the inputs and hands none over: `current` says which partitions are read.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,9 +35,10 @@ from lunguage_assets.orchestration.checks import (
     refused,
 )
 from lunguage_assets.orchestration.io_manager import stored_table
-from lunguage_assets.orchestration.metadata import COUNTED, Spending, asset_options, counts
+from lunguage_assets.orchestration.metadata import COUNTED, asset_options, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.spending import Account, Spending
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.quality import rules
 from lunguage_assets.quality.rules import Aside, studies_of
@@ -84,15 +84,16 @@ class TableAsset(NamedTuple):
         ) -> Iterator[dg.AssetCheckResult | dg.Output[Sequence[Encoded]]]:
             keys = store_keys(context.partition_key, recipe.dimensions)
             with plain_failures():
+                spending = Spending(context.log, Account.of(context, home, self.name, keys))
                 try:
-                    made, metadata, results = self.made(home, keys, context.log)
+                    made, metadata, results = self.made(home, keys, spending)
                 except InvalidTable as error:
                     yield from refused(self.name, error)
                     raise
                 yield from results
                 frames = {one.record.table: one.frame for one in made}
                 by_name = dict(zip(recipe.dimensions, keys, strict=True))
-                found = list(check_results(CheckContext(home, by_name, frames)))
+                found = list(check_results(CheckContext(home, by_name, frames, spending.asked)))
                 yield from found
                 if not may_be_stored(found):
                     raise InvalidTable(
@@ -105,13 +106,13 @@ class TableAsset(NamedTuple):
         return materialize
 
     def made(
-        self, home: HomeResource, keys: Keys, log: logging.Logger
+        self, home: HomeResource, keys: Keys, spending: Spending
     ) -> tuple[list[Encoded], dict[str, Any], Sequence[dg.AssetCheckResult]]:
         """What it makes of one partition: its tables, its own first, what the UI shows of them, and checks of
         its own. Nothing is stored. Raises `MethodError` when something that it reads is not there,
         `InvalidTable` when too many studies break a rule.
         """
-        recipe, now, spending = RECIPES[self.name], home.standings(), Spending(log)
+        recipe, now = RECIPES[self.name], home.standings()
         read, versions = ({}, None) if recipe.by_query else _read(self.name, keys, now)
         made_of = now.made_of(self.name, keys, versions)
         asking = {"spending": spending} if recipe.asks_judges else {}

@@ -29,7 +29,7 @@ from lunguage_assets.judges.asking.asker import Asker, JudgeIncomplete, WrongMod
 from lunguage_assets.judges.asking.limits import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.asking.progress import Meter
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
-from lunguage_assets.judges.ledger.ledger import Ledger, record
+from lunguage_assets.judges.ledger.ledger import Ledger, Settled, record
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, lock_name
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Limits, Price
@@ -109,7 +109,7 @@ def test_progress_counts_what_happens(ledger: Ledger) -> None:
     asked(questions(50), model, ledger, progress=meter.note)
     (seen,) = meter.totals()
     assert (seen.questions, seen.hits, seen.settled) == (50, 10, 50)
-    assert (seen.calls, seen.failures) == (model.calls, model.calls - 40)
+    assert (seen.calls, seen.retried, seen.failures) == (model.calls, model.calls - 40, 0)
     assert (seen.input_tokens, seen.output_tokens, seen.cost_usd) == (1600, 160, pytest.approx(40 * COST))
 
 
@@ -257,9 +257,9 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
 class Watched(Ledger):
     """A ledger that tells how many questions each look at it was about."""
 
-    def answers(self, keys: Sequence[str]) -> dict[str, str | None]:
+    def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
         self.looks = [*getattr(self, "looks", []), len(keys)]
-        return super().answers(keys)
+        return super().settled(keys)
 
 
 @contextmanager
@@ -319,8 +319,8 @@ def test_who_waited_in_vain_counts_all_that_was_answered_meanwhile(ledger: Ledge
     class AnsweredMeanwhile(Ledger):
         """Another answers the later half after the first look."""
 
-        def answers(self, keys: Sequence[str]) -> dict[str, str | None]:
-            found = super().answers(keys)
+        def settled(self, keys: Sequence[str]) -> dict[str, Settled]:
+            found = super().settled(keys)
             if len(keys) == 200:
                 answered_by_another(ledger, requests[100:])
             return found

@@ -15,8 +15,8 @@ def test_reports_add_up_by_judge_and_rate_and_time_left_leave_out_what_the_ledge
         meter.note(Progress("gpt", 0, 0, 1, 1, 0, 500, 5, 0.001))
     gpt, claude = (total.line() for total in meter.totals())
     assert gpt == (
-        "judge gpt: 60 of 100 answered, 50 of them from the ledger; 10 calls (0 failed), 5,000 + 50 tokens, "
-        "$0.0100, 1.0/s, about 1 min left"
+        "judge gpt: 60 of 100 answered, 50 of them from the ledger; 10 calls (0 answers invalid, 0 "
+        "tried again, 0 failed), 5,000 + 50 tokens, $0.0100, 1.0/s, about 1 min left"
     )
     assert claude.startswith("judge claude: 0 of 100")
 

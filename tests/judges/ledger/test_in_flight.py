@@ -50,7 +50,7 @@ def test_a_call_is_in_flight_until_it_is_recorded_or_given_back(place: str) -> N
     assert begun(ledger, 1, 2) == begun(ledger, 1, 2) == ["go", "go"], "also where its word was lost"
     ledger.record(attempt(1))
     assert ledger.in_flight() == 1
-    ledger.write((forget, attempt(2).receipt))
+    ledger.write((forget, attempt(2)))
     assert ledger.in_flight() == 0
     release()
 

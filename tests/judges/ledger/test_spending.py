@@ -99,7 +99,7 @@ def steps_of_a_call(ledger: Ledger) -> int:
 
 
 def test_a_call_under_a_daily_budget_costs_the_same_with_many_rows(tmp_path: Path) -> None:
-    few = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 100, 0.0))
+    few = old_ledger(tmp_path / "few.sqlite", rows_of_a_day(MANY // 50, 0.0))
     many = old_ledger(tmp_path / "many.sqlite", rows_of_a_day(MANY, 0.001))
     assert spent(many) == pytest.approx(MANY * 0.001)
     # Not more than the minutes of a day, however many calls: a hundred times as many rows fill more of them.

@@ -27,6 +27,7 @@ from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import implicit, table_asset
 from lunguage_assets.orchestration.build import TABLE_ASSETS
 from lunguage_assets.orchestration.io_manager import stored_table
+from lunguage_assets.orchestration.spending import Spending
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FITTED_PROBABILITIES, LUNGUAGE_PLUS_PLUS
 
@@ -207,7 +208,7 @@ def test_the_record_names_the_rows_that_were_read_though_the_file_is_exchanged_m
         return frame
 
     monkeypatch.setattr(table_asset, "stored_table", exchanging)
-    made, *_ = TABLE_ASSETS["expansions"].made(small.resource, keys, logging.getLogger(__name__))
+    made, *_ = TABLE_ASSETS["expansions"].made(small.resource, keys, Spending(logging.getLogger(__name__)))
     after = stored_record(table, path)
     assert after is not None
     assert after.version != before.version

@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import dagster as dg
 import pandas as pd
 import pytest
+from asking_homes import MODELS, home_of
 from finished_homes import Finished
 from loopback import LoopbackServer
 from small_homes import SmallHome
-from stored_tables import store_table
 
 from lunguage_assets.current.standing import Stage
 from lunguage_assets.explicit.rating.ranking import comparison_matches
-from lunguage_assets.home.store import partition_path, read_table, stored_record
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
 
-MODELS = ("one", "two", "three")
 STAGES = [Stage("compare", (key,)) for key in MODELS]
-JUDGE = """
-[judges.{key}]
-provider = "openai-compatible"
-model = "{key}-model"
-base_url = "{url}"
-params = {{ max_tokens = 100 }}
-limits = {{ in_flight = 4, failures_per_request = 1 }}
-price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
-"""
-PRESET = """
-preset = "asked"
-[judges.lexicon]
-provider = "lexicon"
-[panels.three]
-members = ["one", "two", "three"]
-[presets.asked]
-panel = "three"
-extractor = "lexicon"
-"""
-
-
-def home_of(folder: Path, finished: Finished, urls: dict[str, str]) -> Path:
-    """A finished home with three models, and a vocabulary of which a test can compare all pairs."""
-    shutil.copytree(finished.home, folder)
-    judges = "".join(JUDGE.format(key=key, url=urls[key]) for key in MODELS)
-    (folder / "judges.toml").write_text(PRESET + judges)
-    home, table = HomeResource(root=str(folder)), TABLES["hedge_vocabulary"]
-    path = partition_path(home.home.tables, "hedge_vocabulary", "lexicon")
-    frame, record = read_table(table, path), stored_record(table, path)
-    assert record is not None
-    few = set(frame.loc[frame["retained"], "phrase"][:6]) | {a.phrase for a in home.anchor_set().anchors}
-    frame["retained"] &= frame["phrase"].isin(few)
-    store_table(table, frame, path, record.keys, record.made_of)
-    return folder
 
 
 def calls_shown(small: SmallHome, judge: str) -> int:

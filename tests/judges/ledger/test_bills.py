@@ -1,0 +1,75 @@
+"""Calls are charged once on the account for which they were made, and a dead run's bill can be taken over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.ledger.bills import Bill, Charges
+from lunguage_assets.judges.ledger.ledger import Ledger, begin, forget, record
+
+BILL = Bill("table/partition", "run 1")
+
+
+def attempt(number: int, **fields: Any) -> Attempt:
+    values = {"answer": "A", "returned_model": "m", "cost_usd": 0.25, "receipt": f"{number:032x}"}
+    tokens = {"input_tokens": 10, "output_tokens": 2}
+    return Attempt(f"{number:064x}", "one", "compare", "m", **{**values, **tokens, **fields})
+
+
+def sent(ledger: Ledger, number: int, bill: Bill | None = BILL) -> None:
+    ledger.write((begin, attempt(number), "l" * 32, 0.5, None, bill))
+
+
+def charged(ledger: Ledger, bill: Bill = BILL) -> Charges:
+    return ledger.bills(bill.account)[bill.run]["one"]
+
+
+def test_what_a_call_brings_is_charged_with_its_record(place: str) -> None:
+    ledger = Ledger.open(place)
+    for number in (1, 2, 3):
+        sent(ledger, number)
+    ledger.write((record, attempt(1), BILL))
+    ledger.write((record, attempt(2, failure="unreadable"), BILL))
+    nothing = {"answer": None, "cost_usd": None, "input_tokens": 0, "output_tokens": 0}
+    ledger.write((record, attempt(3, failure="timeout", **nothing), BILL))
+    assert charged(ledger) == Charges(
+        calls=3, unanswered=1, invalid=1, settled=1, input_tokens=20, output_tokens=4, cost_usd=0.5
+    )
+
+
+def test_a_transaction_whose_word_was_lost_charges_nothing_twice(place: str) -> None:
+    ledger = Ledger.open(place)
+    for _ in range(2):
+        sent(ledger, 1)
+    for _ in range(2):
+        ledger.write((record, attempt(1), BILL))
+    assert charged(ledger) == Charges(1, 0, 0, 1, 10, 2, 0.25)
+
+
+def test_a_call_that_was_not_sent_is_on_no_bill(place: str) -> None:
+    ledger = Ledger.open(place)
+    sent(ledger, 1)
+    ledger.write((forget, attempt(1), BILL))
+    assert charged(ledger) == Charges()
+
+
+def test_calls_on_nobodys_bill_are_recorded_as_ever(place: str) -> None:
+    ledger = Ledger.open(place)
+    sent(ledger, 1, None)
+    ledger.write((record, attempt(1)))
+    assert ledger.statistics()["attempts"].tolist() == [1]
+    assert ledger.bills(BILL.account) == {}
+
+
+def test_unfinished_bills_are_taken_over_once_and_told_ones_are_struck(place: str) -> None:
+    ledger = Ledger.open(place)
+    runs = [Bill(BILL.account, f"run {number}") for number in (1, 2, 3, 4)]
+    for number, bill in enumerate(runs):
+        sent(ledger, number, bill)
+    for _ in range(2):
+        ledger.take_over(runs[3], ["run 1"], ["run 2"])
+    assert ledger.bills(BILL.account) == {
+        "run 3": {"one": Charges(calls=1)},
+        "run 4": {"one": Charges(calls=2)},
+    }
