@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from pydantic import BaseModel
     from pydantic_core import PydanticCustomError
-    from yaml import Event
 
     Form = TypeVar("Form", bound=BaseModel)
 
@@ -127,7 +126,7 @@ def _yaml(text: str) -> Any:
     return loader.construct_document(root) if root is not None else None
 
 
-def _require_few_levels(events: Iterable[Event]) -> None:
+def _require_few_levels(events: Iterable[Any]) -> None:
     """Refuse a YAML text of brackets in brackets, before its nodes are made."""
     import yaml
 
@@ -139,7 +138,7 @@ def _require_few_levels(events: Iterable[Event]) -> None:
             depth -= 1
         if depth > _DEEPEST:
             problem = f"more than {_DEEPEST} levels"
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
 
 def _line(text: str, place: Sequence[str | int]) -> int:

@@ -175,14 +175,14 @@ class _Entry:
 
 def _look(path: Path) -> _Entry:
     """Look at a delivery; raises FileNotFoundError when it is not there any more."""
-    is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    own_status = path.lstat()
+    is_folder = stat.S_ISDIR(own_status.st_mode)
     problems: list[InputError | _Later] = []
     closed: list[Path] = []
 
     def cannot_be_listed(error: OSError) -> None:
-        folder = Path(error.filename or path)
-        closed.append(folder)
-        problems.append(_unreadable(folder, error))
+        closed.append(Path(error.filename or path))
+        problems.append(_unreadable(closed[-1], error))
 
     inside, linked = [] if is_folder else [path], set[Path]()
     for place, folders, names in os.walk(path, onerror=cannot_be_listed) if is_folder else ():
@@ -194,21 +194,19 @@ def _look(path: Path) -> _Entry:
         inside += [Path(place, name) for name in names]
     markers = [path.with_name(f"{path.name}.done"), path / ".done", path / "_SUCCESS"]
     statuses = dict[Path, os.stat_result]()
-    for one in sorted({*inside, *linked}):
+    for one in sorted({*inside, *linked, *closed}):
         try:
             statuses[one] = one.lstat()
         except FileNotFoundError:
             continue
         except OSError as error:
             problems.append(_unreadable(one, error))
+    if problems:  # of which so little may be seen that it would be signed as any other
+        statuses[path] = own_status
     with _no_such_marker():
         statuses[markers[0]] = markers[0].lstat()
     marked = [statuses.pop(marker).st_mtime for marker in markers if marker in statuses]
     written = max((status.st_mtime for status in statuses.values()), default=0.0)
-    changes = [status.st_ctime for status in statuses.values()]
-    for folder in closed:
-        with contextlib.suppress(OSError):  # who delivers may open it when everything is in it
-            changes.append(folder.lstat().st_ctime)
     signed = ""
     for one, status in statuses.items():
         signed += f"{one.relative_to(path.parent)}\0{status.st_size}\0{status.st_mtime_ns}\n"
@@ -223,7 +221,7 @@ def _look(path: Path) -> _Entry:
         list(filter(is_taken, statuses)),
         hashlib.sha256(os.fsencode(signed)).hexdigest()[:32],
         written,
-        max([written, *changes]),
+        max([written, *(status.st_ctime for status in statuses.values())]),
         any(at >= written for at in marked),
         next(iter(problems), None),
     )

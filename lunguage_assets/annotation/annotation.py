@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.method import Frames, Given, bundled_method
-from lunguage_assets.corpus.columns import folded_name
+from lunguage_assets.corpus.columns import folded_name, shown_names
 from lunguage_assets.corpus.records import read_cells
 from lunguage_assets.corpus.records import shown as stored
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
@@ -125,7 +125,8 @@ def annotate(
         frame = frame.assign(study_id=frame.index)
     for column in filter(None, (text, study_id, views)):
         if column not in frame.columns:
-            found = f"the columns {', '.join(map(str, frame.columns[:40]))}"
+            known = (text, study_id, views, "report", "study_id")
+            found = f"the columns {shown_names([*map(str, frame.columns)], known)}"
             remedy = "Name the column that holds it: annotate(frame, text=..., study_id=..., views=...)."
             raise InputError("frame", found, "one report per row", remedy, column=column)
     said = frame[views].tolist() if views else [""] * len(frame)
@@ -172,9 +173,9 @@ def _of_rows(
             found = f"the id of row {rows[name]}" if name else "nothing"
             remedy = "Give each report an id of its own."
             raise InputError(file, found, "every id once", remedy, row=row, column=columns[0])
-        if not name.isascii() and name != name.encode("utf-8", "replace").decode():
-            found = "half a character, which no file can hold"
-            raise InputError(file, found, "an id of text", "Correct the id.", row=row, column=columns[0])
+        if stored(name) != name:
+            found, remedy = "half a character, or a NUL", "Give the report an id of whole characters."
+            raise InputError(file, found, "an id that can be stored", remedy, row=row, column=columns[0])
         rows[name] = row
         content = "" if is_missing(content) else content
         given.append(report_of(name, content, view, file, columns[1:], row))
@@ -197,7 +198,7 @@ def annotate_files(paths: Sequence[str], views: str = "") -> Annotation:
         except OSError as error:
             found = str(error.strerror).lower()
             raise InputError(path, found, _A_REPORT, "Name a file with a report in it.") from None
-        report = report_of(path, content, views, path, ("", "--views"))
+        report = report_of(stored(path), content, views, path, ("", "--views"))
         if not report.text:
             raise InputError(path, "nothing", _A_REPORT, "Name a file with a report in it.")
         given.append(report)

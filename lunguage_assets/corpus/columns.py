@@ -63,8 +63,9 @@ def shown_names(header: Sequence[str], known: Collection[str]) -> str:
     """The names of columns as far as they are known, and how many others there are: a file without a header
     line has ids and text there.
     """
+    folded = set(map(folded_name, known))
     written = [name.strip() for name in header if name.strip()]
-    names = [name for name in written if folded_name(name) in known]
+    names = [name for name in written if folded_name(name) in folded]
     others = len(written) - len(names)
     return f"{names} and {others} of other names" if others else str(names)
 

@@ -88,11 +88,19 @@ def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
     assert _rows(found.findings, study_id="report 2", name="pleural effusion", status="dn")
 
 
+HALF = pd.Series(["a", "b\ud800"], dtype=object)
+"""Ids, of which one has half a character; pandas itself refuses it in a column of text."""
+
+
 @pytest.mark.parametrize(
     ("frame", "options", "said"),
     [
-        (pd.DataFrame({"study_id": ["a"]}), {}, ["column 'report'", "the columns study_id"]),
-        (_texts("x"), {"study_id": "accession"}, ["column 'accession'", "the columns study_id, report"]),
+        (pd.DataFrame({"study_id": ["a"]}), {}, ["column 'report'", "the columns ['study_id']"]),
+        (
+            _texts("x"),
+            {"study_id": "accession"},
+            ["column 'accession'", "the columns ['study_id', 'report']"],
+        ),
         ("No effusion.", {}, ["a str", "Use `read`"]),
         (_texts("x").assign(study_id=[None]), {}, ["row 0", "column 'study_id'"]),
         (_texts("x", "y").assign(study_id="a"), {}, ["row 1", "column 'study_id'", "id of row 0"]),
@@ -100,6 +108,7 @@ def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
         (_texts("x").assign(view="sideways"), {"views": "view"}, ["row 0", "column 'view'", "lateral"]),
         (_texts("x" * 1_000_001), {}, ["row 0", "column 'report'", "a million"]),
         (_texts("%PDF-1.7 ..."), {}, ["row 0", "column 'report'", "no text"]),
+        (_texts("x", "y").assign(study_id=HALF), {}, ["row 1", "column 'study_id'", "half a character"]),
     ],
 )
 def test_an_error_names_row_and_column(
@@ -117,6 +126,12 @@ def test_texts_need_no_frame_and_a_frame_no_column_of_ids() -> None:
     of_list = lunguage_assets.annotate(["No effusion.", "Possible edema."])
     assert of_list.reports["study_id"].tolist() == ["0", "1"]
     assert _rows(of_list.findings, study_id="1", name="pulmonary edema", status="tp")
+
+
+def test_texts_that_stand_in_the_place_of_column_names_are_not_told() -> None:
+    frame = pd.DataFrame(columns=["1", f"A {SPOKEN} opacity."])
+    with pytest.raises(InputError, match=r"columns \['study_id'\] and 2 of other names"):
+        lunguage_assets.annotate(frame)
 
 
 def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:

@@ -157,6 +157,14 @@ def test_what_is_no_pair_is_refused() -> None:
         lunguage_assets.score([REFERENCE], [7])  # type: ignore[list-item]
 
 
+def test_the_first_row_of_a_table_without_a_header_is_not_told(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("A zebrafish opacity.,No zebrafish.\nA zebrafish mass.,No zebrafish.\n")
+    refused = lunguage(tmp_path, "score", pairs)
+    assert "found columns [] and 2 of other names" in refused.stderr
+    assert "zebrafish" not in refused.stderr
+
+
 def test_the_command_scores_a_table(tmp_path: Path) -> None:
     rows = {"uid": [1, 2], "reference": [REFERENCE] * 2, "made": [REFERENCE, "FINDINGS: No pneumothorax."]}
     pd.DataFrame(rows).to_csv(tmp_path / "pairs.csv", index=False)

@@ -5,12 +5,14 @@ is put aside with the reason, and nothing stops the rest.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,8 +21,8 @@ from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
 from lunguage_assets import landing as module
 from lunguage_assets.corpus import records
 from lunguage_assets.corpus.delivery import Corpus
-from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.home import Registration
+from lunguage_assets.errors import KeyTaken, LunguageError
+from lunguage_assets.home.home import Home, Registration
 
 UNUSABLE = {
     "empty": b"",
@@ -148,6 +150,215 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
     assert list(landing.batches) == ["b"]
 
 
+@pytest.mark.parametrize(
+    "failure", [RecursionError(SPOKEN), MemoryError(SPOKEN), OSError(SPOKEN), UnicodeError(SPOKEN)]
+)
+def test_whatever_fails_in_registering_one_delivery_stops_no_other(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    landing.drop("a.csv", csv(1))
+    landing.drop("b.csv", csv(2))
+    register = Home.register
+
+    def failing(home: Home, place: Path, key: str, **options: Any) -> Any:
+        if key == "a":
+            raise failure
+        return register(home, place, key, **options)
+
+    monkeypatch.setattr(Home, "register", failing)
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    kind = type(failure).__name__
+    assert (reason["file"], reason["found"]) == (
+        "a.csv",
+        f"something that the readers do not expect ({kind})",
+    )
+    assert list(landing.batches) == ["b"]
+
+
+def test_a_name_of_which_no_batch_key_is_free_is_put_aside(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing.drop("a.csv", csv(1))
+
+    def taken(*_: object, **__: object) -> None:
+        raise KeyTaken("other content")
+
+    monkeypatch.setattr(Home, "examine", taken)
+    landing.settle()
+    assert next(iter(reasons(landing).values()))["remedy"] == "Give it another name."
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+def test_no_delivery_is_blamed_for_a_home_that_cannot_take_it(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    landing.drop("a.csv", csv(1))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), str(landing.home.batches))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Home, "register", full)
+        with pytest.raises(OSError, match=os.strerror(number)):
+            landing.settle()
+    assert "a.csv" in landing.files
+    assert landing.settle().of("registered").keys() == {"a.csv"}
+
+
+@pytest.mark.parametrize("name", ["a" * 247 + ".csv", "a" * 251 + "/Lunguage.csv", "f/" + "a" * 251 + ".csv"])
+def test_a_name_with_no_room_for_that_of_its_marker_is_taken(landing: Landing, name: str) -> None:
+    landing.drop(name, csv(1))
+    landing.settle()
+    assert len(landing.batches) == 1
+
+
+@pytest.mark.parametrize("letters", [b"a" * 251, b"\xff" * 251, "\u00e9".encode() * 125])
+def test_a_name_with_no_room_for_more_is_put_aside_under_a_part_of_it(
+    landing: Landing, letters: bytes
+) -> None:
+    landing.drop("good.csv", csv(1))
+    landing.drop(os.fsdecode(letters + b".csv"), UNUSABLE["missing column"])
+    landing.settle()
+    ((folder, _),) = reasons(landing).items()
+    assert len([*(landing.root / "quarantine" / folder).iterdir()]) == 2
+    assert list(landing.batches) == ["good"]
+
+
+def nested(place: Path, folders: int, name: str) -> None:
+    """Folders inside each other with a report in the last; their path may be longer than one can be."""
+    place.mkdir()
+    with contextlib.chdir(place):
+        for _ in range(folders):
+            Path(name).mkdir()
+            os.chdir(name)
+        Path("s50000001.txt").write_text("No effusion.")
+
+
+@pytest.mark.parametrize(
+    ("folders", "name", "found"),
+    [
+        (60, "a" * 90, "a path that is too long"),
+        (16, "a" * 250, "a path that is too long"),
+        (150, "a", "more than 100 folders inside each other"),
+    ],
+)
+def test_a_tree_that_is_too_deep_is_put_aside_and_the_rest_is_taken(
+    landing: Landing, folders: int, name: str, found: str
+) -> None:
+    landing.drop("good.csv", csv(1))
+    nested(landing.root / "tree", folders, name)
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    assert reason["found"] == found
+    assert list(landing.batches) == ["good"]
+    assert not (landing.root / "tree").exists()
+
+
+def test_two_trees_of_one_name_that_are_too_deep_lie_side_by_side_in_quarantine(landing: Landing) -> None:
+    for _ in range(2):
+        nested(landing.root / "tree", 150, "a")
+        landing.settle()
+    assert len(reasons(landing)) == 2
+
+
+def test_a_tree_of_sixty_folders_is_taken(landing: Landing) -> None:
+    nested(landing.root / "tree", 60, "a")
+    assert landing.settle().of("registered").keys() == {"tree"}
+
+
+def test_a_folder_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is closed to the account of a test, which may be root's: the system's answer is planted."""
+    landing.drop("good.csv", csv(1))
+    landing.drop("f/Lunguage.csv", csv(2))
+    landing.drop("f/closed/note.txt", "for somebody else")
+    listed = os.scandir
+
+    def scandir(place: Any = ".") -> Any:
+        if str(place).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    assert (reason["file"], reason["found"]) == ("closed", "a file or folder that may not be read")
+    assert list(landing.batches) == ["good"]
+
+
+def test_a_file_that_may_not_be_read_is_put_aside_and_the_rest_is_taken(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing.drop("good.csv", csv(1))
+    landing.drop("closed.csv", csv(2))
+    opened = os.open
+
+    def refusing(path: Any, *arguments: Any, **options: Any) -> int:
+        if str(path).endswith("closed.csv"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refusing)
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    assert (reason["file"], reason["found"]) == ("closed.csv", "a file or folder that may not be read")
+    assert list(landing.batches) == ["good"]
+
+
+def test_a_file_that_a_network_does_not_give_now_waits(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing.drop("a.csv", csv(1))
+    opened = os.open
+
+    def refusing(path: Any, *arguments: Any, **options: Any) -> int:
+        if str(path).endswith("a.csv"):
+            raise OSError(errno.EIO, "Input/output error", path)
+        return opened(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refusing)
+        assert landing.settle().of("waiting")["a.csv"] == "it cannot be read at present (OSError)"
+    assert landing.settle().of("registered").keys() == {"a.csv"}
+
+
+def test_of_two_names_that_are_told_alike_both_are_dealt_with(landing: Landing) -> None:
+    landing.drop("odd-\\udcff.csv", csv(1))
+    landing.drop(os.fsdecode(b"odd-\xff.csv"), csv(2))
+    told = landing.settle().outcomes
+    assert sorted(state for state, _, _ in told) == ["quarantined", "registered"]
+
+
+def test_a_reason_cannot_be_written_by_the_name_of_a_file(landing: Landing) -> None:
+    landing.drop("a\nremedy: run \x1b[31mthis.csv", UNUSABLE["missing column"])
+    ((name, told),) = landing.settle().of("quarantined").items()
+    ((_, reason),) = reasons(landing).items()
+    assert reason["file"] == "a\\nremedy: run \\x1b[31mthis.csv" == name
+    assert not reason["remedy"].startswith("run")
+    assert told.isprintable()
+
+
+DECLARATIONS = {
+    "brackets": "x = " + "[" * 60_000,
+    "tables": "a." * 30_000 + "a = 1",
+    "digits": "name = " + "9" * 5_000,
+    "a word of pydantic": "__dataclass_self__ = 1",
+}
+
+
+@pytest.mark.parametrize("declared", DECLARATIONS.values(), ids=[*DECLARATIONS])
+def test_a_declaration_of_any_form_costs_its_delivery_alone(landing: Landing, declared: str) -> None:
+    landing.drop("good.csv", csv(1))
+    landing.drop("f/Lunguage.csv", csv(2))
+    landing.drop("f/corpus.toml", declared)
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    assert reason["file"] == "corpus.toml"
+    assert list(landing.batches) == ["good"]
+
+
 def test_where_nothing_may_be_written_the_delivery_stays_and_the_reason_is_told(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +458,7 @@ def test_a_file_that_turns_into_a_fifo_or_a_link_after_the_look_is_left_for_late
     ("name", "wrong"),
     [
         ("corpus.toml", "neither TOML,nor\na,vocabulary"),
+        ("corpus.toml", "x = " + "[" * 60_000),
         ("Lunguage_vocab.csv", "neither TOML,nor\na,vocabulary"),
         ("corpus.toml", None),
     ],

@@ -22,6 +22,7 @@ from lunguage_assets.corpus.texts.layouts import raw_reports, write_packed
 from lunguage_assets.corpus.texts.raw import patient_of, study_of
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
+from lunguage_assets.home.home import Home
 from lunguage_assets.settings import CorpusSettings
 
 GRAPH = graph("No effusion .", ("effusion", "OBS-DA", []))
@@ -132,7 +133,7 @@ WRONG: dict[str, tuple[str, Any, str]] = {
     "another form": (
         "g.json",
         {"a": {"reader": 1}},
-        r"a file of another kind with the keys [] and 1 of other names",
+        "a file of another kind with the keys [] and 1 of other names",
     ),
 }
 
@@ -161,6 +162,72 @@ def test_an_entry_that_does_not_fit_is_rejected_with_its_key_and_the_others_are_
     ]
 
 
+def test_an_entity_is_told_by_its_number_and_never_by_its_name(tmp_path: Path) -> None:
+    odd = {"a word of the report": GRAPH["entities"]["1"], "another": {"tokens": 5}}
+    path = write_json(tmp_path / "graphs.json", {"s1": GRAPH | {"entities": odd}, "s2": GRAPH})
+    assert received(path).rejected["column"].tolist() == ["entities.2.tokens"]
+
+
+def test_keys_that_nobody_knows_are_counted_and_not_told(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "g.json", {"s1": GRAPH | {"entities": 5, "A zebrafish.": 1}})
+    with pytest.raises(InputError, match=r"keys \['text', 'entities', 'data_source'\] and 2 of other names"):
+        received(path)
+
+
+def deep(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+TOO_DEEP = ("rexgradient-entry", "an entry of fewer levels")
+ODD_ENTRIES = {
+    "half a character in an id": ('"s\\ud800"', rexgradient_entry(), ("broken-encoding", "study_id")),
+    "half a character in a patient": (
+        '"a"', rexgradient_entry(patient="p\ud800"), ("broken-encoding", "subject_id"),
+    ),
+    "brackets": ('"a"', "BRACKETS", TOO_DEEP),
+    "brackets in an object": ('"a"', {"Findings": "BRACKETS"}, TOO_DEEP),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("case", ODD_ENTRIES)
+def test_an_entry_that_cannot_be_read_or_stored_is_rejected_and_the_others_are_taken(
+    tmp_path: Path, case: str, place: str
+) -> None:
+    key, entry, rejected = ODD_ENTRIES[case]
+    odd = f"{key}: " + json.dumps(entry).replace('"BRACKETS"', deep(60_000))
+    good = [f'"good {n}": ' + json.dumps(rexgradient_entry(Findings="Clear.")) for n in range(2)]
+    path = tmp_path / TRAIN
+    path.write_text("{" + ",\n".join([odd, *good] if place == "first" else [*good, odd]) + "}")
+    taken = received(path)
+    assert sorted(taken.report_texts["source_id"]) == ["good 0", "good 1"]
+    assert [tuple(row) for row in taken.rejected[["reason", "column"]].to_numpy()] == [rejected]
+    Home(tmp_path / "home").register(path, "batch")
+
+
+def test_dates_views_and_numbers_that_nobody_can_store_cost_no_report(tmp_path: Path) -> None:
+    entries = {
+        "1": rexgradient_entry(Findings="Clear.", StudyDate="2150\ud800"),
+        "2": rexgradient_entry(Findings="Clear.", views=["side\ud800"]),
+        "3": rexgradient_entry(Findings="Clear.", StudyDate=5_000_000_000),
+    }
+    path = tmp_path / TRAIN
+    path.write_text(json.dumps(entries).replace("5000000000", "9" * 5_000))
+    taken = received(path)
+    assert taken.report_texts["taken_at"].tolist() == ["", "20150102000000", ""]
+    assert taken.report_texts["view_information"].tolist() == ["pa", "", "pa"]
+    assert {"study-date-ignored", "view-ignored"} <= {*taken.intake_notes["reason"]}
+
+
+@pytest.mark.parametrize("relations", [[["modify", [["2"]]]], [[["modify"], "2"]], ["modify"]])
+def test_a_relation_with_more_than_a_kind_and_an_entity_is_rejected(tmp_path: Path, relations: Any) -> None:
+    odd = json.loads(json.dumps(GRAPH))
+    odd["entities"]["1"]["relations"] = relations
+    taken = received(write_json(tmp_path / "graphs.json", {"s1": odd, "s2": GRAPH}))
+    assert taken.report_texts["source_id"].tolist() == ["s2"]
+    assert taken.rejected["column"].tolist() == ["entities.1.relations"]
+
+
 def test_a_json_file_that_breaks_off_is_refused_with_the_row(tmp_path: Path) -> None:
     path = tmp_path / "graphs.json"
     path.write_text(json.dumps({"s1": GRAPH, "s2": GRAPH})[:-30])
@@ -179,8 +246,8 @@ def test_two_files_of_entities_are_refused_with_both_names(tmp_path: Path) -> No
     ("header", "found"),
     [
         ("path_to_image,Section Findings,ap_pa", "columns ['path_to_image', 'Section Findings', 'ap_pa']"),
-        ("study,text of report", "a file of another kind with the columns [] and 2 of other names"),
-        ("50000001,No effusion", "a file of another kind with the columns [] and 2 of other names"),
+        ("study_id,text of report", "another kind with the columns ['study_id'] and 1 of other names"),
+        ("No effusion,No edema", "a file of another kind with the columns [] and 2 of other names"),
     ],
 )
 def test_wrong_columns_are_answered_with_those_that_are_there(
