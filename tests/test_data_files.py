@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from lunguage_assets.data_files import resource
+import pytest
+from pydantic import BaseModel
+
+from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.errors import ConfigurationError
 
 TEMPLATES = sorted(path.relative_to(resource()).as_posix() for path in resource().rglob("*.j2"))
 
@@ -17,3 +21,29 @@ def test_a_page_escapes_all_that_is_put_into_it_and_no_other_text_does(name: str
     assert template.endswith("{% endautoescape %}\n") != is_page
     assert template.count("autoescape") == (0 if is_page else 2)
     assert "safe" not in template.replace("|", " ").split()
+
+
+class Form(BaseModel):
+    """A file that a person edits."""
+
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.yaml", "name: " + "[" * 100_000),
+        ("a.yaml", "- " * 50_000),
+        ("a.yaml", "{a: " * 20_000),
+        ("a.yaml", "name: " + "9" * 5_000),
+        ("a.yaml", "name: 2001-99-99"),
+        ("a.toml", "name = " + "[" * 60_000),
+        ("a.toml", "name = " + "9" * 5_000),
+    ],
+    ids=["brackets", "dashes", "braces", "digits", "no day", "TOML of brackets", "TOML of digits"],
+)
+def test_a_file_that_no_parser_survives_is_refused_by_its_name(tmp_path: Path, file: str, text: str) -> None:
+    """Where nodes are made of a hundred thousand brackets, libyaml ends the process."""
+    (tmp_path / file).write_text(text)
+    with pytest.raises(ConfigurationError, match=rf"{file}.*not readable as"):
+        read_as(tmp_path / file, Form)
