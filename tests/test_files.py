@@ -1,4 +1,4 @@
-"""Files for spreadsheets: nothing in a report is run as a formula, and nothing is lost."""
+"""Files for spreadsheets and pages: nothing in them is run or drawn, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import io
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
-from lunguage_assets.files import cell_of_sheet, sheet, sheet_cell, sheet_frame
+from lunguage_assets.errors import InputError
+from lunguage_assets.files import cell_of_sheet, literal, sheet, sheet_cell, sheet_frame
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 texts = st.text() | st.builds(str.__add__, st.sampled_from([*FORMULAS, "'", "'=", "''-"]), st.text())
@@ -31,3 +33,20 @@ def test_numbers_stay_numbers_and_headings_are_cells_too() -> None:
     assert pd.isna(shown["s"][1])
     assert shown["t"].tolist() == ["x", "'@y"]
     assert list(csv.reader(io.StringIO(sheet([["=a", "b"], ["-", "1"]])))) == [["'=a", "b"], ["'-", "1"]]
+
+
+@given(st.text(st.sampled_from("ab _*`<>[]()!&~|\\#;:/.-"), max_size=20))
+def test_markdown_shows_any_words_as_they_are(written: str) -> None:
+    text = " ".join(written.split())
+    (_, inline, _) = MarkdownIt("commonmark").parse(f"Of {literal(text)}.")
+    assert {token.type for token in inline.children or ()} <= {"text", "text_special"}
+    assert "".join(token.content for token in inline.children or ()) == f"Of {text}."
+
+
+def test_words_for_markdown_have_no_line_ends_and_no_codes_of_a_terminal() -> None:
+    assert literal("a\n# b\x1b[31m") == "a # b\\\\x1b\\[31m"
+
+
+def test_an_error_is_told_on_one_line_without_codes_of_a_terminal() -> None:
+    error = InputError("a\nremedy: b\x1b[31m\u202e.csv", "x\ud800", "y", "z")
+    assert str(error) == "a\\nremedy: b\\x1b[31m\\u202e.csv: found x\\ud800; expected y. z"

@@ -18,6 +18,8 @@ from lunguage_assets.settings import Settings, departures, load_settings
         ('[implicit]\nencodr = "lexical"', r"'implicit\.encodr'\. Did you mean 'encoder'\?"),
         ('as_published = "yes"', r"settings.toml, option as_published: .* valid boolean"),
         ("as_published = 1", r"settings.toml, option as_published: .* valid boolean"),
+        ("x = " + "[" * 60_000, r"settings.toml: not readable as TOML \(too many brackets"),
+        ("x = " + "9" * 5_000, r"settings.toml: not readable as TOML"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, named: str) -> None:

@@ -52,6 +52,15 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
         assert instance.get_dynamic_partitions(REPORT_BATCH.name) == ["a"]
 
 
+def test_a_name_breaks_no_line_and_colours_no_terminal(on_disk: Landing) -> None:
+    on_disk.drop("a\nlunguage: all is well \x1b[32m.csv", csv(1))
+    on_disk.drop("b\x1b[31m/corpus.toml", "x")
+    on_disk.drop("b\x1b[31m/Lunguage\r.csv", csv(2))
+    told = lunguage_land(on_disk, "--now").output
+    assert sorted(line.split()[0] for line in told.splitlines()) == ["Landing", "quarantined", "registered"]
+    assert all(line.isprintable() for line in told.splitlines())
+
+
 def test_without_now_it_waits_for_the_marker(on_disk: Landing) -> None:
     on_disk.home.create()
     on_disk.home.settings_file.write_text("[landing]\nstable_s = 30\n")

@@ -59,6 +59,28 @@ def test_a_wrong_declaration_is_refused(tmp_path: Path, text: str) -> None:
         find_delivery(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("zebrafish = 1\n", None), ('data_clas = "synthetic"\n', None), ("name = 3\n", "name")],
+)
+def test_of_a_wrong_declaration_only_known_keys_are_told(
+    tmp_path: Path, text: str, column: str | None
+) -> None:
+    (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        read_declaration(tmp_path / "corpus.toml")
+    assert refused.value.column == column
+    assert "zebrafish" not in str(refused.value)
+    assert ("Did you mean 'data_class'?" in str(refused.value)) == ("data_clas =" in text)
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 60_000, "x = " + "9" * 5_000, "a." * 30_000 + "a = 1"])
+def test_a_declaration_of_brackets_digits_or_tables_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="no such text"):
+        read_declaration(tmp_path / "corpus.toml")
+
+
 def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> None:
     def delivered(name: str, **files: str) -> str:
         folder = tmp_path / name

@@ -105,6 +105,31 @@ def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path)
     assert "a\\x00b" in records[3].raw
 
 
+def test_a_value_of_parquet_that_is_no_text_costs_its_record(tmp_path: Path) -> None:
+    raw = pa.array([b"good", b"caf\xe9", b"good"])
+    text = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
+    no_day = pa.array([0, 0, 2**62], pa.timestamp("us"))
+    pq.write_table(pa.table({"text": text, "binary": raw, "taken": no_day}), tmp_path / "f.parquet")
+    records = list(read_records(tmp_path / "f.parquet")[1])
+    assert [record.broken for record in records] == ["", "broken-encoding", "broken-encoding"]
+    assert records[0].values[:2] == ["good", "good"]
+    assert records[1].values[:2] == ["caf\\xe9", "caf\\xe9"]
+    kept = list(read_records(tmp_path / "f.parquet", keep_bytes=True)[1])
+    assert kept[1].values[0].encode("utf-8", "surrogateescape") == b"caf\xe9"
+
+
+def test_quotes_that_are_open_at_the_end_of_every_line_are_given_up(tmp_path: Path) -> None:
+    """Read from any line on, such a record goes on to the last one: each would be read for each."""
+    with pytest.raises(InputError, match="too many quotes that are not closed"):
+        read(tmp_path, "a,b\n" + 'a",",x\n' * 300_000)
+
+
+def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
+    header = ",".join(f"c{number}" for number in range(1_000_000))
+    with pytest.raises(InputError, match="more than 10,000 columns"):
+        read(tmp_path, f"{header}\n1\n")
+
+
 TEXT = st.text(
     alphabet=st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffd")
     | st.sampled_from('",\n\r'),

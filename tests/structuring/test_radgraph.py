@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pandas as pd
+import pytest
 from published_shapes import graph
 
 from lunguage_assets.structuring.agreement import structuring_agreement
@@ -101,6 +102,27 @@ def test_what_no_sentence_and_no_column_has_is_listed_and_costs_nothing_else() -
         ("located_at", "density", "no-such-finding"),
         ("modify", "Whorled", "no-such-column"),
     ]
+
+
+@pytest.mark.parametrize("relation", [["modify", [["2"]]], [[["modify"]], "2"]])
+def test_relations_that_a_home_stored_before_they_were_refused_are_left_out(relation: object) -> None:
+    entry = graph("Basal opacity .", ("Basal", "OBS-DP", []), ("opacity", "OBS-DP", []))
+    entry["entities"]["1"]["relations"] = [relation]
+    assert [one[0] for one in said(entry)] == ["Basal", "opacity"]
+
+
+def test_entities_of_brackets_in_brackets_make_their_report_unreadable_and_no_other() -> None:
+    reports = [sectioned(study, LEFT) for study in (STUDY, "s00000002")]
+    deep = '{"1": {"relations": ' + "[" * 60_000 + "]" * 60_000 + "}}"
+    graphs = {STUDY: deep, "s00000002": json.dumps(OF_LEFT["entities"])}
+    first, second = RadGraphStructurer(graphs).structure(reports)
+    assert {one.account for one in first.readings} == {"unreadable"}
+    assert len(second.mentions) == 3
+
+
+def test_a_kind_of_relation_that_nobody_knows_is_told_as_a_relation_only() -> None:
+    entry = graph("Basal opacity .", ("Basal", "OBS-DP", [("a zebrafish", "nowhere")]))
+    assert [one.column for one in read(entry)[1].refused] == ["relation"]
 
 
 def test_entities_that_modify_each_other_are_findings_both() -> None:

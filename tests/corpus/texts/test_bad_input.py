@@ -21,7 +21,7 @@ from raw_deliveries import MIXED_ENCODINGS, ODD
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.log import reasons
-from lunguage_assets.corpus.texts import raw
+from lunguage_assets.corpus.texts import raw, receiving
 from lunguage_assets.corpus.texts.raw import LARGEST, decoded
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
@@ -100,6 +100,56 @@ def test_the_words_of_a_page_stay_apart_and_comparisons_are_no_marks() -> None:
     assert page.text.split("\n") == ["Small effusion.", "No pneumothorax.", "Nodule < 5 mm"]
     plain = decoded(b"A nodule <5 mm, effusion > 2 cm; a < b.")
     assert (plain.text, plain.notes) == ("A nodule <5 mm, effusion > 2 cm; a < b.", ())
+
+
+UNCLOSED = ["<script ", "<style>", "<head ", "<!doctype ", "<script><style>", "<script></script ", "<p "]
+
+
+@pytest.mark.parametrize("mark", UNCLOSED)
+def test_marks_that_never_end_are_read_once(mark: str) -> None:
+    """Two million characters: a reader that looks for the end of each would take most of an hour."""
+    times = 2_000_000 // len(mark)
+    assert decoded((mark * times).encode()).is_text
+
+
+def test_scripts_and_comments_go_as_a_whole_and_one_that_never_ends_stays() -> None:
+    page = "<!DOCTYPE html>No<SCRIPT a>x</p></style></script >edema<!-- <p> y -->.<style>z</STYLE>"
+    page += " a <script < b"
+    assert decoded(page.encode()).text.split("\n") == ["No", "edema", ".", " a <script < b"]
+
+
+@pytest.mark.parametrize("reference", [f"&#{'9' * 5_000};", f"&#{'0' * 5_000}65", f"&#x{'F' * 24};"])
+def test_a_reference_to_no_character_costs_nothing_but_itself(reference: str) -> None:
+    assert decoded(f"<p>No effusion{reference} seen.</p>".encode()).text == "No effusion\ufffd seen."
+
+
+def test_a_record_that_fails_as_nobody_thought_of_is_rejected_and_the_others_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(content: bytes) -> object:
+        if b"zebrafish" in content:
+            raise ValueError("a zebrafish")
+        return decoded(content)
+
+    monkeypatch.setattr(receiving, "decoded", failing)
+    taken = table(tmp_path, ("1", "No effusion."), ("2", "A zebrafish."), ("3", "No edema."))
+    assert outcome(taken) == (2, ["unexpected"], [])
+    assert taken.rejected["found"].tolist() == ["ValueError"]
+
+
+def test_entities_of_an_xml_file_in_utf_16_are_not_resolved_either(tmp_path: Path) -> None:
+    page = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE a [<!ENTITY b "c">]>'
+    page += "<a><AbstractText>&b;</AbstractText></a>"
+    (tmp_path / "1.xml").write_bytes(page.encode("utf-16"))
+    assert outcome(received(tmp_path)) == (0, ["unreadable-file"], [])
+
+
+def test_a_table_whose_name_is_not_utf_8_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    """Its name would be the place of its rows, in a table of text."""
+    path = tmp_path / os.fsdecode(b"odd\xff.csv")
+    path.write_text("study_id,report\n1,No effusion.\n")
+    with pytest.raises(InputError, match=r"odd\\udcff.csv: found a name that is not UTF-8.*Rename"):
+        find_delivery(tmp_path)
 
 
 def test_ends_of_lines_are_those_of_unix() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pandas as pd
 import pytest
 import raw_deliveries
@@ -107,6 +108,30 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     found = table(small, "structuring_agreement").set_index(["structurer_1", "structurer_2", "field"])
     assert [found.loc[("gold", "rules", name), "f1"] for name in ("finding", "cat", "status")] == [1.0] * 3
     assert found.loc[("gold", "one", "finding"), "f1"] < 1.0
+
+
+def structured(small: SmallHome, batch: str) -> set[str]:
+    """Let the model read a batch; the accounts of its sentences."""
+    small.make(["structured_findings"], {"structurer": "one", "report_batch": batch})
+    path = partition_path(small.home.tables, "sentence_accounts", "one", batch)
+    return {*read_table(TABLES["sentence_accounts"], path)["account"]}
+
+
+def test_a_few_answers_none_of_which_can_be_read_end_the_batch_unless_others_were(
+    small: SmallHome, server: LoopbackServer, tmp_path: Path
+) -> None:
+    raw_deliveries.write_table(tmp_path / "three", reports=raw_deliveries.REPORTS[:3])
+    (tmp_path / "three" / "corpus.toml").write_text('data_class = "synthetic"')
+    small.register({"three": tmp_path / "three"})
+    server.answer = lambda call: "I cannot help with that."
+    small.make(["report_texts"], "three")
+    with pytest.raises(dg.Failure, match="judge 'one': of 3 answers none can be read"):
+        structured(small, "three")
+    assert not small.resource.standings().is_current("structured_findings", "one", "three")
+    server.answer = model_like
+    make(small, "report_texts")
+    assert "findings" in structured(small, "b")
+    assert structured(small, "three") == {"unreadable"}
 
 
 def estimated(small: SmallHome, folder: Path) -> dict[str, Any]:

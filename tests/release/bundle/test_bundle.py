@@ -10,22 +10,26 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 from PIL import Image
 from platform_support import contents
 from small_release import WORD, Made, opened, stored
 from upath import UPath
 
 from lunguage_assets import cores
+from lunguage_assets.corpus.delivery import Corpus
 from lunguage_assets.release.bundle import newest
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.context import Release
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import REJECTED
 
 REFUSED = {
@@ -169,6 +173,21 @@ def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
     assert (shown["found"][0], shown["content"][0], shown["line"][0]) == ("'-1", "'=1+1", "1")
     published = pd.read_csv(written / "restricted" / "Lunguage_plus_plus.csv", dtype=str)
     assert set(published["ent"]) == {"=1+1"}
+
+
+def test_the_name_of_a_corpus_stands_in_the_pages_as_it_is(invented: Made, tmp_path: Path) -> None:
+    name = "A*B*\n# <b>C</b> [d](http://e) \x1b[31m"
+    for data_class in get_args(DataClass):
+        origin = replace(invented.origin(), corpus=Corpus(name, data_class))
+        folder = write_bundle(
+            opened(invented.ranking, {}), tmp_path / data_class, origin, {}, invented.examples
+        ).folder
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        _, front, page = card.split("---\n", 2)
+        assert yaml.safe_load(front)["pretty_name"] == f"Lunguage++ of {name}"
+        shown = MarkdownIt("commonmark").render(page)
+        assert "<h1>Lunguage++ of A*B* # &lt;b&gt;C&lt;/b&gt; [d](http://e) \\x1b[31m</h1>" in shown
+        assert "\x1b" not in card + (folder / "LICENSE").read_text(encoding="utf-8")
 
 
 def test_a_release_of_no_batch_has_every_file_with_its_header(invented: Made, tmp_path: Path) -> None:
