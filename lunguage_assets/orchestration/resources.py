@@ -22,6 +22,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, NoScale, require_an
 from lunguage_assets.explicit.rating.ranking import published_instead
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.hub import packaged_copy
 from lunguage_assets.judges.asking.limits import Budget
 from lunguage_assets.judges.asking.progress import Progress, announce
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
@@ -181,9 +182,12 @@ class HomeResource:
 
     @property
     def training(self) -> Training:
-        """How a distilled model is trained."""
+        """How a distilled model is trained. Where the encoder of the settings is not on this machine, the
+        copy of it in an installed package is used.
+        """
         options = self.settings.distilled
-        name, own = self.encoder or options.encoder, bool(self.tune) or options.tune
+        own = bool(self.tune) or options.tune
+        name = self.encoder or packaged_copy(options.encoder, options.revision) or options.encoder
         revision = "" if self.encoder else options.revision
         seed = self.settings.explicit.seed
         return Training(name, revision, options.device, own or has_gpu(), options.epochs, seed)

@@ -14,7 +14,7 @@ from finished_homes import Finished
 from lunguage_assets.cli import console
 from lunguage_assets.cli.options import Chosen
 from lunguage_assets.home.home import Home
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.progress import Progress, steps_of
 from lunguage_assets.orchestration.runs.runner import RunSummary
 
 JUDGES = """
@@ -83,6 +83,38 @@ def test_a_reader_who_has_gone_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -
     display.note(progress)
     (told,) = display.total.totals()
     assert (told.judge, told.settled) == ("gpt", 2)
+
+
+def learning_shown(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> tuple[str, list[str]]:
+    """What a display draws on stderr, and the lines that it prints, of work that gets on."""
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return is_terminal
+
+    screen, printed = Screen(), list[str]()
+    monkeypatch.setattr(console, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(console.click, "echo", printed.append)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with console.run_display():
+        step = steps_of("reading sentences", 1_200)
+        step(600)
+        step(600)
+    return screen.getvalue(), printed
+
+
+def test_a_terminal_shows_a_bar_of_what_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, printed = learning_shown(monkeypatch, is_terminal=True)
+    assert "reading sentences" in drawn
+    assert "%" in drawn
+    assert printed == []
+
+
+def test_elsewhere_lines_say_how_far_the_learning_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, printed = learning_shown(monkeypatch, is_terminal=False)
+    assert drawn == ""
+    assert "    reading sentences: 600 of 1,200" in printed
 
 
 def test_analyses_say_that_the_release_lacks_them_only_where_it_does(

@@ -19,6 +19,7 @@ from lunguage_assets.explicit.distilled.training import Masks, held_out_masks, r
 from lunguage_assets.explicit.fit.fits import Reference
 from lunguage_assets.explicit.fit.probability import Z95, Calibration, probability
 from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import Errors, stored_model
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
 
@@ -57,13 +58,15 @@ def evaluate(
     spread = float(scorers["spread"].iloc[0])
     vectors = scorer_vectors(folder)
     among = _among_judges(answers)
+    several = len(answers.judges) > 1
+    step = steps_of("leaving out judge after judge", several * len(answers.judges) * len(masks[0]))
     for number, judge in enumerate(answers.judges):
         mine = answers.only(answers.judge == number)
         for name, rung in rungs.items():
             rows.append(_agreeing("judges", name, judge, mine, rung.held_out.sentences, among[judge]))
-        if len(answers.judges) > 1:
+        if several:
             others = answers.only(answers.judge != number)
-            left_out = out_of_fold(vectors, others, masks[0], spread)[0]
+            left_out = out_of_fold(vectors, others, masks[0], spread, step)[0]
             rows.append(_agreeing("judge left out", "frozen", judge, mine, left_out, among[judge]))
     rows += [_scope(answers, name, rung.held_out.sentences) for name, rung in rungs.items()]
     version = str(scorers["ranking_version"].iloc[0])

@@ -4,6 +4,8 @@ log-concave and its ridge makes the optimum unique, so that the same answers giv
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
@@ -70,15 +72,27 @@ def _covariance(inputs: Floats, answers: Answers, scores: Floats, ridge: float) 
 
 
 def out_of_fold(
-    vectors: Vectors, answers: Answers, held_out: list[NDArray[np.bool_]], spread: float
+    vectors: Vectors,
+    answers: Answers,
+    held_out: list[NDArray[np.bool_]],
+    spread: float,
+    step: Callable[[int], None] = lambda more: None,
 ) -> tuple[Floats, Floats]:
     """mu of each sentence, and the head's variance, by a head that has seen neither it nor any answer about
     it; NaN for a sentence that is in no fold.
+
+    Args:
+        vectors: of all sentences of `answers`, shape (sentences, 2 d).
+        answers: of which those about a fold are left out.
+        held_out: the sentences of each fold.
+        spread: as of `fit_head`.
+        step: told of every head that was fitted.
     """
     mu, variance = np.full(len(vectors), np.nan), np.full(len(vectors), np.nan)
     for mask in held_out:
         head = fit_head(vectors, answers.without(mask), spread)
         mu[mask], variance[mask] = head.mu(vectors[mask]), head.variance(vectors[mask])
+        step(1)
     return mu, variance
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from lunguage_assets.explicit.fit.fitting import sentence_key, tentative_rows
+from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import DistilledScorer
 
 
@@ -18,7 +19,6 @@ def scored_places(
     scorer: DistilledScorer,
     *,
     ask_panel: bool,
-    progress: Callable[[int], None] | None = None,
 ) -> pd.DataFrame:
     """A line per masked sentence of a batch, by its key, as `fit_pairs` takes them.
 
@@ -32,7 +32,7 @@ def scored_places(
     rows = tentative_rows(findings)
     located = rows.loc[rows["mask_state"] == "masked", ["finding_id", "masked_sentence"]]
     by_key = {sentence_key(one): one for one in located["masked_sentence"].unique()}
-    read = scorer.read(list(by_key.values()), progress)
+    read = scorer.read(list(by_key.values()), steps_of("reading sentences", len(by_key)))
     said = dict(zip(hedges["finding_id"], hedges["phrases"], strict=True))
     new: Mapping[str, bool] = {
         str(sentence): not scorer.phrases.issuperset(phrase for one in of for phrase in said.get(one, ()))

@@ -24,6 +24,7 @@ from lunguage_assets.explicit.distilled.head import SPREADS, error, fit_head, ou
 from lunguage_assets.explicit.distilled.tuned import fine_tune
 from lunguage_assets.files import replace_file
 from lunguage_assets.hub import named_path
+from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import (
     About,
     Errors,
@@ -114,7 +115,7 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
     for folder in (place, work):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = answers.sentences["sentence"].tolist()
-    (vectors,) = _kept(work / _VECTORS, lambda: (encoder.encode(texts),))
+    (vectors,) = _kept(work / _VECTORS, lambda: (_read(encoder, texts),))
     masks = held_out_masks(answers, chosen.seed)
     frozen = _kept_rung(work, "frozen", lambda: _frozen(vectors, answers, masks))
     rungs = [frozen]
@@ -126,7 +127,7 @@ def distil(answers: Answers, version: str, place: Path, chosen: Training) -> pd.
         own = MaskedEncoder(chosen.encoder, chosen.revision, chosen.device)
         start = fit_head(vectors, answers, best.spread)
         fine_tune(own, answers, start, chosen.epochs, chosen.seed, work / "all.pt", "all sentences")
-        vectors = own.encode(texts)
+        vectors = _read(own, texts)
         for part in own.loaded[:2]:
             part.save_pretrained(work / "encoder")
     head = fit_head(vectors, answers, best.spread)
@@ -186,11 +187,16 @@ def errors_of(vectors: Vectors, answers: Answers, held_out: HeldOut, masks: Mask
     return Errors(cuts, np.array(variance), usual, stored, float(np.quantile(apart, 0.99)))
 
 
+def _read(encoder: MaskedEncoder, sentences: list[str]) -> Vectors:
+    return encoder.encode(sentences, steps_of("reading sentences", len(sentences)))
+
+
 def _frozen(vectors: Vectors, answers: Answers, masks: tuple[Masks, Masks]) -> Rung:
     """The head on the encoder as it is, with the ridge of the smallest errors."""
-    tried = []
+    tried, folds = [], sum(map(len, masks))
+    step = steps_of("trying heads on what was held out", folds * len(SPREADS))
     for spread in SPREADS:
-        both = (out_of_fold(vectors, answers, mine, spread) for mine in masks)
+        both = (out_of_fold(vectors, answers, mine, spread, step) for mine in masks)
         tried.append(Rung("frozen", spread, HeldOut(*(one for pair in both for one in pair))))
     return min(tried, key=lambda rung: rung.held_out.total(answers))
 

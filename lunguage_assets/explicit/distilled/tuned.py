@@ -4,7 +4,6 @@ loop of torch; after each epoch the state is written, so that a kill costs an ep
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from lunguage_assets.draws import Floats, text_hash
 from lunguage_assets.explicit.distilled.answers import Answers
 from lunguage_assets.files import replace_file
+from lunguage_assets.judges.asking.progress import steps_of
 from lunguage_assets.judges.distilled import Head, MaskedEncoder
 
 LEARNING_RATE, HEAD_RATE, SENTENCES_AT_ONCE = 1e-4, 3e-3, 32
@@ -55,7 +55,8 @@ def fine_tune(
         torch.manual_seed(text_hash(seed, what, epoch) % 2**31)  # order and dropout: the same after a kill
         order = torch.randperm(len(asked)).numpy()
         model.train()
-        for part in _shown(range(0, len(order), SENTENCES_AT_ONCE), f"{what}, epoch {epoch + 1}/{epochs}"):
+        step = steps_of(f"fine-tuning, {what}, epoch {epoch + 1}/{epochs}", len(order))
+        for part in range(0, len(order), SENTENCES_AT_ONCE):
             rows = asked[order[part : part + SENTENCES_AT_ONCE]]
             ((number, tokens),) = encoder.batches([texts[row] for row in rows], at_once=SENTENCES_AT_ONCE)
             rows = rows[np.array(number)]
@@ -67,6 +68,7 @@ def fine_tune(
             optimizer.step()
             schedule.step()
             scores[rows] = mu.detach().cpu().numpy()
+            step(len(rows))
         now = {**{name: one.state_dict() for name, one in parts.items()}, "epoch": epoch + 1}
         replace_file(state, _saving(torch, {**now, "scores": torch.tensor(scores)}))
     model.eval()
@@ -96,9 +98,3 @@ def _loss(mu: Any, rows: Any, answers: Answers, scores: Floats) -> Any:
     )
     ahead = sign * (mu[torch.tensor(place, device=mu.device)] - there) / noise
     return -torch.special.log_ndtr(ahead).mean()
-
-
-def _shown(numbers: range, what: str) -> Any:
-    from rich.progress import track
-
-    return track(numbers, what, transient=True, disable=not sys.stderr.isatty())

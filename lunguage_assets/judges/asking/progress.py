@@ -31,6 +31,19 @@ class Fitting:
 
 
 @dataclass(frozen=True, slots=True)
+class Learning:
+    """How far a distilled model has got with `what`: so many are `done` of a `total`."""
+
+    what: str
+    done: int
+    total: int
+
+    def line(self) -> str:
+        """For a terminal."""
+        return f"{self.what}: {self.done:,} of {self.total:,}"
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """What was added to the asking of a judge, or the sum of it.
 
@@ -118,7 +131,7 @@ class Meter:
             return [replace(total, seconds=self._clock() - began) for began, total in self._sums.values()]
 
 
-Report = Progress | Fitting
+Report = Progress | Fitting | Learning
 
 _listeners: list[Callable[[Report], None]] = []
 
@@ -127,6 +140,19 @@ def announce(report: Report) -> None:
     """Tell everyone who listens in this process."""
     for listener in tuple(_listeners):
         listener(report)
+
+
+def steps_of(what: str, total: int) -> Callable[[int], None]:
+    """What counts and announces the steps of some work, when it is told how many more are done."""
+    done = 0
+
+    def step(more: int = 1) -> None:
+        nonlocal done
+        done += more
+        announce(Learning(what, done, total))
+
+    step(0)
+    return step
 
 
 @contextmanager

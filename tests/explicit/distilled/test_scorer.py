@@ -22,6 +22,7 @@ from lunguage_assets.explicit.distilled.places import UNLIKE, chosen_studies, sc
 from lunguage_assets.explicit.distilled.training import Training, distil
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import calibrate, placed
+from lunguage_assets.judges.asking.progress import Learning, Report, listening
 from lunguage_assets.judges.distilled import DistilledScorer
 
 pytestmark = pytest.mark.skipif(bool(tiny_encoder.missing()), reason=str(tiny_encoder.missing()))
@@ -78,6 +79,21 @@ def test_the_same_training_again_trains_nothing(answers: Answers, encoder: str, 
     with mock.patch.object(training, "fit_head", side_effect=AssertionError):
         rows = distil(answers, "abc", frozen.parent, Training(encoder))
     assert rows["files"].iloc[0][:16] == frozen.name
+
+
+def test_every_part_of_the_training_says_how_far_it_is(
+    answers: Answers, encoder: str, tmp_path: Path
+) -> None:
+    heard: list[Report] = []
+    with listening(heard.append), mock.patch.object(training, "FOLDS", 2):
+        distil(answers, "abc", tmp_path, Training(encoder, tune=True, epochs=1))
+    last = {report.what: report for report in heard if isinstance(report, Learning)}
+    assert [what for what in last if not what.startswith("fine-tuning")] == [
+        "reading sentences",
+        "trying heads on what was held out",
+    ]
+    assert any(what.startswith("fine-tuning, phrases 2/2, epoch 1/1") for what in last)
+    assert all(report.done == report.total > 0 for report in last.values())
 
 
 @pytest.mark.parametrize("damaged", ["scorer.npz", "frozen.npz", "vectors.npz"])

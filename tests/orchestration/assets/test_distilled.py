@@ -21,7 +21,9 @@ from small_homes import SmallHome
 from lunguage_assets.current.standing import Stage
 from lunguage_assets.explicit.distilled import answers
 from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration import resources
 from lunguage_assets.orchestration.automation import is_ready
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.tables import TABLES
 
@@ -140,3 +142,9 @@ def test_a_model_of_judges_who_wrote_no_log_is_refused(small: SmallHome, encoder
         home.run()
         with pytest.raises(RunFailed, match="with fit_log = true"):
             home.runner().run("panel", stages=DISTILL)
+
+
+def test_the_packaged_copy_of_the_settings_encoder_is_used_unless_another_is_named(tmp_path: Path) -> None:
+    with mock.patch.object(resources, "packaged_copy", return_value="package:copy/model"):
+        assert HomeResource(root=str(tmp_path)).training.encoder == "package:copy/model"
+        assert HomeResource(root=str(tmp_path), encoder="invented/mine").training.encoder == "invented/mine"
