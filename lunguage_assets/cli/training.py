@@ -61,6 +61,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
 
     from lunguage_assets.annotation.scoring import score
     from lunguage_assets.cli.console import print_table
+    from lunguage_assets.corpus.columns import shown_names
     from lunguage_assets.errors import InputError
     from lunguage_assets.files import write_csv
 
@@ -71,9 +72,7 @@ def score(file: Path, references: str, generated: str, out: Path | None) -> None
         raise InputError(file.name, found, "a table", "Give .csv, .csv.gz or .parquet.") from None
     for name in (references, generated):
         if name not in rows:
-            # Of a file without a header line the first row stands where names should: reports, perhaps.
-            known = [column for column in rows.columns if column in _USUAL_COLUMNS]
-            found = f"columns {known} and {len(rows.columns) - len(known)} of other names"
+            found = f"columns {shown_names([*map(str, rows.columns)], _USUAL_COLUMNS)}"
             remedy = "Add the header line if it is missing, or name it with --references or --generated."
             raise InputError(file.name, found, f"a column {name!r}", remedy)
     column_by_part = {"references": references, "generated": generated}

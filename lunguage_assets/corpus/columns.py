@@ -21,6 +21,7 @@ _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _ID = re.compile(r"([ps]?)0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
+_ONE_WORD = re.compile(r"[^\W\d]{1,40}")
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
@@ -60,11 +61,15 @@ def require_columns(
 
 
 def shown_names(header: Sequence[str], known: Collection[str]) -> str:
-    """The names of columns as far as they are known, and how many others there are: a file without a header
-    line has ids and text there.
+    """Say which columns a file has, without words of a report.
+
+    The first row of a file without a header line holds ids and text. An id has digits, a report has several
+    words: of a row with either, only the known names are shown, and how many others there are.
     """
-    folded = set(map(folded_name, known))
     written = [name.strip() for name in header if name.strip()]
+    if all(map(_ONE_WORD.fullmatch, written)):
+        return str(written)
+    folded = set(map(folded_name, known))
     names = [name for name in written if folded_name(name) in folded]
     others = len(written) - len(names)
     return f"{names} and {others} of other names" if others else str(names)
