@@ -97,11 +97,6 @@ def examined(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
     return [_examined(*of, table, frame, file) for of in zip(rules, results, strict=True)]
 
 
-def unmet(table: Table, frame: pd.DataFrame, file: Path) -> list[Examined]:
-    """The expectations that do not hold; raises as `examined`."""
-    return [one for one in examined(table, frame, file) if not one.is_met]
-
-
 def columns_named(rules: Sequence[Rule], table: Table) -> list[str]:
     """The key and the columns that rules name: Great Expectations hashes every column that it gets."""
     if any(rule.type.startswith("expect_table_column") for rule in rules):

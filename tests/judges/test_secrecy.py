@@ -40,7 +40,7 @@ BEHAVIOURS = {
 }
 CRASHES = {
     "asset": "lunguage_assets.orchestration.assets.explicit:extract_hedge_phrases",
-    "check": "lunguage_assets.orchestration.checks:unmet",
+    "check": "lunguage_assets.orchestration.checks:examined",
 }
 QUOTING_FILES = {
     "corrections": (

@@ -18,10 +18,15 @@ from lunguage_assets.quality.suites import (
     examined,
     load_suite,
     suite_file,
-    unmet,
 )
 from lunguage_assets.tables import FITTED_PROBABILITIES, TABLES
 from lunguage_assets.tables.schema import Column
+
+
+def unmet(*arguments: Any) -> list[Examined]:
+    """The expectations that do not hold; arguments as of `examined`."""
+    return [expectation for expectation in examined(*arguments) if not expectation.is_met]
+
 
 OF_TYPE = {"string": "x", "int": 1, "float": 0.5, "bool": True, "strings": []}
 
