@@ -12,6 +12,7 @@ from functools import cache
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from lunguage_assets.assertion.plurals import Singulars
 from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables.columns import CATEGORIES
@@ -80,47 +81,6 @@ class _Spellings:
         return self._pattern.sub(lambda found: self.forms[found.group().rstrip(".").replace("-", " ")], text)
 
 
-class Singulars:
-    """Singular of every word of a text."""
-
-    def __init__(self, forms: BuiltInForms) -> None:
-        self._irregular = _by_spelling(forms.plurals)
-        self._invariable = frozenset(map(plain, forms.invariable))
-
-    def of_text(self, text: str) -> str:
-        return _WORD.sub(lambda match: self.of_word(match.group()), text)
-
-    def of_word(self, word: str) -> str:
-        """ "pneumothoraces" -> pneumothorax, "opacities" -> opacity; "atelectasis", "loss" and "pus" stay."""
-        if word in self._irregular:
-            return self._irregular[word]
-        if len(word) < 4 or word in self._invariable:
-            return word
-        if word.endswith("thoraces"):
-            return word[:-3] + "x"
-        if word.endswith("ae") and len(word) > 4:
-            return word[:-1]
-        if word.endswith("ies") and len(word) > 4:
-            return word[:-3] + "y"
-        if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
-            return word[:-2]
-        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-            return word[:-1]
-        return word
-
-    def with_plurals(self, word: str) -> set[str]:
-        """The singular of a word and its plurals, regular and listed."""
-        singular = self.of_word(word)
-        forms = {word, singular, *(plural for plural, form in self._irregular.items() if form == singular)}
-        if singular in self._invariable:
-            return forms
-        forms.add(singular + ("es" if singular.endswith(("s", "x", "z", "ch", "sh")) else "s"))
-        for ending, plural in (("y", "ies"), ("is", "es"), ("thorax", "thoraces")):
-            if singular.endswith(ending):
-                forms.add(singular.removesuffix(ending) + plural)
-        return forms
-
-
 class Vocabulary:
     """Canonical names of findings and places, idempotent, whatever the order of the vocabulary's rows."""
 
@@ -140,7 +100,7 @@ class Vocabulary:
                 self._categories.setdefault(form, set()).add(code)
             elif category.strip().lower() == "location":
                 locations.setdefault(spelling, set()).add(form)
-        self._singulars = Singulars(forms)
+        self._singulars = Singulars(forms.plurals, forms.invariable)
         self._whole = _by_spelling(forms.whole)
         self._in_findings = _Spellings(forms.words, forms.findings)
         self._in_locations = _Spellings(forms.words, forms.locations)

@@ -19,6 +19,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from upath import UPath
 
+from lunguage_assets.assertion.tokens import alternatives
+from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.corpus.texts.raw import study_of
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
@@ -26,8 +28,6 @@ from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_rows
 from lunguage_assets.implicit.rows import BARE, natural
 from lunguage_assets.implicit.statements.against import QUALIFIER, qualifying
-from lunguage_assets.structuring.rules.lexicon import alternatives
-from lunguage_assets.structuring.text.sections import word_file
 from lunguage_assets.tables import ATTRIBUTES, TABLES, TERMS
 from lunguage_assets.tables.columns import A_ROW, MEANINGS
 

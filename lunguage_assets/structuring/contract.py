@@ -31,6 +31,13 @@ class Span(NamedTuple):
         return Span(self.begin + by, self.end + by)
 
 
+class CueUse(NamedTuple):
+    """A cue that says how a mention is meant: its id (`assertion/cues.py`), its characters."""
+
+    cue: str
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of a report: `text` is exactly what stands at `span` of the report's text.
@@ -75,6 +82,7 @@ class Mention:
         attributes: internal column of `tables.ATTRIBUTES` -> values; columns without values are left out.
         evidence: positions, among the mentions of the answer that this one is in, of what supports it.
         associate: positions of mentions that it goes with otherwise.
+        cues: what decided status and time, of structurers that know it.
     """
 
     sentence: int
@@ -86,6 +94,7 @@ class Mention:
     attributes: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     evidence: tuple[int, ...] = ()
     associate: tuple[int, ...] = ()
+    cues: tuple[CueUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.assertion.tokens import Token
+from lunguage_assets.assertion.vocabulary import Sense
 from lunguage_assets.corpus.texts.published import RADGRAPH_LABELS
 from lunguage_assets.judges.configuration import RADGRAPH
 from lunguage_assets.structuring.contract import (
@@ -28,7 +30,7 @@ from lunguage_assets.structuring.contract import (
     Span,
     StructuredReport,
 )
-from lunguage_assets.structuring.rules.lexicon import Sense, Token, build_lexicon
+from lunguage_assets.structuring.rules.lexicon import build_lexicon
 from lunguage_assets.tables import ATTRIBUTES
 
 VERSION = 1

@@ -159,6 +159,7 @@ def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequenc
             "evidence": [names[place] for place in mention.evidence],
             "associate": [names[place] for place in mention.associate],
             "spans": "; ".join(quoted),
+            "cues": "; ".join(f"{use.cue} {use.span.begin}-{use.span.end}" for use in mention.cues),
             **{column: _cell(report.text, own) for column, own in values.items()},
         }
         yield [row.get(column, "") for column in _COLUMNS]
@@ -166,6 +167,16 @@ def _rows(report: SectionedReport, answer: StructuredReport) -> Iterator[Sequenc
 
 def _cell(text: str, spans: Sequence[Span]) -> str:
     return ", ".join(" ".join(span.of(text).split()) for span in spans).lower()
+
+
+def read_cues(written: str) -> list[tuple[str, Span]]:
+    """The column `cues`: ids of cues with their characters in the report, in the order of the column."""
+    found = []
+    for part in written.split("; ") if written else ():
+        cue, characters = part.split(" ")
+        begin, end = map(int, characters.split("-"))
+        found.append((cue, Span(begin, end)))
+    return found
 
 
 def read_spans(written: str) -> dict[str, tuple[Span, ...]]:

@@ -13,6 +13,7 @@ AGREEMENT_FIELDS = (
     *("finding", "normed_ent", "cat", "status", "location"), *c.ATTRIBUTES, "evidence", "associate",
 )  # fmt: skip
 _SPANS = "[a-z_]+(?: [0-9]+-[0-9]+)+"
+_CUE = r"[a-z_]+\.[a-z0-9_]+ \d+-\d+"
 _VIEW_SOURCES = ("metadata", "procedure text", "report text", "unknown")
 
 REPORTS = table(
@@ -145,6 +146,8 @@ STRUCTURED_FINDINGS = table(
     listed("associate", "Rows of the study that this one goes with, as section:ent_idx"),
     text("spans", "Where every value stands in the report: column and begin-end of each part, joined by '; '",
         pattern=whole(f"{_SPANS}(?:; {_SPANS})*")),
+    text("cues", "What decided status and time: id of each cue, its begin-end in the report, joined by '; '",
+        pattern=whole(f"(?:{_CUE}(?:; {_CUE})*)?")),
     key=("study_id", "section", "ent_idx"),
 )  # fmt: skip
 

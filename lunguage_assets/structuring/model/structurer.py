@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.assertion.vocabulary import content_hash
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
@@ -27,7 +28,6 @@ from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport, Structurer
 from lunguage_assets.structuring.model import grounding
 from lunguage_assets.structuring.radgraph import radgraph_identity
-from lunguage_assets.structuring.rules.lexicon import content_hash
 from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 REPAIR_SHARE = 0.25

@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lunguage_assets.structuring.contract import Mention, SectionedReport, SentenceReading, Span
-from lunguage_assets.structuring.rules.lexicon import WORDS, Kind, Sense
-from lunguage_assets.structuring.rules.tagging import Unit, beyond
+from lunguage_assets.assertion.units import Unit, first_beyond
+from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.contract import CueUse, Mention, SectionedReport, SentenceReading, Span
 from lunguage_assets.tables import ATTRIBUTES
 
 _THIS, _THESE = Sense("finding", "this", "PF"), Sense("finding", "these", "PF")
 POINTERS = (_THIS, _THESE)
 """What stands in a sentence for the finding, or the findings, before it."""
-_VERBS: frozenset[Kind] = frozenset({"copula", "open", "open after", "link", "ended", "deny after"})
+_VERBS: frozenset[Kind] = frozenset({"copula", "hedged", "hedged before", "link", "ended", "negated before"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def named_again(units: Sequence[Unit]) -> list[Unit]:
     again = []
     for at, unit in enumerate(units):
         if unit.kind == "break" and unit.form in ("this", "these"):
-            following = beyond(units[at + 1 :], ("word", "other"))
+            following = first_beyond(units[at + 1 :], ("word", "other"))
             if following is not None and following.kind == "finding":
                 again.append(following)
     return again
@@ -108,6 +109,7 @@ def _moved(mention: Mention, sentence: int, by: int, first: int) -> Mention:
         attributes={c: tuple(span.moved(by) for span in own) for c, own in mention.attributes.items()},
         evidence=tuple(number + first for number in mention.evidence),
         associate=tuple(number + first for number in mention.associate),
+        cues=tuple(CueUse(use.cue, use.span.moved(by)) for use in mention.cues),
     )
 
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lunguage_assets.structuring.rules.lexicon import WORDS, Kind
-from lunguage_assets.structuring.rules.tagging import (
+from lunguage_assets.assertion.units import DEVICE, JOINTS, LIMITATION, Unit
+from lunguage_assets.assertion.vocabulary import Kind
+from lunguage_assets.assertion.word_files import WORDS
+from lunguage_assets.structuring.rules.drafts import (
     COURSES,
-    DEVICE,
-    JOINS,
-    LIMIT,
     Draft,
     Step,
-    Unit,
     says_state,
     steps_of,
     with_noun,
@@ -55,7 +53,7 @@ class Phrases:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
         found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
         if found is not None:
-            found.words = [*found.words, *(word for word in self._held if word.code == LIMIT.code)]
+            found.words = [*found.words, *(word for word in self._held if word.code == LIMITATION.code)]
 
     def _begin_clause(self) -> None:
         self._limit()
@@ -87,9 +85,9 @@ class Phrases:
             kinds, self._carried = self._carried, set()
         if between and between[-1].form in WORDS["begins_a_meaning"]:
             kinds.discard("and")  # "an opacity is seen and may represent pneumonia"
-        if "alternative" in kinds and all(unit.code == "t" for unit in between if unit.kind == "deny"):
-            kinds.discard("deny")  # "atelectasis or, less likely, pneumonia"
-        self._joined = bool(kinds) and kinds <= JOINS
+        if "alternative" in kinds and all(unit.doubts for unit in between if unit.kind == "negated"):
+            kinds.discard("negated")  # "atelectasis or, less likely, pneumonia"
+        self._joined = bool(kinds) and kinds <= JOINTS
         self._tightly = any(unit.form == "/" for unit in between)
         if self._is_what_broke(step):
             self._last[-1].places = self._last[-1].places + chunk
@@ -102,9 +100,9 @@ class Phrases:
             self._place([*levels, *chunk], kinds, after, near=near)
         elif after.counts_films(chunk):
             return
-        elif "copula" not in kinds and kinds & JOINS and after.goes_on:
+        elif "copula" not in kinds and kinds & JOINTS and after.goes_on:
             self._held = self._held + chunk
-        elif kinds and kinds <= {"open", "link"} and after.adds_finding:
+        elif kinds and kinds <= {"hedged", "link"} and after.adds_finding:
             self._held, self._carried = self._held + chunk, kinds
         else:
             if self._role == "place" and self._joined and after.has_own_place:
@@ -116,28 +114,28 @@ class Phrases:
         """Whether a device is the place of the fracture before it ("fracture of the pacemaker lead")."""
         of = bool(step.between) and all(unit.form in ("of", "in", "the") for unit in step.between)
         found = [unit for unit in step.chunk if unit.kind == "finding"]
-        broken = bool(self._last) and self._last[-1].unit.sense.name == "fracture"
+        broken = bool(self._last) and self._last[-1].unit.name == "fracture"
         return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
 
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
         held, self._held = self._held, []
-        if "deny" in kinds:
+        if "negated" in kinds:
             held = []  # "chronic changes, no acute disease"
         drafts = _drafts_of(chunk, held)
         first = drafts[0]
-        if kinds <= JOINS and self._role == "side" and first.places:
+        if kinds <= JOINTS and self._role == "side" and first.places:
             shared = first.places[1:] if all(unit.form in WORDS["sides"] for unit in self._topic) else []
             other = Draft(first.unit, with_noun([*self._topic, *shared], first.places), held)
             first.words = [word for word in first.words if word not in held]
             first.places = with_side(first.places, self._topic)
             drafts.insert(0, other)
-        elif not (first.places or self._described or (self._last and kinds & JOINS)):
+        elif not (first.places or self._described or (self._last and kinds & JOINTS)):
             self._place_by_topic(drafts)
         last = self._last[-1] if self._last else None
-        if "copula" in kinds and last and first.unit.sense.name == "fracture" and last.is_device:
+        if "copula" in kinds and last and first.unit.name == "fracture" and last.is_device:
             first.places = [*first.places, *last.places, last.unit]  # "the wire is fractured"
         links: list[Draft] = []
-        if kinds & {"link", "open"} and not kinds & {"and", "alternative", "with"}:
+        if kinds & {"link", "hedged"} and not kinds & {"and", "alternative", "with"}:
             links = [one for one in self._last if one.unit.code not in ("PATIENT INFO.", DEVICE)]
         elif last and self._joined:
             links = last.links
@@ -146,7 +144,7 @@ class Phrases:
         joined = last is not None and self._joined
         if last and joined and ("alternative" in kinds or self._tightly):
             for draft in drafts:
-                if not (draft.unit.denied and last.unit.denied):  # "no right mass or fracture"
+                if not (draft.unit.negation and last.unit.negation):  # "no right mass or fracture"
                     draft.places = draft.places or last.places
         if joined and "alternative" in kinds:
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
@@ -161,14 +159,14 @@ class Phrases:
 
     def _place_by_topic(self, drafts: list[Draft]) -> None:
         """Give findings without a place what the clause is about: of several organs each, but no denial."""
-        listed = self._labelled or any(unit.sense.name in WORDS["measured"] for unit in self._topic)
+        listed = self._labelled or any(unit.name in WORDS["measured"] for unit in self._topic)
         for draft in drafts if self._topic else ():
             if listed:
-                if draft.unit.sense.name in WORDS["anywhere"]:
+                if draft.unit.name in WORDS["anywhere"]:
                     draft.organ = self._topic
             elif draft.places or len(self._subjects) < 2:
                 draft.places = draft.places or self._topic
-            elif not draft.unit.denied:
+            elif not draft.unit.negation:
                 draft.groups = [[*subject.places, subject.unit] for subject in self._subjects]
 
     def _place(self, chunk: list[Unit], kinds: set[Kind], after: Step, *, near: bool) -> None:
@@ -180,7 +178,7 @@ class Phrases:
         if "preposition" in kinds and self._last and self._role in ("finding", "place", "words"):
             self._place_behind(places, words, kinds, near=near)
             return
-        if self._role == "beside" and kinds and kinds <= {*JOINS, "preposition"} and not after.is_predicate:
+        if self._role == "beside" and kinds and kinds <= {*JOINTS, "preposition"} and not after.is_predicate:
             return
         more = self._role == "place" and self._joined and self._last
         if more and not says_state(words) and not after.is_predicate:
@@ -220,7 +218,7 @@ class Phrases:
             own = target.places is not self._topic or target.is_device
             if not own and any(unit.kind == "anatomy" for unit in places):
                 target.places = [unit for unit in target.places if unit.form in WORDS["sides"]]
-            if self._role == "place" and kinds & JOINS and target.groups:
+            if self._role == "place" and kinds & JOINTS and target.groups:
                 target.groups[-1] = with_noun(target.groups[-1], places)
                 target.groups.append(with_side(places, target.groups[-1]))
             elif target.groups:
@@ -253,7 +251,7 @@ class Phrases:
         others = (
             draft
             for draft in self._last[:-1]
-            if not (draft.all_places or draft.is_device or draft.unit.sense.name in WORDS["everywhere"])
+            if not (draft.all_places or draft.is_device or draft.unit.name in WORDS["everywhere"])
         )
         return [*(others if verb else ()), *self._last[-1:]]
 
@@ -319,7 +317,7 @@ def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
             continue
         if drafts and drafts[-1].is_device != (unit.code == DEVICE):
             device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != DEVICE)
-            if broken.sense.name == "fracture":  # "the pacemaker lead fracture"
+            if broken.name == "fracture":  # "the pacemaker lead fracture"
                 places, words = [*drafts[-1].places, *places, device], [*drafts[-1].words, *words]
                 unit = broken
                 drafts.pop()

@@ -9,10 +9,16 @@ from dataclasses import replace
 
 import pandas as pd
 
+from lunguage_assets.assertion.reader import mark_assertions
+from lunguage_assets.assertion.tagging import tag
+from lunguage_assets.assertion.units import LIMITATION, Unit, first_kind
+from lunguage_assets.assertion.vocabulary import ELSEWHERE, Sense
+from lunguage_assets.assertion.word_files import WORDS
 from lunguage_assets.caches import remembered
 from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.structuring.contract import (
     Account,
+    CueUse,
     Mention,
     SectionCode,
     SectionedReport,
@@ -21,11 +27,9 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
 )
 from lunguage_assets.structuring.rules import back
-from lunguage_assets.structuring.rules.context import mark_asides, settle
-from lunguage_assets.structuring.rules.lexicon import ELSEWHERE, VERSION, WORDS, Sense, build_lexicon
+from lunguage_assets.structuring.rules.drafts import Draft, span_of
+from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
 from lunguage_assets.structuring.rules.phrases import Phrases
-from lunguage_assets.structuring.rules.scope import mark_scopes
-from lunguage_assets.structuring.rules.tagging import LIMIT, Draft, Unit, first_kind, tagged
 from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
 from lunguage_assets.tables import ATTRIBUTES
 
@@ -84,15 +88,13 @@ class RuleStructurer:
         words = len(_LETTERS.findall(_MARK.sub(" ", text)))
         if not words:
             return back.SentenceRead("unreadable", "no words")
-        units = tagged(text, self._lexicon, request=section == "hist")
+        units = tag(text, self._lexicon, section)
         # from eight words on, a sentence without one known word is in another language
         if words >= 8 and sum(u.kind != "other" for u in units if u.begin < u.end) <= words // 8:
             return back.SentenceRead("unreadable", "language")
         if section != "hist":
             back.point_back(units)
-        settle(units, text, self._lexicon)
-        mark_asides(units)
-        mark_scopes(units)
+        mark_assertions(units, text, self._lexicon)
         found = Phrases(units).drafts
         named = (draft for draft in found if draft.unit.sense not in back.POINTERS)
         drafts = [draft for draft in named if not _said_otherwise(draft, found)]
@@ -121,11 +123,11 @@ def _of_before(drafts: list[Draft], pointer: Draft | None, units: list[Unit], te
     said = None
     if pointer is not None:
         meant = next((draft.unit.begin for draft in drafts if pointer in draft.links), 0)
-        hedges = (u.begin for u in units if u.begin < meant and u.kind in ("open", "link"))
+        hedges = (u.begin for u in units if u.begin < meant and u.kind in ("hedged", "link"))
         meaning = max(hedges, default=len(text))
         pointer.words = [word for word in pointer.words if word.begin < meaning]
         places = [unit for unit in pointer.all_places if unit.begin < meaning]
-        if first_kind(units, ("exam", "source", "open", "link")):
+        if first_kind(units, ("examined", "examination", "hedged", "link")):
             places = []
         said = _mention(pointer, places, text)
     explains = tuple(number for number, draft in enumerate(rows) if pointer in draft.links)
@@ -141,18 +143,18 @@ def _rows(drafts: list[Draft]) -> list[tuple[Draft, list[Unit]]]:
 def _limits(units: list[Unit]) -> list[Draft]:
     """A sentence that only says what limits the examination."""
     said = [unit for unit in units if not unit.aside]
-    limits = [unit for unit in said if unit.code == LIMIT.code and unit.form not in WORDS["hidden"]]
+    limits = [unit for unit in said if unit.code == LIMITATION.code and unit.form not in WORDS["hidden"]]
     if not limits:
         return []
-    words = [Unit(LIMIT, unit.form, unit.begin, unit.end) for unit in limits]
+    words = [Unit(LIMITATION, unit.form, unit.begin, unit.end) for unit in limits]
     limits[0].become(_LIMITED)
     return [Draft(limits[0], [unit for unit in said if unit.kind in ("anatomy", "place")], words)]
 
 
 def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
     """ "The examination is normal", and, as an impression, the word alone: the chest is normal."""
-    named = any(unit.kind == "exam" for unit in units)
-    said = [unit for unit in units if unit.kind not in ("exam", "break", "copula", "comma")]
+    named = any(unit.kind == "examined" for unit in units)
+    said = [unit for unit in units if unit.kind not in ("examined", "break", "copula", "comma")]
     said = [unit for unit in said if unit.code != "no_change" and not unit.form.isdigit()]
     normal = all(u.form == "negative" or (u.kind, u.code) == ("normal", "measurement") for u in said)
     if not said or not normal or not (named or section == "impr"):
@@ -163,8 +165,8 @@ def _conclusion(units: list[Unit], section: SectionCode) -> list[Draft]:
 
 def _said_otherwise(draft: Draft, others: list[Draft]) -> bool:
     """Whether a denied size only restricts what is stated: "small effusion, but no large effusion"."""
-    sized = bool(draft.unit.denied) and any(word.code == "measurement" for word in draft.words)
-    same = (one for one in others if one.unit.sense == draft.unit.sense and not one.unit.denied)
+    sized = bool(draft.unit.negation) and any(word.code == "measurement" for word in draft.words)
+    same = (one for one in others if one.unit.sense == draft.unit.sense and not one.unit.negation)
     return sized and any({*draft.places} <= {*other.all_places} for other in same)
 
 
@@ -174,8 +176,8 @@ def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
     first = {draft: number for number, (draft, _) in reversed([*enumerate(rows)])}
     supports: dict[Draft, list[int]] = {draft: [] for draft in drafts}
     for draft in drafts:
-        draft.links = [one for one in draft.links if one in first and not one.unit.denied]
-        draft.links = [] if draft.unit.denied else draft.links
+        draft.links = [one for one in draft.links if one in first and not one.unit.negation]
+        draft.links = [] if draft.unit.negation else draft.links
         for sign in draft.links:
             supports[sign].append(first[draft])
     mentions = []
@@ -193,24 +195,33 @@ def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:
     for word in sorted(draft.words, key=lambda w: w.begin):
         if word.code and _is_told(draft, word):
             earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
-            span = word.span if earlier is None else Span(earlier.end(), word.end)
+            span = span_of(word) if earlier is None else Span(earlier.end(), word.end)
             attributes.setdefault(word.code, []).append(span)
     if unit.past is not None:
         gone = "placement" if draft.is_device else "improved"
         column = gone if unit.past.kind == "ended" else "past_hx"
-        attributes.setdefault(column, []).append(unit.past.span)
+        attributes.setdefault(column, []).append(span_of(unit.past))
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
     category = unit.code if draft.is_finding else "PF"
     coded = (_name(unit, places), category, _status(draft))
-    return Mention(0, unit.span, *coded, _joined(places, text), ordered)
+    cues = _cues(draft)
+    return Mention(0, span_of(unit), *coded, _joined(places, text), ordered, cues=cues)
+
+
+def _cues(draft: Draft) -> tuple[CueUse, ...]:
+    """The cues that reached a finding, or the words that judge a part of the body."""
+    judged = [] if draft.is_finding else [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    edges = [edge for unit in (draft.unit, *judged) for edge in unit.edges]
+    uses = (CueUse(edge.cue, Span(edge.begin, edge.end)) for edge in edges)
+    return tuple(dict.fromkeys(uses))
 
 
 def _name(unit: Unit, places: list[Unit]) -> str:
     """The canonical name; that of the chest is none where a chest film does not reach."""
-    name = unit.sense.name
+    name = unit.name
     if unit.past is not None and unit.form in WORDS["of_any_organ"]:
         return "cancer"
-    return _ELSEWHERE.get(name, name) if any(place.sense.name == ELSEWHERE for place in places) else name
+    return _ELSEWHERE.get(name, name) if any(place.name == ELSEWHERE for place in places) else name
 
 
 def _is_told(draft: Draft, word: Unit) -> bool:
@@ -221,22 +232,22 @@ def _is_told(draft: Draft, word: Unit) -> bool:
         return True
     if draft.is_finding:
         return word.form in WORDS["of_a_fracture"]
-    return draft.unit.sense.name in WORDS["sized"] and _status(draft)[1] == "n"
+    return draft.unit.name in WORDS["sized"] and _status(draft)[1] == "n"
 
 
 def _status(draft: Draft) -> str:
     unit = draft.unit
     said = {word.kind for word in draft.words} & {"normal", "abnormal"}
-    is_normal = unit.sense.name in WORDS["structures"] and not unit.denied and said == {"normal"}
+    is_normal = unit.name in WORDS["structures"] and not unit.negation and said == {"normal"}
     if draft.is_finding and not is_normal:
-        if unit.denied:
-            return ("t" if unit.denied == "t" or unit.open else "d") + "n"
-        return "tp" if unit.open else "dp"
-    wrong = [w for w in draft.words if w.kind == "abnormal" and not w.denied]
-    wrong += [w for w in draft.words if w.kind == "normal" and w.denied]
+        if unit.negation:
+            return ("t" if unit.negation == "doubtful" or unit.is_hedged else "d") + "n"
+        return "tp" if unit.is_hedged else "dp"
+    wrong = [w for w in draft.words if w.kind == "abnormal" and not w.negation]
+    wrong += [w for w in draft.words if w.kind == "normal" and w.negation]
     decisive = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
     worse = any(w.code == "worsened" for w in draft.words)
-    certainty = "t" if any(w.open or w.denied == "t" for w in decisive) else "d"
+    certainty = "t" if any(w.is_hedged or w.negation == "doubtful" for w in decisive) else "d"
     return certainty + ("p" if wrong or (worse and not decisive) else "n")
 
 
@@ -247,5 +258,5 @@ def _joined(places: list[Unit], text: str) -> tuple[Span, ...]:
         if spans and _BESIDE.fullmatch(text, spans[-1].end, unit.begin):
             spans[-1] = Span(spans[-1].begin, unit.end)
         else:
-            spans.append(unit.span)
+            spans.append(span_of(unit))
     return tuple(sorted(spans, key=lambda span: _SIDE.search(span.of(text)) is None))

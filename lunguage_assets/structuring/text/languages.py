@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from lunguage_assets.assertion.word_files import word_file, word_path
 from lunguage_assets.caches import remembered
-from lunguage_assets.structuring.text.sections import word_file, word_path
 
 OTHER_LANGUAGE = "other language"
 """The reason why a sentence is unreadable to the rules."""

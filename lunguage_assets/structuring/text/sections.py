@@ -9,13 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from pydantic import RootModel
-
-from lunguage_assets.data_files import read_as, resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.structuring.contract import SectionCode
 
 HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "preliminary", "title", "sign-off"]
@@ -25,29 +21,6 @@ _GROUPS = (
     "sign_offs", "exam_words", "exam_nouns", "elsewhere", "chest", "abbreviations inside",
     "abbreviations before_capital", "abbreviations before_number", "counted",
 )  # fmt: skip
-
-
-class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):
-    """Groups of spellings, or of names with their spellings."""
-
-
-def word_file(name: str) -> dict[tuple[str, str], list[str]]:
-    """Spellings of NAME.yaml by group and name ("" without names), or an error that names file and field."""
-    remedy = 'The header of the file explains its form; words such as "no" need quotes.'
-    flat: dict[tuple[str, str], list[str]] = {}
-    for group, named in read_as(word_path(name), _WordFile, remedy).root.items():
-        flat |= {(group, ""): named} if isinstance(named, list) else {(group, k): v for k, v in named.items()}
-    return flat
-
-
-def word_path(name: str) -> Path:
-    return resource("structuring", f"{name}.yaml")
-
-
-def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a group or name that the rules do not know, naming the file."""
-    for name in sorted({*found} - {*known}):
-        raise ConfigurationError(f"{word_path(file)}, {name!r} is no code; expected {', '.join(known)}.")
 
 
 class CuttingWords(NamedTuple):

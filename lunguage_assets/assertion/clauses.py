@@ -1,0 +1,82 @@
+"""Where a statement ends that no sign ends: run-ons and lost full stops."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from lunguage_assets.assertion.hedging import ADJECTIVE_ENDS
+from lunguage_assets.assertion.reach import STATEMENT_BEGINS
+from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.vocabulary import Kind, Sense
+
+_PREDICATES: frozenset[Kind] = frozenset({"normal", "abnormal"})
+_JUDGED: frozenset[Kind] = frozenset({"copula", "anatomy"})
+"""What stands before a predicate."""
+_BREAK = Sense("break")
+
+
+def divide_run_ons(units: list[Unit]) -> None:
+    """Put a break where a new statement begins without a sign between.
+
+    Args:
+        units: of the sentence; changed in place.
+    """
+    is_denied = False
+    at = 1
+    while at < len(units):
+        before = units[at - 1]
+        if before.kind == "negated":
+            is_denied = True
+        elif before.kind == "break":
+            is_denied = False
+        begins_anew = _begins_description(units, at) or (
+            is_denied and _begins_finding(units, at)
+        )
+        if begins_anew and _ends_statement(units, at - 1):
+            units.insert(at, Unit(_BREAK, "", units[at].begin, units[at].begin))
+            is_denied = False
+            at += 1
+        at += 1
+
+
+def _ends_statement(units: list[Unit], at: int) -> bool:
+    """Whether a statement may end here: a finding is named, a predicate is said.
+
+    "Normal heart size is ..." and "flattened diaphragms are ..." go on.
+    """
+    unit = units[at]
+    if unit.kind == "seen":
+        return True
+    is_adjective = unit.kind == "finding" and unit.form.endswith(ADJECTIVE_ENDS)
+    if unit.kind in _PREDICATES or is_adjective:
+        clause = takewhile(lambda one: one.kind != "break", reversed(units[:at]))
+        return any(one.kind in _JUDGED for one in clause)
+    return unit.kind == "finding"
+
+
+def _begins_description(units: list[Unit], at: int) -> bool:
+    """ "No effusion | heart is normal": a part of the body that is judged."""
+    position = at
+    while position < len(units) and units[position].kind == "place":
+        position += 1
+    if position + 1 >= len(units) or units[position].kind != "anatomy":
+        return False
+    if units[position].code == "normal":
+        return False
+    following = units[position + 1]
+    if following.kind == "copula":
+        return following.form != ":"
+    # "No effusion lungs clear", but "no effusion heart enlarged" may be a list.
+    return following.kind == "normal"
+
+
+def _begins_finding(units: list[Unit], at: int) -> bool:
+    """ "No pneumothorax | small left effusion": a size of its own behind a denial."""
+    if units[at].kind != "word" or units[at].code not in STATEMENT_BEGINS:
+        return False
+    for unit in units[at + 1 :]:
+        if unit.kind == "finding":
+            return True
+        if unit.kind not in ("word", "place", "anatomy"):
+            return False
+    return False

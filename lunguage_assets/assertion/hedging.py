@@ -1,0 +1,167 @@
+"""What is left open: hedges and alternatives (method.md section 7, point 4)."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from lunguage_assets.assertion.reach import (
+    OWN_WORDS,
+    finding_beside,
+    list_before,
+    list_behind,
+)
+from lunguage_assets.assertion.units import (
+    Unit,
+    clause_around,
+    first_beyond,
+)
+from lunguage_assets.assertion.vocabulary import UNDECIDED
+from lunguage_assets.assertion.word_files import WORDS
+
+ADJECTIVE_ENDS = ("ed", "ous", "otic")
+"""Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
+
+
+def mark_hedge(units: list[Unit], at: int) -> None:
+    """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
+    hedge = units[at]
+    if hedge.negation or _is_of_place(units, at) or _is_plain_copula(units, at):
+        return
+    reached = list_behind(units, at)
+    for unit in reached:
+        if not (_is_called_known(units, unit) or _has_ended(unit)):
+            unit.leave_open(hedge, "list behind")
+    if reached or not _is_predicate(units, at):
+        return
+    before = list_before(units, at, of_hedge=True)
+    for unit in before[:1] if hedge.form == "?" else before:
+        unit.leave_open(hedge, "list before")
+
+
+def _is_called_known(units: list[Unit], finding: Unit) -> bool:
+    """ "Consistent with known emphysema": the emphysema is there."""
+    words = takewhile(
+        lambda one: one.kind in OWN_WORDS, reversed(units[: units.index(finding)])
+    )
+    return any(word.form == "known" for word in words)
+
+
+def _has_ended(unit: Unit) -> bool:
+    return unit.past is not None and unit.past.kind == "ended"
+
+
+def _is_predicate(units: list[Unit], at: int) -> bool:
+    """Whether a hedge is said of what stands before it: "edema is possible"."""
+    following = units[at + 1] if at + 1 < len(units) else None
+    if following is None or following.aside:
+        return True
+    if following.kind in ("break", "comma", "seen", "preposition", "and"):
+        return True
+    if units[at].form in WORDS["modals"]:
+        return True
+    is_behind_verb = at > 0 and units[at - 1].kind == "copula"
+    return is_behind_verb and units[at].form in WORDS["predicates"]
+
+
+def mark_hedge_behind(units: list[Unit], at: int) -> None:
+    """Leave open what stands before a hedge such as "cannot be excluded"."""
+    reached = list_before(units, at, of_hedge=True)
+    if not reached:
+        # "Minimal, if any, edema"
+        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma"})
+        reached = [behind] if behind is not None and behind.kind == "finding" else []
+    for unit in reached:
+        unit.leave_open(units[at], "list before")
+
+
+def mark_undecided(units: list[Unit], at: int) -> None:
+    """Leave open "borderline" and what it qualifies: "borderline enlarged"."""
+    for unit in units[at:]:
+        if unit.kind in ("abnormal", "finding"):
+            unit.leave_open(units[at], "next behind")
+        if unit.kind not in ("word", "place", "abnormal"):
+            return
+
+
+def _is_of_place(units: list[Unit], at: int) -> bool:
+    """ "Opacity, possibly in the lingula": only the place is left open."""
+    form = units[at].form
+    if form == "likely" and at and units[at - 1].kind == "copula":
+        return False  # "pneumonia is likely in the left base"
+    following = [unit.kind for unit in units[at + 1 : at + 3]]
+    if len(following) < 2 or following[0] != "preposition":
+        return False
+    if following[1] not in ("place", "anatomy"):
+        return False
+    if not form.endswith("ly") and form not in WORDS["of_the_place"]:
+        return False
+    clause = clause_around(units, at)
+    return any(
+        unit.kind == "finding" for unit in clause if unit.begin < units[at].begin
+    )
+
+
+def _is_plain_copula(units: list[Unit], at: int) -> bool:
+    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
+    if units[at].form not in WORDS["appearances"]:
+        return False
+    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
+    if predicate is None:
+        return False
+    if predicate.kind == "normal":
+        return True
+    is_adjective = predicate.kind == "abnormal" or (
+        predicate.kind == "finding" and predicate.form.endswith(ADJECTIVE_ENDS)
+    )
+    subject = first_beyond(reversed(units[:at]), ("word", "other"))
+    return is_adjective and subject is not None and subject.kind in ("anatomy", "place")
+
+
+def mark_alternatives(units: list[Unit], at: int) -> None:
+    """Leave open "A or B", and "A versus" something unknown, unless they are denied.
+
+    Of a doubted tail ("A or, less likely, B") the head is open.
+    """
+    joint = units[at]
+    if joint.form == "either":
+        return
+    before, behind = finding_beside(units, at, -1), finding_beside(units, at, 1)
+    if before is not None and behind is not None:
+        is_denied = bool(before.negation) or behind.negation == "definite"
+        if not is_denied and not _is_change_denied(units, before):
+            for unit in (*list_before(units, at, of_alternatives=True), behind):
+                unit.leave_open(joint, "list around")
+        return
+    known = before or behind
+    if known is not None and joint.form in ("versus", "vs"):
+        other_side = units[at - 1 : at] if behind else units[at + 1 : at + 2]
+        named = (*OWN_WORDS, "hedged", "comma")
+        if any(unit.kind in named for unit in other_side):
+            known.leave_open(joint, "list around")
+            return
+    _mark_states(units, at)
+
+
+def _mark_states(units: list[Unit], at: int) -> None:
+    """Leave open "normal or mildly enlarged"."""
+    sides = (reversed(units[:at]), units[at + 1 :])
+    beside = [first_beyond(side, ("word", "other")) for side in sides]
+    states = [unit for unit in beside if unit is not None]
+    if {unit.kind for unit in states} == {"normal", "abnormal"}:
+        for unit in states:
+            unit.leave_open(units[at], "next")
+
+
+def _is_change_denied(units: list[Unit], finding: Unit) -> bool:
+    """ "No change in A or B" states both."""
+    for unit in reversed(units[: units.index(finding)]):
+        if unit.code == "no_change":
+            return unit.form in ("no", "not", "without")
+        if unit.kind in ("finding", "break", "copula", "hedged"):
+            return False
+    return False
+
+
+def is_undecided(unit: Unit) -> bool:
+    """Whether a word is between normal and abnormal itself."""
+    return unit.name == UNDECIDED

@@ -1,0 +1,223 @@
+"""Words whose meaning depends on others of their sentence (method.md section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lunguage_assets.assertion.cues import cue_named
+from lunguage_assets.assertion.units import (
+    DEVICE,
+    JOINTS,
+    LIMITATION,
+    UNKNOWN,
+    Unit,
+    first_beyond,
+    first_kind,
+)
+from lunguage_assets.assertion.vocabulary import (
+    DEVICE_PART,
+    SETTING,
+    Sense,
+    Vocabulary,
+    sense_of,
+)
+from lunguage_assets.assertion.word_files import WORDS
+
+_NEAREST_BREAKS = ("break", "comma", "copula", "with", "and", "finding")
+
+
+def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
+    """Give units the meaning that they have in their sentence.
+
+    Args:
+        units: of the sentence; changed in place.
+        text: of the sentence.
+        vocabulary: to ask whether two words together are a spelling.
+    """
+    for at in range(len(units) - 1, 0, -1):
+        if at < len(units) and units[at].name in WORDS["vague"]:
+            _unite_organs(units, at)
+    for at, unit in enumerate(units):
+        if unit.kind in JOINTS:
+            _share_noun(units, at, text, vocabulary)
+            continue
+        for is_meant, sense in _READINGS:
+            if is_meant(units, at):
+                unit.become(sense())
+                break
+        if unit.kind == "hedged":
+            _settle_hedge(units, at)
+        elif unit.kind in ("examination", "examined"):
+            _forget_examined_parts(units, at)
+
+
+def _is_less_favored(units: list[Unit], at: int) -> bool:
+    """ "Favors edema over pneumonia": what follows is less likely.
+
+    "Edema over the left base" is a place.
+    """
+    if units[at].kind != "preposition" or units[at].form != "over":
+        return False
+    favors = any(u.kind == "hedged" and u.form in WORDS["favored"] for u in units[:at])
+    return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+
+
+def _is_for_of_worry(units: list[Unit], at: int) -> bool:
+    """ "Concerning findings for pneumonia" is as open as "concerning for pneumonia"."""
+    if units[at].kind != "preposition" or units[at].form != "for":
+        return False
+    for unit in reversed(units[:at]):
+        if unit.form in WORDS["worries"] and unit.kind in ("word", "other", "hedged"):
+            return True
+        if unit.kind not in ("finding", "word", "other", "place", "anatomy"):
+            return False
+    return False
+
+
+def _is_of_a_device_end(units: list[Unit], at: int) -> bool:
+    """ "The tip of the tube is not seen": the tube is there."""
+    if units[at].kind == "negated":
+        beside = units[at + 1 : at + 2]
+    elif units[at].kind == "negated before":
+        beside = units[:at][::-1]
+    else:
+        return False
+    for unit in beside:
+        if unit.name == DEVICE_PART:
+            return True
+        if unit.kind == "break" or (unit.kind == "finding" and unit.code != DEVICE):
+            return False
+    return False
+
+
+def _is_setting_of_a_hedge(units: list[Unit], at: int) -> bool:
+    """ "In the right clinical setting" adds nothing where a hedge stands already."""
+    if units[at].name != SETTING:
+        return False
+    others = (unit for unit in units if unit is not units[at])
+    return any(unit.kind in ("hedged", "hedged before") for unit in others)
+
+
+def _is_end_at_a_place(units: list[Unit], at: int) -> bool:
+    """ "PICC tip mid SVC": the end of a device right before its place."""
+    if units[at].name != DEVICE_PART or at + 1 == len(units):
+        return False
+    is_device_named = any(unit.code == DEVICE for unit in units[:at])
+    return units[at + 1].kind in ("place", "anatomy") and is_device_named
+
+
+def _is_view(units: list[Unit], at: int) -> bool:
+    """ "Views of the chest", "seen on the lateral": what was looked at, no place."""
+    unit = units[at]
+    if unit.kind not in ("anatomy", "place") or unit.form not in WORDS["views"]:
+        return False
+    if at < 2 or units[at - 1].kind != "preposition":
+        return False
+    if unit.form != "lateral":
+        return units[at - 2].kind == "examined"
+    following = units[at + 1].kind if at + 1 < len(units) else ""
+    return units[at - 1].form == "on" and following not in ("place", "anatomy", "finding")
+
+
+def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
+    """ "Due to overlying soft tissues": what lies over the lung is the cause."""
+    unit = units[at]
+    if unit.code != LIMITATION.code or unit.form not in WORDS["overlap"]:
+        return False
+    cause = first_beyond(reversed(units[:at]), ("other", "word"))
+    return cause is not None and cause.kind in ("link", "hedged")
+
+
+_READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
+    (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
+    (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
+    (_is_of_a_device_end, lambda: LIMITATION),
+    (_is_setting_of_a_hedge, lambda: UNKNOWN),
+    (_is_end_at_a_place, lambda: Sense("preposition")),
+    (_is_view, lambda: Sense("examined")),
+    (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
+)
+"""When a unit means something else in its sentence, and what."""
+
+
+def _unite_organs(units: list[Unit], at: int) -> None:
+    """ "Acute cardiac, pulmonary or pleural disease" is one conclusion.
+
+    "Acute cardiac, pulmonary or bony abnormality" is two: one of the chest, one of bones.
+    """
+    listed = {*JOINTS, "place", "anatomy"}
+    first = at
+    while first and units[first - 1].kind in listed:
+        if units[first - 1].form in WORDS["now"]:
+            break
+        first -= 1
+    organs = [unit for unit in units[first:at] if unit.form in WORDS["of_the_chest"]]
+    if not organs or not first or units[first - 1].form not in WORDS["now"]:
+        return
+    conclusion = Unit(
+        Sense("finding", "acute cardiopulmonary abnormality", units[at].code),
+        units[at].form,
+        organs[0].begin,
+        organs[-1].end,
+    )
+    if units[at].name == "osseous abnormality":
+        behind_organs = units[units.index(organs[-1]) + 1 : at]
+        units[first:at] = [conclusion, *behind_organs]
+    else:
+        conclusion.end = units[at].end
+        units[first : at + 1] = [conclusion]
+
+
+def _settle_hedge(units: list[Unit], at: int) -> None:
+    if at and units[at - 1].form in WORDS["degrees"]:
+        units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
+    if units[at].form == "differential":
+        _settle_differential(units, at)
+
+
+def _settle_differential(units: list[Unit], at: int) -> None:
+    """ "The differential for the opacity includes edema": the opacity is there."""
+    for position in range(at + 1, len(units)):
+        if units[position].kind == "break":
+            return
+        if units[position].form in WORDS["include"]:
+            if any(unit.kind == "finding" for unit in units[at:position]):
+                units[position].become(sense_of(cue_named("hedged.differential_includes")))
+                units[at].become(UNKNOWN)
+            return
+
+
+def _forget_examined_parts(units: list[Unit], at: int) -> None:
+    """ "Abdomen and pelvis CT": parts of the body that were examined are no places."""
+    if units[at].kind == "examined" and units[at].form not in WORDS["films"]:
+        return
+    for unit in reversed(units[:at]):
+        is_joint = unit.kind == "and" and unit is not units[at - 1]
+        if not is_joint and unit.kind not in ("place", "anatomy"):
+            return
+        if unit.name == "chest":
+            return
+        unit.become(UNKNOWN)
+
+
+def _share_noun(units: list[Unit], at: int, text: str, vocabulary: Vocabulary) -> None:
+    """ "Pleural or pericardial effusion" names two findings.
+
+    "Hilar or mediastinal adenopathy" names one, at two places.
+    """
+    before = units[at - 1] if at else units[at]
+    if before.kind not in ("place", "anatomy"):
+        return
+    for behind in units[at + 1 :]:
+        if behind.kind in ("finding", "anatomy"):
+            noun = text[behind.begin : behind.end].split()[-1]
+            shared = f"{text[before.begin : before.end]} {noun}"
+            tokens = vocabulary.tokens(shared)
+            sense, end = vocabulary.match(tokens, 0)
+            if sense is None or sense.kind != behind.kind or end < len(tokens):
+                return
+            if sense.name != behind.name and before.kind != sense.kind:
+                before.become(sense)
+            return
+        if behind.kind not in JOINTS and behind.kind not in ("place", "anatomy"):
+            return

@@ -1,0 +1,164 @@
+"""A sentence as units: known spellings in order, the longest first."""
+
+from __future__ import annotations
+
+import re
+
+from lunguage_assets.assertion.cues import cue_named
+from lunguage_assets.assertion.tokens import Token
+from lunguage_assets.assertion.units import UNKNOWN, Unit
+from lunguage_assets.assertion.vocabulary import Sense, Vocabulary, sense_of
+from lunguage_assets.assertion.word_files import WORDS
+
+_NUMBER = re.compile(r"\d")
+_LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
+_IN_SIZES = frozenset({"x", "by", "to"})
+"""Words inside a size: "2 x 3 cm", "2 to 3 cm"."""
+
+_LEVEL = Sense("place")
+_SIZE = Sense("word", code="measurement")
+_DISTANCE = Sense("word", code="placement")
+_AWAY = Sense("preposition")
+_NORMAL = Sense("normal", code="morphology")
+
+
+def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
+    """Cut a sentence into units; articles are left out.
+
+    Args:
+        text: of the sentence.
+        vocabulary: the spellings that are known.
+        section: code of its section: words of a request ask, words of findings state.
+    """
+    tokens = vocabulary.tokens(text)
+    units: list[Unit] = []
+    position = 0
+    while position < len(tokens):
+        sense, end = vocabulary.match(tokens, position, section)
+        if sense is None:
+            unit, end = _unlisted(tokens, position, units)
+        else:
+            unit = _listed(sense, tokens, position, end, units, section)
+        if unit.kind != "article":
+            units.append(unit)
+        position = end
+    return units
+
+
+def _unlisted(tokens: list[Token], at: int, before: list[Unit]) -> tuple[Unit, int]:
+    """Read what begins no spelling: a vertebra, a size, a distance, or unknown."""
+    token = tokens[at]
+    if token.form == "than" and any(_compares(unit) for unit in before):
+        # "More likely edema than pneumonia" doubts the second.
+        doubt = sense_of(cue_named("doubted.than"))
+        return Unit(doubt, token.form, token.begin, token.end), at + 1
+    if _LEVEL_OF_BONE.fullmatch(token.form):
+        return Unit(_LEVEL, token.form, token.begin, token.end), at + 1
+    end = _end_of_size(tokens, at) if _NUMBER.match(token.form) else at + 1
+    if end == at + 1:
+        return Unit(UNKNOWN, token.form, token.begin, token.end), end
+    begin = token.begin
+    if at and tokens[at - 1].form in WORDS["about"]:
+        begin = tokens[at - 1].begin
+    if end < len(tokens) and tokens[end].form in WORDS["distance_from"]:
+        # "5 cm above the carina" is where a device ends, no size.
+        direction = tokens[end]
+        before.append(Unit(_DISTANCE, direction.form, begin, direction.end))
+        return Unit(_AWAY, "at", direction.end, direction.end), end + 1
+    return Unit(_SIZE, token.form, begin, tokens[end - 1].end), end
+
+
+def _compares(unit: Unit) -> bool:
+    return unit.kind == "hedged" and unit.form == "more"
+
+
+def _end_of_size(tokens: list[Token], at: int) -> int:
+    """Find the end of "2.3 x 1.4 cm" or "5 mm"; the next token where it is no size."""
+    end = at
+    while end < len(tokens) and (
+        _NUMBER.match(tokens[end].form) or tokens[end].form in _IN_SIZES
+    ):
+        end += 1
+    if end < len(tokens) and tokens[end].form in WORDS["units_of_size"]:
+        return end + 1
+    return at + 1
+
+
+def _listed(
+    sense: Sense,
+    tokens: list[Token],
+    at: int,
+    end: int,
+    before: list[Unit],
+    section: str,
+) -> Unit:
+    """Make the unit of a spelling, whose meaning may depend on the word before."""
+    first, last = tokens[at], tokens[end - 1]
+    sense = _beside(sense, first, tokens[at - 1] if at else None, before, section)
+    unit = Unit(sense, first.form, first.begin, last.end)
+    unit.leads = last.form == "of"
+    unit.is_single_word = last is first
+    if sense.kind in ("place", "anatomy") and last is not first:
+        unit.noun = _noun_of_place(tokens[at:end])
+    if sense.kind == "break" and last.form in ("was", "were"):
+        unit.code = "there was"
+    if sense.kind == "ended":
+        # "Removed" of "has now been removed" is what stands in the row.
+        words = (token for token in tokens[at : end - 1] if _says_something(token))
+        unit.begin = next(words, last).begin
+    if (
+        sense.kind in ("word", "ended")
+        and end - 1 > at
+        and last.form in WORDS["leads_on"]
+    ):
+        unit.end = tokens[end - 2].end
+    return unit
+
+
+def _says_something(token: Token) -> bool:
+    return token.form not in WORDS["auxiliaries"]
+
+
+def _noun_of_place(tokens: list[Token]) -> Unit | None:
+    """Take the noun of a place: "zone" of "right upper lung zone" is "lung zone"."""
+    last = tokens[-1]
+    if last.form not in WORDS["nouns_of_places"]:
+        return None
+    before = tokens[-2]
+    begin = before.begin if before.form == "lung" and len(tokens) > 2 else last.begin
+    return Unit(_LEVEL, last.form, begin, last.end)
+
+
+def _beside(
+    sense: Sense, first: Token, previous: Token | None, before: list[Unit], section: str
+) -> Sense:
+    """Give a spelling the meaning that it has behind the word before it."""
+    unit_before = before[-1] if before else None
+    kind_before = unit_before.kind if unit_before is not None else ""
+    if sense.kind == "question":
+        if first.form == "any" and kind_before in ("negated", "ended"):
+            return UNKNOWN  # "without any": it belongs to the denial, and asks nothing
+        cue = "question.of_request" if section == "hist" else "aim.of_question"
+        return sense_of(cue_named(cue))
+    if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
+        # "The lungs are free of infiltrate" also says that the lungs are clear.
+        before.append(Unit(_NORMAL, first.form, first.begin, first.end))
+        return sense
+    is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
+    if (
+        sense.kind == "preposition"
+        and is_behind_clear
+        and first.form in WORDS["clear_of"]
+    ):
+        return sense_of(cue_named("negated.clear_of"))
+    if (
+        first.form == "otherwise"
+        and sense.kind == "break"
+        and kind_before in ("copula", "anatomy")
+    ):
+        return UNKNOWN  # "the lungs are otherwise clear": nothing new begins
+    if first.form == "raised" and any(unit.kind == "hedged" for unit in before):
+        return UNKNOWN  # "the possibility of pneumonia is raised": not elevated
+    if first.form == "old" and previous is not None and previous.form in WORDS["ages"]:
+        return UNKNOWN  # "75 year old"
+    return sense

@@ -1,0 +1,122 @@
+"""Words of a sentence with their characters, in the form in which words are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from lunguage_assets.assertion.plurals import Singulars
+from lunguage_assets.caches import remembered
+
+_WORD_OR_SIGN = re.compile(
+    r"""<finding>                                   # the masked finding of a judge's question
+    | and/or | // | vs\b\.?
+    | [wc]/o? | [rs]/[op] | [hb]/[ol]
+    | [ctls]\d{1,2}\b                               # a vertebra
+    | \d{1,2}(?:st|nd|rd|th)\b | \d+(?:[.,]\d+)*
+    | [^\W\d_]+(?:['’][^\W\d_]+)?
+    | _+                                            # what de-identification leaves
+    | (?<=\s)[-–]+(?=\s) | — | [;:.,?()/&+\[\]]
+    """,
+    re.VERBOSE,
+)
+_ALTERNATIVES = re.compile(r"\(([^()]*)\)")
+
+
+class Token(NamedTuple):
+    """A word or sign of a sentence: its form, and its characters."""
+
+    form: str
+    begin: int
+    end: int
+
+
+def alternatives(spelling: str) -> Iterator[str]:
+    """Yield every wording of "(a|b|) c", without repeated blanks; brackets may be nested."""
+    inner = _ALTERNATIVES.search(spelling)
+    if inner is None:
+        yield " ".join(spelling.split())
+        return
+    before, behind = spelling[: inner.start()], spelling[inner.end() :]
+    for choice in inner.group(1).split("|"):
+        yield from alternatives(before + choice + behind)
+
+
+class Shorthand:
+    """Finds abbreviations of the ward in a text, and what they stand for.
+
+    Args:
+        meanings: abbreviation -> words. One with a capital letter is matched in exactly
+            this writing ("L" is left, "l" is nothing), others in any.
+    """
+
+    def __init__(self, meanings: Mapping[str, str]) -> None:
+        self._exact = {key: words for key, words in meanings.items() if key != key.lower()}
+        self._folded = {key: words for key, words in meanings.items() if key == key.lower()}
+        exact = "|".join(map(_pattern_of, sorted(self._exact, key=len, reverse=True)))
+        folded = "|".join(map(_pattern_of, sorted(self._folded, key=len, reverse=True)))
+        # "L" of "L/R" or of "L1" is no side, and "w/o" is not "w/" before an o.
+        self._pattern = re.compile(rf"(?<![\w/])(?:{exact}|(?i:{folded}))(?![\w/])")
+
+    def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield where each abbreviation begins and ends, and its words."""
+        for found in self._pattern.finditer(text):
+            written = " ".join(found.group().split())
+            meaning = self._exact.get(written) or self._folded.get(written.lower())
+            if meaning:
+                yield found.start(), found.end(), meaning
+
+
+def _pattern_of(abbreviation: str) -> str:
+    return r"\s*".join(map(re.escape, abbreviation.split()))
+
+
+class Tokenizer:
+    """Cuts a text into tokens; a hyphen separates, other signs are tokens of their own.
+
+    Args:
+        singulars: bring plurals to one form.
+        spellings: form -> words that are read as it (British, slips of the keyboard).
+        shorthand: abbreviation -> words that it stands for. A key with a capital letter
+            is matched in exactly this writing ("L" is left, "l" is nothing).
+    """
+
+    def __init__(
+        self,
+        singulars: Singulars,
+        spellings: Mapping[str, list[str]],
+        shorthand: Mapping[str, str],
+    ) -> None:
+        self._singulars = singulars
+        self._form_by_spelling = {
+            spelling.lower(): form.lower() for form, listed in spellings.items() for spelling in listed
+        }
+        self._form = remembered(self._form_of)
+        self._shorthand = Shorthand(shorthand)
+
+    def tokens(self, text: str) -> list[Token]:
+        """Cut a text into tokens; those of an abbreviation share its characters."""
+        tokens: list[Token] = []
+        end = 0
+        for begin, behind, meaning in self._shorthand.found_in(text):
+            tokens += self._tokens_between(text, end, begin)
+            for word in _WORD_OR_SIGN.finditer(meaning):
+                tokens.append(Token(self._form(word.group()), begin, behind))
+            end = behind
+        tokens += self._tokens_between(text, end, len(text))
+        return tokens
+
+    def _tokens_between(self, text: str, begin: int, end: int) -> Iterator[Token]:
+        lower = text.lower()
+        # A few letters have a longer lower case, which would shift all characters behind them.
+        compared = lower if len(lower) == len(text) else text
+        for word in _WORD_OR_SIGN.finditer(compared, begin, end):
+            yield Token(self._form(word.group()), *word.span())
+
+    def _form_of(self, word: str) -> str:
+        word = word.replace("’", "'").rstrip(".") or word
+        if word in self._form_by_spelling:
+            return self._form_by_spelling[word]
+        singular = self._singulars.of_word(word)
+        return self._form_by_spelling.get(singular, singular)

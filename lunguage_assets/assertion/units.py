@@ -1,0 +1,125 @@
+"""Units: the known spellings of a sentence, and the edges from cues to what they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Literal, NamedTuple
+
+from lunguage_assets.assertion.vocabulary import Kind, Sense
+
+JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
+"""What joins the members of a list."""
+DEVICE = "OTH"
+"""Category of devices, operations and procedures."""
+LIMITATION = Sense("word", code="assessment_limitations")
+"""What limits the view."""
+UNKNOWN = Sense("other")
+
+Negation = Literal["", "definite", "doubtful"]
+
+
+class Edge(NamedTuple):
+    """A cue that reaches a unit.
+
+    Attributes:
+        cue: id.
+        begin, end: characters of the cue in the sentence.
+        reason: why it reached so far ("list behind", "clause", ...).
+    """
+
+    cue: str
+    begin: int
+    end: int
+    reason: str
+
+
+class Unit:
+    """A known spelling of a sentence, or an unknown word.
+
+    Attributes:
+        sense: its meaning; `kind`, `name`, `code` and `cue` are those of the sense.
+        form: its first word, in the form in which words are compared.
+        begin, end: its characters.
+        negation: whether it is denied, and how surely.
+        is_hedged: whether it is left open.
+        past: the unit that says that it is past.
+        aside: why it is not said of the patient now; empty where it is.
+        edges: the cues that reached it.
+        leads: whether it governs what follows ("resolution of").
+        is_single_word: of a place, whether it is one word.
+        noun: of a place of several words, the last one ("zone").
+    """
+
+    __slots__ = (
+        "aside", "begin", "code", "cue", "edges", "end", "form", "is_hedged",
+        "is_single_word", "kind", "leads", "name", "negation", "noun", "past", "sense",
+    )  # fmt: skip
+
+    def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
+        self.become(sense)
+        self.form = form
+        self.begin = begin
+        self.end = end
+        self.negation: Negation = ""
+        self.is_hedged = False
+        self.past: Unit | None = None
+        self.aside = ""
+        self.edges: list[Edge] = []
+        self.leads = False
+        self.is_single_word = True
+        self.noun: Unit | None = None
+
+    def become(self, sense: Sense) -> None:
+        """Take another meaning."""
+        self.sense = sense
+        self.kind, self.name, self.code, self.cue = sense
+
+    @property
+    def doubts(self) -> bool:
+        """Whether, as a denial, it denies with doubt ("unlikely")."""
+        return self.cue is not None and self.cue.category == "doubted"
+
+    def negate(self, by: Unit, reason: str) -> None:
+        """Deny it, unless something nearer has done so."""
+        if not self.negation:
+            self.negation = "doubtful" if by.doubts else "definite"
+            self._reached(by, reason)
+
+    def leave_open(self, by: Unit, reason: str) -> None:
+        """Leave it open, unless it is denied: a hedge in a denial changes nothing."""
+        if not self.negation:
+            self.is_hedged = True
+            self._reached(by, reason)
+
+    def make_past(self, by: Unit, reason: str) -> None:
+        """Say that it is of another time."""
+        self.past = by
+        self._reached(by, reason)
+
+    def set_aside(self, reason: str, by: Unit) -> None:
+        """Say that it is not about the patient now."""
+        if not self.aside:
+            self.aside = reason
+            self._reached(by, reason)
+
+    def _reached(self, by: Unit, reason: str) -> None:
+        if by.cue is not None:
+            self.edges.append(Edge(by.cue.id, by.begin, by.end, reason))
+
+
+def first_kind(units: Iterable[Unit], kinds: Collection[str]) -> str:
+    """Find which of these kinds comes first; empty: none."""
+    return next((unit.kind for unit in units if unit.kind in kinds), "")
+
+
+def first_beyond(units: Iterable[Unit], kinds: Collection[str]) -> Unit | None:
+    """Find the first unit that is of none of these kinds."""
+    return next((unit for unit in units if unit.kind not in kinds), None)
+
+
+def clause_around(units: list[Unit], at: int) -> list[Unit]:
+    """Take the units between the breaks around one."""
+    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == "break"), 0)
+    behind = range(at + 1, len(units))
+    end = next((n for n in behind if units[n].kind == "break"), len(units))
+    return units[begin:end]

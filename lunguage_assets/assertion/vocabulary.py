@@ -1,0 +1,292 @@
+"""What spellings mean: words of findings and places, grammar, and cues, as one tree.
+
+The word files are `resources/structuring/*.yaml` and `resources/assertion/*.yaml`; the
+header of each says what its groups mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, RootModel
+
+from lunguage_assets.assertion.cues import FILES as CUE_FILES
+from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path, read_cues
+from lunguage_assets.assertion.hedges import hedge_cues
+from lunguage_assets.assertion.plurals import Singulars
+from lunguage_assets.assertion.tokens import Token, Tokenizer, alternatives
+from lunguage_assets.assertion.word_files import require, word_file, word_path
+from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.tables.columns import CATEGORIES
+
+Kind = Literal[
+    # what something can be said of, and words that say something of it
+    "finding", "anatomy", "place", "word", "abnormal", "normal",
+    # grammar
+    "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
+    # cues, by category; doubt is a negation, and a setting a hedge
+    "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
+    "question", "past", "examination", "examined", "recommendation", "aim", "condition",
+    "relative",
+    "other",
+]  # fmt: skip
+"""What a spelling is for the rules; `other` is an unknown word."""
+
+UNDECIDED = "undecided"
+"""Name of words that are between normal and abnormal themselves: "borderline"."""
+ELSEWHERE = "elsewhere"
+"""Name of places that a chest film does not show."""
+DEVICE_PART = "part"
+"""Name of words for the end of a device."""
+REPOSITIONING = "move"
+"""Name of what is recommended for a device that is there."""
+SETTING = "setting"
+"""Name of cues that leave open what is said where nothing else does."""
+
+_WORD_FILES = ("attributes", "devices", "findings", "places", "rules", "words")
+_GRAMMAR: Mapping[str, Kind] = {
+    "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
+    "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
+    "ands": "and",
+}  # fmt: skip
+"""Groups of grammar.yaml."""
+_DESCRIBING: Mapping[str, tuple[Kind, str]] = {
+    "words": ("word", ""),
+    "abnormal": ("abnormal", ""),
+    "normal": ("normal", ""),
+    "undecided": ("abnormal", UNDECIDED),
+}
+"""Groups of attributes.yaml."""
+
+
+class Sense(NamedTuple):
+    """What a spelling means.
+
+    Attributes:
+        kind: what it is for the rules.
+        name: canonical name of a finding or a part of the body.
+        code: category of a finding, column of a describing word.
+        cue: the cue that it is, if it is one.
+    """
+
+    kind: Kind
+    name: str = ""
+    code: str = ""
+    cue: Cue | None = None
+
+
+class _Forms(BaseModel):
+    """The part of `resources/terms.yaml` that is about plurals; its header says more."""
+
+    plurals: dict[str, list[str]]
+    invariable: list[str]
+
+
+class _Grammar(RootModel[dict[str, list[str]]]):
+    """Groups of words that hold a sentence together."""
+
+
+class _Shorthand(RootModel[dict[str, str]]):
+    """Abbreviation -> the words that it stands for."""
+
+
+class Vocabulary:
+    """All spellings as one tree of words, of which the longest wins."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokens = tokenizer.tokens
+        self._tree: dict[str | None, Any] = {}
+
+    def add(self, spelling: str, sense: Sense) -> None:
+        """Add every alternative of a spelling, in the place of what it meant before."""
+        for wording in alternatives(spelling):
+            self.add_literal(wording, sense)
+
+    def add_literal(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
+        """Add a spelling in which brackets mean nothing; one without words is left out.
+
+        Args:
+            spelling: words.
+            sense: their meaning.
+            replace: whether they lose the meaning that they had.
+        """
+        branch = self._tree
+        for token in self.tokens(spelling):
+            branch = branch.setdefault(token.form, {})
+        if branch is self._tree:
+            return
+        senses = branch.setdefault(None, [])
+        if sense.cue is not None and _is_conditional(sense.cue):
+            senses.insert(0, sense)  # asked first; where it does not hold, the others count
+        elif replace:
+            senses[:] = [known for known in senses if _is_conditional_sense(known)]
+            senses.append(sense)
+        elif not senses:
+            senses.append(sense)
+
+    def match(self, tokens: Sequence[Token], start: int, section: str = "find") -> tuple[Sense | None, int]:
+        """Find the longest known spelling at a token.
+
+        Args:
+            tokens: of the sentence.
+            start: position of the spelling's first token.
+            section: code of the sentence's section.
+
+        Returns:
+            Its meaning and the position behind it; None and the next position where no
+            spelling is known.
+        """
+        branch, sense, end = self._tree, None, start + 1
+        for position in range(start, len(tokens)):
+            form = tokens[position].form
+            following = branch.get(form)
+            if following is None and form.endswith("ly"):
+                following = branch.get("adverb")
+            if following is None:
+                break
+            branch = following
+            for candidate in branch.get(None, ()):
+                if _holds(candidate.cue, tokens, start, position + 1, section):
+                    sense, end = candidate, position + 1
+                    break
+        return sense, end
+
+
+def _is_conditional(cue: Cue) -> bool:
+    return bool(cue.not_after or cue.not_before or cue.sections)
+
+
+def _is_conditional_sense(sense: Sense) -> bool:
+    return sense.cue is not None and _is_conditional(sense.cue)
+
+
+def _holds(cue: Cue | None, tokens: Sequence[Token], start: int, end: int, section: str) -> bool:
+    """Whether a cue counts in this section and beside these words."""
+    if cue is None or not _is_conditional(cue):
+        return True
+    if cue.sections and section not in cue.sections:
+        return False
+    if start and tokens[start - 1].form in cue.not_after:
+        return False
+    return not (end < len(tokens) and tokens[end].form in cue.not_before)
+
+
+# --- the words put together
+
+
+def content_hash(*more: bytes) -> str:
+    """Hash the bundled words, and what widens them; no vocabulary is built for it."""
+    paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
+    paths += [cue_path(name) for name in (*CUE_FILES, "grammar", "shorthand")]
+    paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
+    content = [path.read_bytes() for path in paths]
+    return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
+
+
+def build_vocabulary(own_cues: Path | None = None) -> Vocabulary:
+    """Build the bundled vocabulary anew, so that a caller may widen it.
+
+    Args:
+        own_cues: a home's cue file, whose spellings replace the bundled ones.
+
+    Raises:
+        ConfigurationError: a word file that cannot be read; names file and field.
+    """
+    return _build(read_cues(own_cues) if own_cues is not None else ())
+
+
+@cache
+def bundled_tokenizer() -> Tokenizer:
+    """Build the tokenizer of the bundled words."""
+    remedy = "The header of the file explains its form."
+    forms = read_as(resource("terms.yaml"), _Forms, remedy)
+    spellings = {form: listed for (_, form), listed in word_file("words").items()}
+    shorthand = read_as(cue_path("shorthand"), _Shorthand, remedy).root
+    return Tokenizer(Singulars(forms.plurals, forms.invariable), spellings, shorthand)
+
+
+def _build(own_cues: Iterable[Cue]) -> Vocabulary:
+    vocabulary = Vocabulary(bundled_tokenizer())
+    for spelling, sense in (*_words_of_grammar(), *_describing_words(), *_places()):
+        vocabulary.add(spelling, sense)
+    for cue in (*hedge_cues(), *bundled_cues()):
+        _add_cue(vocabulary, cue)
+    for spelling, sense in _findings():
+        vocabulary.add(spelling, sense)
+    for cue in own_cues:
+        _add_cue(vocabulary, cue)
+    return vocabulary
+
+
+def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
+    sense = sense_of(cue)
+    for pattern in cue.patterns:
+        for wording in alternatives(pattern):
+            # Words of a request count as one only where they mean nothing else.
+            vocabulary.add_literal(wording, sense, replace=cue.category != "question")
+
+
+def sense_of(cue: Cue) -> Sense:
+    """Give the meaning of a cue's words for the rules."""
+    if cue.category == "device_part":
+        return Sense("other", DEVICE_PART, cue=cue)
+    if cue.category == "repositioning":
+        return Sense("recommendation", REPOSITIONING, cue=cue)
+    if cue.category == "setting":
+        return Sense("hedged before", SETTING, cue=cue)
+    kind: Kind = "negated" if cue.category == "doubted" else cue.category
+    if cue.direction == "before" and kind == "negated":
+        kind = "negated before"
+    elif cue.direction == "before" and kind == "hedged":
+        kind = "hedged before"
+    return Sense(kind, cue=cue)
+
+
+def _words_of_grammar() -> Iterator[tuple[str, Sense]]:
+    grammar = read_as(cue_path("grammar"), _Grammar).root
+    require("grammar", grammar, _GRAMMAR)
+    for group, kind in _GRAMMAR.items():
+        for spelling in grammar.get(group, ()):
+            yield spelling, Sense(kind)
+
+
+def _describing_words() -> Iterator[tuple[str, Sense]]:
+    attributes = word_file("attributes")
+    require("attributes", (group for group, _ in attributes), _DESCRIBING)
+    require("attributes", (column for _, column in attributes), ATTRIBUTES)
+    for describing, (kind, name) in _DESCRIBING.items():
+        for (group, column), spellings in attributes.items():
+            for spelling in spellings if group == describing else ():
+                yield spelling, Sense(kind, name, column)
+
+
+def _places() -> Iterator[tuple[str, Sense]]:
+    places = word_file("places")
+    groups = ("anatomy", "normal", "details", "elsewhere")
+    require("places", (group for group, _ in places), groups)
+    for spelling in places.get(("details", ""), ()):
+        yield spelling, Sense("place")
+    for spelling in places.get(("elsewhere", ""), ()):
+        yield spelling, Sense("place", ELSEWHERE)
+    for (group, name), spellings in places.items():
+        if group == "anatomy":
+            for spelling in (name, *spellings):
+                yield spelling, Sense("anatomy", name)
+    # "Normal chest" is normal as a whole, whatever its words mean one by one.
+    for (group, name), spellings in places.items():
+        for spelling in spellings if group == "normal" else ():
+            yield spelling, Sense("anatomy", name, "normal")
+
+
+def _findings() -> Iterator[tuple[str, Sense]]:
+    for file in ("findings", "devices"):
+        findings = word_file(file)
+        require(file, (category for category, _ in findings), CATEGORIES)
+        for (category, name), spellings in findings.items():
+            for spelling in (name, *spellings):
+                yield spelling, Sense("finding", name, category)

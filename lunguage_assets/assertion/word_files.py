@@ -1,0 +1,55 @@
+"""Word files: groups of spellings that a person may edit, and errors that name the group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import RootModel
+
+from lunguage_assets.data_files import read_as, resource
+from lunguage_assets.errors import ConfigurationError
+
+
+class _WordFile(RootModel[dict[str, list[str] | dict[str, list[str]]]]):
+    """Groups of spellings, or of names with their spellings."""
+
+
+def word_path(name: str) -> Path:
+    """Find `resources/structuring/NAME.yaml`."""
+    return resource("structuring", f"{name}.yaml")
+
+
+def word_file(name: str) -> dict[tuple[str, str], list[str]]:
+    """Read the spellings of NAME.yaml by group and name ("" where a group has no names).
+
+    Raises:
+        ConfigurationError: the file cannot be read; names file and field.
+    """
+    remedy = 'The header of the file explains its form; words such as "no" need quotes.'
+    content = read_as(word_path(name), _WordFile, remedy).root
+    spellings_by_group: dict[tuple[str, str], list[str]] = {}
+    for group, named in content.items():
+        if isinstance(named, list):
+            spellings_by_group[group, ""] = named
+            continue
+        for title, spellings in named.items():
+            spellings_by_group[group, title] = spellings
+    return spellings_by_group
+
+
+def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a group or name that the rules do not know, naming the file."""
+    for name in sorted({*found} - {*known}):
+        expected = ", ".join(known)
+        raise ConfigurationError(f"{word_path(file)}, {name!r} is no code; expected {expected}.")
+
+
+class _RuleWords(dict[str, frozenset[str]]):
+    def __missing__(self, group: str) -> frozenset[str]:
+        path = word_path("rules")
+        raise ConfigurationError(f"{path}: group {group!r} is missing. Restore it.")
+
+
+WORDS = _RuleWords({group: frozenset(words) for (group, _), words in word_file("rules").items()})
+"""The words by which the rules decide, by group: `resources/structuring/rules.yaml`."""
