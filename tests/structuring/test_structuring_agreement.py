@@ -21,7 +21,8 @@ def row(number: int, ent: str, **fields: Any) -> dict[str, Any]:
     plain = {
         "study_id": "s00000001", "section": "find", "sent_idx": 1, "sent": SENTENCE, "ent_idx": number,
         "ent": ent, "normed_ent": ent, "cat": "PF", "status": "dp", "location": "", "evidence": [],
-        "associate": [], "spans": "ent 0-1", **dict.fromkeys(ATTRIBUTES, ""),
+        "associate": [], "spans": "ent 0-1", "cues": "",
+        **dict.fromkeys(ATTRIBUTES, ""),
     }  # fmt: skip
     return plain | fields
 

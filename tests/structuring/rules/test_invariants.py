@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
+from lunguage_assets.assertion import cues, word_files
+from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text import sections as text_sections
 from lunguage_assets.tables import ATTRIBUTES, STATUSES, TERMS
 from lunguage_assets.tables.columns import CATEGORIES
 
@@ -155,20 +156,22 @@ def test_a_sentence_without_rows_says_why(sentence, account, reason):
 @pytest.mark.parametrize(
     ("name", "old", "new", "place"),
     [
-        ("scope", "denied:", "denied: 3\nleft:", "field denied"),
-        ("scope", "breaks:", "brakes:", "'brakes' is no code"),
-        ("scope", "denied:", "a: [\ndenied:", "YAML"),
+        ("grammar", "seen:", "seen: 3\nleft:", "field seen"),
+        ("grammar", "breaks:", "brakes:", "'brakes' is no code"),
+        ("grammar", "breaks:", "a: [\nbreaks:", "YAML"),
         ("attributes", "severity:", "colour:", "'colour' is no code"),
         ("findings", "PF:", "XX:", "'XX' is no code"),
     ],
 )
 def test_a_wrong_word_file_is_named_with_its_field(tmp_path, monkeypatch, name, old, new, place):
-    for file in text_sections.resource("structuring").iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    for folder in ("structuring", "assertion"):
+        for file in resource(folder).iterdir():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
     wrong = tmp_path / f"{name}.yaml"
     assert old in wrong.read_text(encoding="utf-8")
     wrong.write_text(wrong.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(text_sections, "resource", lambda *parts: tmp_path / parts[-1])
+    for reader in (word_files, cues):
+        monkeypatch.setattr(reader, "resource", lambda *parts: tmp_path / parts[-1])
     with pytest.raises(ConfigurationError) as error:
         RuleStructurer(TERMS.frame({"category": ["PF"], "subcategory": [""], "target_term": ["a"],
                                     "normed_term": ["a"]}))  # fmt: skip
