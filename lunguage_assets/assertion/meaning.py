@@ -116,7 +116,11 @@ def _is_view(units: list[Unit], at: int) -> bool:
     if unit.form != "lateral":
         return units[at - 2].kind == "examined"
     following = units[at + 1].kind if at + 1 < len(units) else ""
-    return units[at - 1].form == "on" and following not in ("place", "anatomy", "finding")
+    return units[at - 1].form == "on" and following not in (
+        "place",
+        "anatomy",
+        "finding",
+    )
 
 
 def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
@@ -182,7 +186,9 @@ def _settle_differential(units: list[Unit], at: int) -> None:
             return
         if units[position].form in WORDS["include"]:
             if any(unit.kind == "finding" for unit in units[at:position]):
-                units[position].become(sense_of(cue_named("hedged.differential_includes")))
+                units[position].become(
+                    sense_of(cue_named("hedged.differential_includes"))
+                )
                 units[at].become(UNKNOWN)
             return
 

@@ -23,7 +23,9 @@ class Singulars:
         invariable: words that end like a plural and are none.
     """
 
-    def __init__(self, plurals: Mapping[str, Iterable[str]], invariable: Iterable[str]) -> None:
+    def __init__(
+        self, plurals: Mapping[str, Iterable[str]], invariable: Iterable[str]
+    ) -> None:
         self._singular_by_plural = {
             plural.lower(): singular.lower()
             for singular, irregular in plurals.items()
@@ -64,7 +66,9 @@ class Singulars:
                 forms.add(plural)
         if singular in self._invariable:
             return forms
-        forms.add(singular + ("es" if singular.endswith(("s", "x", "z", "ch", "sh")) else "s"))
+        forms.add(
+            singular + ("es" if singular.endswith(("s", "x", "z", "ch", "sh")) else "s")
+        )
         for ending, plural_ending in _REGULAR_PLURALS:
             if singular.endswith(ending):
                 forms.add(singular.removesuffix(ending) + plural_ending)

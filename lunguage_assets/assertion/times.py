@@ -29,13 +29,19 @@ def mark_examination(units: list[Unit], at: int) -> None:
     if verb is None and units[at].form == "on":
         verb = _begin_of_past_clause(units, at)
     clause = clause_around(units, at if verb is None else verb)
-    is_told_in_past = any(unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause)
+    is_told_in_past = any(
+        unit.kind == "copula" and unit.form in WORDS["then"] for unit in clause
+    )
     if verb is None and not is_told_in_past:
         return
     for unit in clause:
         # "Was not seen on the prior film" is about now: it is new.
         is_denied_now = bool(unit.negation) and verb is None
-        if unit.kind in ("finding", "anatomy") and unit.past is None and not is_denied_now:
+        if (
+            unit.kind in ("finding", "anatomy")
+            and unit.past is None
+            and not is_denied_now
+        ):
             unit.make_past(units[at], "clause")
 
 

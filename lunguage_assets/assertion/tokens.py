@@ -52,8 +52,12 @@ class Shorthand:
     """
 
     def __init__(self, meanings: Mapping[str, str]) -> None:
-        self._exact = {key: words for key, words in meanings.items() if key != key.lower()}
-        self._folded = {key: words for key, words in meanings.items() if key == key.lower()}
+        self._exact = {
+            key: words for key, words in meanings.items() if key != key.lower()
+        }
+        self._folded = {
+            key: words for key, words in meanings.items() if key == key.lower()
+        }
         exact = "|".join(map(_pattern_of, sorted(self._exact, key=len, reverse=True)))
         folded = "|".join(map(_pattern_of, sorted(self._folded, key=len, reverse=True)))
         # "L" of "L/R" or of "L1" is no side, and "w/o" is not "w/" before an o.
@@ -90,7 +94,9 @@ class Tokenizer:
     ) -> None:
         self._singulars = singulars
         self._form_by_spelling = {
-            spelling.lower(): form.lower() for form, listed in spellings.items() for spelling in listed
+            spelling.lower(): form.lower()
+            for form, listed in spellings.items()
+            for spelling in listed
         }
         self._form = remembered(self._form_of)
         self._shorthand = Shorthand(shorthand)

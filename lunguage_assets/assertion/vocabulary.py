@@ -122,14 +122,18 @@ class Vocabulary:
             return
         senses = branch.setdefault(None, [])
         if sense.cue is not None and _is_conditional(sense.cue):
-            senses.insert(0, sense)  # asked first; where it does not hold, the others count
+            senses.insert(
+                0, sense
+            )  # asked first; where it does not hold, the others count
         elif replace:
             senses[:] = [known for known in senses if _is_conditional_sense(known)]
             senses.append(sense)
         elif not senses:
             senses.append(sense)
 
-    def match(self, tokens: Sequence[Token], start: int, section: str = "find") -> tuple[Sense | None, int]:
+    def match(
+        self, tokens: Sequence[Token], start: int, section: str = "find"
+    ) -> tuple[Sense | None, int]:
         """Find the longest known spelling at a token.
 
         Args:
@@ -165,7 +169,9 @@ def _is_conditional_sense(sense: Sense) -> bool:
     return sense.cue is not None and _is_conditional(sense.cue)
 
 
-def _holds(cue: Cue | None, tokens: Sequence[Token], start: int, end: int, section: str) -> bool:
+def _holds(
+    cue: Cue | None, tokens: Sequence[Token], start: int, end: int, section: str
+) -> bool:
     """Whether a cue counts in this section and beside these words."""
     if cue is None or not _is_conditional(cue):
         return True

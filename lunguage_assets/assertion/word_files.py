@@ -42,7 +42,9 @@ def require(file: str, found: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a group or name that the rules do not know, naming the file."""
     for name in sorted({*found} - {*known}):
         expected = ", ".join(known)
-        raise ConfigurationError(f"{word_path(file)}, {name!r} is no code; expected {expected}.")
+        raise ConfigurationError(
+            f"{word_path(file)}, {name!r} is no code; expected {expected}."
+        )
 
 
 class _RuleWords(dict[str, frozenset[str]]):
@@ -51,5 +53,7 @@ class _RuleWords(dict[str, frozenset[str]]):
         raise ConfigurationError(f"{path}: group {group!r} is missing. Restore it.")
 
 
-WORDS = _RuleWords({group: frozenset(words) for (group, _), words in word_file("rules").items()})
+WORDS = _RuleWords(
+    {group: frozenset(words) for (group, _), words in word_file("rules").items()}
+)
 """The words by which the rules decide, by group: `resources/structuring/rules.yaml`."""
