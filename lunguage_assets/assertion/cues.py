@@ -20,6 +20,7 @@ Category = Literal[
     "negated",         # "no", "without": absent
     "doubted",         # "no definite", "unlikely": absent, with doubt
     "ended",           # "has resolved", "no longer seen": absent now, there before
+    "partial",         # "nearly", "incompletely": what ends is there, and less
     "hedged",          # "possible", "may represent": left open
     "alternative",     # "or", "versus": one of several
     "question",        # "rule out" of a request: left open

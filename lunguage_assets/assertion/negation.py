@@ -86,7 +86,8 @@ def _end(units: list[Unit], at: int) -> None:
         gone = _gone_behind(units, at)
     for unit in gone:
         unit.negate(units[at], reason)
-        unit.past = units[at]
+        if unit.negation:
+            unit.past = units[at]
 
 
 def _gone_behind(units: list[Unit], at: int) -> list[Unit]:

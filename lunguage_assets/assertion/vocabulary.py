@@ -30,7 +30,7 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
+    "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative",
     "other",
@@ -250,6 +250,8 @@ def sense_of(cue: Cue) -> Sense:
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "partial":
+        kind = "partial before"
     return Sense(kind, cue=cue)
 
 
