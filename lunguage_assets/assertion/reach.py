@@ -141,7 +141,7 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     if is_hedge and units[at].kind == "and":
         return False
     columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place",)) or behind[-1]
+    first = first_beyond(behind, ("place", "other")) or behind[-1]
     if first.kind not in ("word", "abnormal") or first.code not in columns:
         return False
     return not _has_alternative_ahead(behind[behind.index(first) :])
