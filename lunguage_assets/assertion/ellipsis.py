@@ -160,11 +160,10 @@ def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
         if first.kind == "ended" and is_new_clause and _is_clause_before(units, at):
             units.insert(at, _copy(subject))
             return
-    if first.kind == "negated before":
-        if _has_side(statement) or _is_clause_before(units, at):
-            # "Present on the right and absent on the left"
-            units.insert(at, _copy(subject))
-            return
+    is_told = _has_side(statement) or _is_clause_before(units, at)
+    if first.kind == "negated before" and is_told:
+        # "Present on the right and absent on the left"
+        units.insert(at, _copy(subject))
 
 
 def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:

@@ -48,7 +48,9 @@ REPOSITIONING = "move"
 SETTING = "setting"
 """Name of cues that leave open what is said where nothing else does."""
 
-_WORD_FILES = ("attributes", "devices", "findings", "places", "rules", "words")
+_WORD_FILES = (
+    "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
+)  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
     "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
     "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
@@ -224,6 +226,8 @@ def _build(own_cues: Iterable[Cue]) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    for spelling in word_file("no_findings")["no_findings", ""]:
+        vocabulary.add(spelling, Sense("other"))
     for cue in own_cues:
         _add_cue(vocabulary, cue)
     return vocabulary
