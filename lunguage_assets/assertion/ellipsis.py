@@ -103,7 +103,7 @@ def _restore_at(units: list[Unit], at: int, subject: Unit) -> int:
     if first.form in WORDS["none"]:
         # "Large on the left and none on the right": "none" is "no effusion".
         if _has_side(statement):
-            first.become(sense_of(cue_named("negated.none_of")))
+            first.become(sense_of(cue_named("negated.none_here")))
             units.insert(at + 1, _copy(subject))
             return 1
         return 0
