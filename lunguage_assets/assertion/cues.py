@@ -37,7 +37,7 @@ Category = Literal[
 ]  # fmt: skip
 """What a cue does to what it reaches."""
 
-Direction = Literal["behind", "before"]
+Direction = Literal["behind", "before", "both"]
 """Where what is reached stands, seen from the cue: "no" reaches behind."""
 
 Reach = Literal["next", "list", "clause", "sentence"]
@@ -60,16 +60,22 @@ class Example(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     text: str
-    meant_by_mention: dict[str, Meant]
+    section: Literal["hist", "find", "impr"] = "find"
+    meant_by_mention: dict[str, tuple[Meant, ...]]
 
     @model_validator(mode="before")
     @classmethod
     def _gather_mentions(cls, entry: object) -> object:
-        """Read `{text: ..., effusion: negated}`: every key but `text` is a mention."""
+        """Read `{text: ..., effusion: negated}`: other keys are mentions, by their words."""
         if not isinstance(entry, dict) or "text" not in entry:
             return entry
-        mentions = {str(key): meant for key, meant in entry.items() if key != "text"}
-        return {"text": entry["text"], "meant_by_mention": mentions}
+        meant_by_mention = {
+            str(key): tuple(meant) if isinstance(meant, list) else (meant,)
+            for key, meant in entry.items()
+            if key not in ("text", "section")
+        }
+        fields = {key: entry[key] for key in ("text", "section") if key in entry}
+        return {**fields, "meant_by_mention": meant_by_mention}
 
 
 class Cue(BaseModel):

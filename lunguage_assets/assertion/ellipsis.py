@@ -177,7 +177,7 @@ def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:
     first = units[at]
     if first.form in WORDS["none"]:
         # "Large on the left and none on the right": "none" is "no effusion".
-        first.become(sense_of(cue_named("negated.none_of")))
+        first.become(sense_of(cue_named("negated.none_here")))
         return True
     kinds = {unit.kind for unit in statement[1:]}
     if not kinds <= {"preposition", "place", "other", "seen"}:
