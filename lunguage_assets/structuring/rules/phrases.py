@@ -125,10 +125,15 @@ class Phrases:
         first = drafts[0]
         if kinds <= JOINTS and self._role == "side" and first.places:
             shared = first.places[1:] if all(unit.form in WORDS["sides"] for unit in self._topic) else []
-            other = Draft(first.unit, with_noun([*self._topic, *shared], first.places), held)
-            first.words = [word for word in first.words if word not in held]
+            places = with_noun([*self._topic, *shared], first.places)
+            words, first.words = _words_of_both(first, held)
             first.places = with_side(first.places, self._topic)
-            drafts.insert(0, other)
+            drafts.insert(0, Draft(first.unit, places, words))
+        elif kinds <= JOINTS and self._names_same_part(first):
+            # "Right fifth rib and left seventh rib fractures"
+            (subject,) = self._subjects
+            words, first.words = _words_of_both(first, subject.words)
+            drafts.insert(0, Draft(first.unit, [*subject.places, subject.unit], words))
         elif not (first.places or self._described or (self._last and kinds & JOINTS)):
             self._place_by_topic(drafts)
         last = self._last[-1] if self._last else None
@@ -156,6 +161,17 @@ class Phrases:
             self._topic = []
         self._subjects, self._described = [], []
         self._role = "finding"
+
+    def _names_same_part(self, draft: Draft) -> bool:
+        """Whether the part of the body before, of which nothing was said, is where this one is, too."""
+        parts = {unit.name for unit in draft.places if unit.kind == "anatomy"}
+        return (
+            self._role == "subject"
+            and self._joined
+            and len(self._subjects) == 1
+            and self._subjects[0].unit.name in WORDS["bones"]
+            and parts == {self._subjects[0].unit.name}
+        )
 
     def _place_by_topic(self, drafts: list[Draft]) -> None:
         """Give findings without a place what the clause is about: of several organs each, but no denial."""
@@ -300,6 +316,17 @@ class Phrases:
                     word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = [*draft.places, *places]
+
+
+def _words_of_both(second: Draft, before: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """The words of two findings with one noun: "healed fifth and sixth rib fractures" says healed of both.
+
+    Of "moderate right and small left effusions" each has a word of its own.
+    """
+    last_place = max((unit.begin for unit in second.places), default=0)
+    own = [word for word in second.words if word not in before]
+    of_noun = [word for word in own if word.begin > last_place]
+    return [*before, *of_noun], own if len(own) > len(of_noun) else [*before, *own]
 
 
 def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
