@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from lunguage_assets.assertion.hedging import ADJECTIVE_ENDS
 from lunguage_assets.assertion.reach import STATEMENT_BEGINS
-from lunguage_assets.assertion.units import Unit, first_beyond
+from lunguage_assets.assertion.units import Unit, first_beyond, is_adjective
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -50,8 +49,7 @@ def _ends_statement(units: list[Unit], at: int) -> bool:
     unit = units[at]
     if unit.kind == "seen":
         return True
-    is_adjective = unit.kind == "finding" and unit.form.endswith(ADJECTIVE_ENDS)
-    if unit.kind in _PREDICATES or is_adjective:
+    if unit.kind in _PREDICATES or is_adjective(unit):
         judged = first_beyond(reversed(units[:at]), _BEFORE_PREDICATE)
         return judged is not None and judged.kind in _JUDGED
     return unit.kind == "finding"

@@ -18,9 +18,6 @@ from lunguage_assets.assertion.units import (
 from lunguage_assets.assertion.vocabulary import UNDECIDED
 from lunguage_assets.assertion.word_files import WORDS
 
-ADJECTIVE_ENDS = ("ed", "ous", "otic")
-"""Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
-
 
 def mark_undecided_clause(units: list[Unit], at: int) -> None:
     """Leave open all that "it is unclear whether" governs, denials in it included."""
@@ -36,7 +33,7 @@ def mark_undecided_clause(units: list[Unit], at: int) -> None:
 def mark_hedge(units: list[Unit], at: int) -> None:
     """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
     hedge = units[at]
-    if hedge.negation or _is_of_place(units, at) or _is_plain_copula(units, at):
+    if hedge.negation or _is_of_place(units, at):
         return
     reached = list_behind(units, at)
     for unit in reached:
@@ -110,22 +107,6 @@ def _is_of_place(units: list[Unit], at: int) -> bool:
     return any(
         unit.kind == "finding" for unit in clause if unit.begin < units[at].begin
     )
-
-
-def _is_plain_copula(units: list[Unit], at: int) -> bool:
-    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
-    if units[at].form not in WORDS["appearances"]:
-        return False
-    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
-    if predicate is None:
-        return False
-    if predicate.kind == "normal":
-        return True
-    is_adjective = predicate.kind == "abnormal" or (
-        predicate.kind == "finding" and predicate.form.endswith(ADJECTIVE_ENDS)
-    )
-    subject = first_beyond(reversed(units[:at]), ("word", "other"))
-    return is_adjective and subject is not None and subject.kind in ("anatomy", "place")
 
 
 def mark_alternatives(units: list[Unit], at: int) -> None:

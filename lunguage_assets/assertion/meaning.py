@@ -13,6 +13,7 @@ from lunguage_assets.assertion.units import (
     Unit,
     first_beyond,
     first_kind,
+    is_adjective,
 )
 from lunguage_assets.assertion.vocabulary import (
     DEVICE_PART,
@@ -123,6 +124,20 @@ def _is_view(units: list[Unit], at: int) -> bool:
     )
 
 
+def _is_plain_copula(units: list[Unit], at: int) -> bool:
+    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
+    if units[at].kind != "hedged" or units[at].form not in WORDS["appearances"]:
+        return False
+    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
+    if predicate is None:
+        return False
+    if predicate.kind == "normal":
+        return True
+    is_described = predicate.kind == "abnormal" or is_adjective(predicate)
+    subject = first_beyond(reversed(units[:at]), ("word", "other"))
+    return is_described and subject is not None and subject.kind in ("anatomy", "place")
+
+
 def _names_a_service(units: list[Unit], at: int) -> bool:
     """ "The stroke protocol", "the sarcoid clinic": no finding."""
     if units[at].kind != "finding" or at + 1 == len(units):
@@ -140,6 +155,7 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
 
 
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
+    (_is_plain_copula, lambda: Sense("copula")),
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),

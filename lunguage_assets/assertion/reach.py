@@ -42,8 +42,8 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
                 if _joins_words(units, position):
                     continue
                 break
-            if units[position - 1].kind in JOINTS:
-                continue
+            if units[position - 1].kind in JOINTS or unit.form == "/":
+                continue  # "questionable airspace disease/atelectasis" is one doubt
             if reaches_next(units[at]) and not _has_alternative_ahead(
                 units[position + 1 :]
             ):
@@ -132,6 +132,9 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
         return False
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
+        return True
+    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
+        # "No effusion is seen (blunting may be scarring)": its verb has closed the list.
         return True
     if _describes_anatomy(behind):
         return True

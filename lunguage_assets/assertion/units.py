@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from lunguage_assets.assertion.vocabulary import Kind, Sense
+from lunguage_assets.assertion.word_files import WORDS
 
 JOINTS: frozenset[Kind] = frozenset({"and", "comma", "alternative"})
 """What joins the members of a list."""
@@ -14,6 +15,8 @@ DEVICE = "OTH"
 LIMITATION = Sense("word", code="assessment_limitations")
 """What limits the view."""
 UNKNOWN = Sense("other")
+
+_ADJECTIVE_ENDS = tuple(WORDS["adjective_ends"])
 
 Negation = Literal["", "definite", "doubtful"]
 
@@ -134,3 +137,8 @@ def clause_around(units: list[Unit], at: int) -> list[Unit]:
     behind = range(at + 1, len(units))
     end = next((n for n in behind if units[n].kind == "break"), len(units))
     return units[begin:end]
+
+
+def is_adjective(unit: Unit) -> bool:
+    """Whether a finding is said of a part of the body: "the lungs are hyperexpanded"."""
+    return unit.kind == "finding" and unit.form.endswith(_ADJECTIVE_ENDS)

@@ -227,7 +227,7 @@ class Phrases:
     def _place_behind(self, places: list[Unit], words: list[Unit], kinds: set[Kind], *, near: bool) -> None:
         """Add a place behind a preposition to the findings before it."""
         beside = False
-        for target in self._alternatives or self._placed(kinds):
+        for target in self._alternatives or self._placed(kinds, places):
             if near and target.lies_somewhere:
                 beside = True
                 continue
@@ -261,15 +261,20 @@ class Phrases:
             self._described = []
         self._last, self._role = [], "subject"
 
-    def _placed(self, kinds: set[Kind]) -> list[Draft]:
-        """The findings whose place follows: behind a verb, all that are joined and have none."""
+    def _placed(self, kinds: set[Kind], places: list[Unit]) -> list[Draft]:
+        """The findings whose place follows: behind a verb, all that are joined and have none.
+
+        "Scoliosis and degenerative changes of the spine" are both of the spine.
+        """
+        bones = any(unit.name in WORDS["bones"] for unit in places)
         verb = self._role == "words" or bool(kinds & {"copula", "seen"})
         others = (
             draft
             for draft in self._last[:-1]
             if not (draft.all_places or draft.is_device or draft.unit.name in WORDS["everywhere"])
         )
-        return [*(others if verb else ()), *self._last[-1:]]
+        reached = [draft for draft in others if verb or (bones and draft.unit.name in WORDS["skeletal"])]
+        return [*reached, *self._last[-1:]]
 
     def _is_other_side(self, places: list[Unit], after: Step) -> bool:
         """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
