@@ -221,6 +221,11 @@ class Phrases:
                 self._joined and self._role == "side" and len(places) > 1
             ):  # "mediastinal and hilar lymph nodes"
                 places = [*self._topic, *places]
+            if _lacks_joint(places, heads):
+                # "The cardiac silhouette mediastinal contours are normal" speaks of both.
+                first, places = places[: places.index(heads[1])], places[places.index(heads[1]) :]
+                self._subject(Draft(heads[0], [unit for unit in first if unit is not heads[0]], held + words))
+                self._joined = True
             self._subject(Draft(heads[-1], [unit for unit in places if unit is not heads[-1]], held + words))
             self._topic, self._labelled = places, after.labels(places)
 
@@ -321,6 +326,13 @@ class Phrases:
                     word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = [*draft.places, *places]
+
+
+def _lacks_joint(places: list[Unit], heads: list[Unit]) -> bool:
+    """Whether two organs of a list stand side by side, without the "and" between."""
+    listed = all(unit.name in WORDS["listed_organs"] for unit in heads)
+    apart = len({unit.name for unit in heads}) == 2 == len(heads)
+    return listed and apart and all(unit.kind == "anatomy" for unit in places)
 
 
 def _words_of_both(second: Draft, before: list[Unit]) -> tuple[list[Unit], list[Unit]]:
