@@ -13,7 +13,7 @@ from lunguage_assets.assertion.vocabulary import Vocabulary
 
 
 class Assertion(NamedTuple):
-    """How a known spelling of a sentence is meant.
+    """How a mention is meant: a known spelling that is no cue.
 
     Attributes:
         begin, end: its characters.
@@ -30,7 +30,7 @@ class Assertion(NamedTuple):
 def read_assertions(
     text: str, section: str, vocabulary: Vocabulary
 ) -> Iterator[Assertion]:
-    """Read how every known spelling of a sentence is meant.
+    """Read how the mentions of a sentence are meant.
 
     Args:
         text: of the sentence.
@@ -44,7 +44,7 @@ def read_assertions(
     units = tag(text, vocabulary, section)
     mark_assertions(units, text, vocabulary)
     for unit in units:
-        if unit.begin < unit.end:
+        if unit.cue is None and unit.begin < unit.end:
             yield Assertion(unit.begin, unit.end, meant(unit), tuple(unit.edges))
 
 

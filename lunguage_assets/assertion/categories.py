@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 Category = Literal[
-    "negated", "doubted", "ended", "hedged", "alternative", "setting", "question",
-    "past", "examination", "examined", "recommendation", "repositioning", "aim",
+    "negated", "doubted", "ended", "partial", "hedged", "alternative", "setting",
+    "question", "past", "examination", "examined", "recommendation", "repositioning", "aim",
     "condition", "relative", "device_part",
 ]  # fmt: skip
 """What a cue does to what it reaches; `CATEGORIES` says more."""
@@ -44,8 +44,8 @@ class CategoryRule(NamedTuple):
         makes: how a mention is meant that they reach; empty: they reach none by
             themselves.
         says: the same in a sentence, with an example.
-        directions: that a cue may have, the usual one first.
-        reaches: that a cue may have, the usual one first.
+        directions: that a cue may have, the usual one first; empty: it has no such field.
+        reaches: the same of its reach.
     """
 
     makes: Meant | Literal[""]
@@ -69,8 +69,17 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
         ("both", "behind", "before"),
         _LISTS,
     ),
+    "partial": CategoryRule(
+        "asserted",
+        'What is said to end has not ended: "has nearly resolved".',
+        ("behind", "before"),
+    ),
     "hedged": CategoryRule(
-        "hedged", 'It is left open: "possible effusion".', _AROUND, _LISTS
+        "hedged",
+        'It is left open: "possible effusion"; what is denied or ends in the clause, too: '
+        '"unclear whether it has resolved".',
+        _AROUND,
+        ("list", "next", "clause"),
     ),
     "alternative": CategoryRule(
         "hedged", 'It is one of several: "edema or pneumonia".', ("both",), ("list",)

@@ -36,7 +36,7 @@ _REMEDY = (
     "The header of resources/assertion/negation.yaml explains the fields of a cue; "
     'words such as "no" need quotes.'
 )
-_NO_FIELD = ("no such field (such a cue reaches nothing itself)",)
+_NO_FIELD = ("no such field, as all cues of the category are alike in it",)
 _SHOWN = 60
 """Characters of a word or pattern that an error repeats."""
 
@@ -140,7 +140,8 @@ def _refuse(field: str, entry: str, found: object, expected: Iterable[str]) -> N
     """Raise the error of a word that is none of those known."""
     known = tuple(expected)
     nearest = did_you_mean(str(found), known)
-    problem = f"{entry}: found {str(found)[:_SHOWN]!r}, expected {' or '.join(known)}.{nearest}"
+    shown = repr(str(found)[:_SHOWN])
+    problem = f"{entry}: found {shown}, expected {' or '.join(known)}.{nearest}"
     raise wrong_at((field,), problem)
 
 

@@ -22,6 +22,17 @@ ADJECTIVE_ENDS = ("ed", "ous", "otic")
 """Ends of findings that are adjectives: "hyperexpanded", "emphysematous", "fibrotic"."""
 
 
+def mark_undecided_clause(units: list[Unit], at: int) -> None:
+    """Leave open all that "it is unclear whether" governs, denials in it included."""
+    hedge = units[at]
+    if hedge.cue is None or hedge.cue.reach != "clause":
+        return
+    for unit in units[at + 1 :]:
+        if unit.kind == "break":
+            return
+        unit.undecided_by = hedge
+
+
 def mark_hedge(units: list[Unit], at: int) -> None:
     """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
     hedge = units[at]

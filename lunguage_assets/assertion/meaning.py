@@ -123,6 +123,13 @@ def _is_view(units: list[Unit], at: int) -> bool:
     )
 
 
+def _names_a_service(units: list[Unit], at: int) -> bool:
+    """ "The stroke protocol", "the sarcoid clinic": no finding."""
+    if units[at].kind != "finding" or at + 1 == len(units):
+        return False
+    return units[at + 1].form in WORDS["services"]
+
+
 def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
@@ -139,6 +146,7 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
+    (_names_a_service, lambda: UNKNOWN),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""

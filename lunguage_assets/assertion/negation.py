@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.reach import (
+    OWN_WORDS,
     is_statement_behind,
     list_before,
     list_behind,
     reaches_next,
 )
-from lunguage_assets.assertion.units import Unit
+from lunguage_assets.assertion.units import Unit, first_beyond
 from lunguage_assets.assertion.word_files import WORDS
 
 _BETWEEN_STATEMENTS = frozenset(
@@ -92,9 +94,23 @@ def _end(units: list[Unit], at: int) -> None:
     reason = "list before" if gone else "next behind"
     if not gone and cue.looks("behind"):
         gone = _gone_behind(units, at)
+    if _is_renewed(units, at, gone):
+        return
     for unit in gone:
         unit.negate(cue, reason)
-        unit.past = cue
+        if unit.negation:
+            unit.past = cue
+
+
+def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
+    """ "The tube was exchanged for a longer tube": a tube is there."""
+    if not gone or units[at].cue != cue_named("ended.exchanged_for"):
+        return False
+    behind = first_beyond(units[at + 1 :], OWN_WORDS)
+    return behind is not None and (behind.kind, behind.name) == (
+        "finding",
+        gone[0].name,
+    )
 
 
 def _gone_behind(units: list[Unit], at: int) -> list[Unit]:

@@ -145,8 +145,10 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     if is_hedge and units[at].kind == "and":
         return False
     columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place",)) or behind[-1]
-    if first.kind not in ("word", "abnormal") or first.code not in columns:
+    first = first_beyond(behind, ("place", "other")) or behind[-1]
+    is_stated = first.form in WORDS["stated"] and not is_hedge
+    is_description = first.kind in ("word", "abnormal") and first.code in columns
+    if not is_stated and not is_description:
         return False
     return not _has_alternative_ahead(behind[behind.index(first) :])
 

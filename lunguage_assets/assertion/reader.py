@@ -5,12 +5,14 @@ from __future__ import annotations
 from lunguage_assets.assertion.asides import mark_asides
 from lunguage_assets.assertion.clauses import divide_run_ons
 from lunguage_assets.assertion.ellipsis import restore_ellipsis
+from lunguage_assets.assertion.ends import settle_ends
 from lunguage_assets.assertion.hedging import (
     is_undecided,
     mark_alternatives,
     mark_hedge,
     mark_hedge_behind,
     mark_undecided,
+    mark_undecided_clause,
 )
 from lunguage_assets.assertion.meaning import settle
 from lunguage_assets.assertion.negation import mark_denials
@@ -31,9 +33,13 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
         vocabulary: with which it was tagged.
     """
     divide_run_ons(units)
+    settle_ends(units)
     restore_ellipsis(units)
     settle(units, text, vocabulary)
     mark_asides(units)
+    for at, unit in enumerate(units):
+        if unit.kind == "hedged":
+            mark_undecided_clause(units, at)
     mark_denials(units)
     for at, unit in enumerate(units):
         if unit.aside:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -58,28 +58,32 @@ class Shorthand:
     """
 
     def __init__(self, meanings: Mapping[str, str]) -> None:
-        self._exact = {
-            key: words for key, words in meanings.items() if key != key.lower()
-        }
-        self._folded = {
-            key: words for key, words in meanings.items() if key == key.lower()
-        }
-        exact = "|".join(map(_pattern_of, sorted(self._exact, key=len, reverse=True)))
-        folded = "|".join(map(_pattern_of, sorted(self._folded, key=len, reverse=True)))
-        # "L" of "L/R" or of "L1" is no side, and "w/o" is not "w/" before an o.
-        self._pattern = re.compile(rf"(?<![\w/])(?:{exact}|(?i:{folded}))(?![\w/])")
+        self._exact: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
+        for abbreviation, words in meanings.items():
+            key = "".join(abbreviation.split())
+            is_exact = abbreviation != abbreviation.lower()
+            (self._exact if is_exact else self._folded)[key] = words
+        exact = _pattern_of(self._exact)
+        folded = _pattern_of(self._folded)
+        # "L" of "L/R", of "L1" or of "2 L" is no side, "w/o" is not "w/" before an o.
+        self._pattern = re.compile(
+            rf"(?<![\w/])(?:(?<!\d\s){exact}|(?i:{folded}))(?![\w/])"
+        )
 
     def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield where each abbreviation begins and ends, and its words."""
         for found in self._pattern.finditer(text):
-            written = " ".join(found.group().split())
-            meaning = self._exact.get(written) or self._folded.get(written.lower())
-            if meaning:
-                yield found.start(), found.end(), meaning
+            written = "".join(found.group().split())
+            meaning = self._exact.get(written) or self._folded[written.lower()]
+            yield found.start(), found.end(), meaning
 
 
-def _pattern_of(abbreviation: str) -> str:
-    return r"\s*".join(map(re.escape, abbreviation.split()))
+def _pattern_of(abbreviations: Iterable[str]) -> str:
+    """Match any of some abbreviations, the longest first, with blanks or without."""
+    longest_first = sorted(abbreviations, key=len, reverse=True)
+    spaced = (r"\s*".join(map(re.escape, key)) for key in longest_first)
+    return f"(?:{'|'.join(spaced)})"
 
 
 class Tokenizer:

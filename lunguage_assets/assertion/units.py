@@ -43,6 +43,8 @@ class Unit:
         begin, end: its characters.
         negation: whether it is denied, and how surely.
         is_hedged: whether it is left open.
+        doubted_by: of an end, the hedge before it ("probably resolved").
+        undecided_by: the hedge that leaves open all that its clause says.
         past: the unit that says that it is past.
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
@@ -51,8 +53,9 @@ class Unit:
     """
 
     __slots__ = (
-        "aside", "begin", "code", "cue", "edges", "end", "form", "is_hedged",
+        "aside", "begin", "code", "cue", "doubted_by", "edges", "end", "form", "is_hedged",
         "is_single_word", "kind", "name", "negation", "noun", "past", "sense",
+        "undecided_by",
     )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
@@ -63,6 +66,8 @@ class Unit:
         self.negation: Negation = ""
         self.is_hedged = False
         self.past: Unit | None = None
+        self.doubted_by: Unit | None = None
+        self.undecided_by: Unit | None = None
         self.aside = ""
         self.edges: list[Edge] = []
         self.is_single_word = True
@@ -76,7 +81,8 @@ class Unit:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        return self.cue is not None and self.cue.category == "doubted"
+        is_doubt = self.cue is not None and self.cue.category == "doubted"
+        return is_doubt or self.doubted_by is not None
 
     def looks(self, direction: Direction) -> bool:
         """Whether, as a cue, it looks for what it is said of on this side of it."""
@@ -92,9 +98,14 @@ class Unit:
 
     def negate(self, by: Unit, reason: str) -> None:
         """Deny it, unless something nearer has done so."""
-        if not self.negation:
+        if self.undecided_by is not None:
+            # "Unclear whether it has resolved" denies nothing.
+            self.leave_open(self.undecided_by, "clause")
+        elif not self.negation:
             self.negation = "doubtful" if by.doubts else "definite"
             self._reached(by, reason)
+            if by.doubted_by is not None:
+                self._reached(by.doubted_by, reason)
 
     def leave_open(self, by: Unit, reason: str) -> None:
         """Leave it open, unless it is denied: a hedge in a denial changes nothing."""

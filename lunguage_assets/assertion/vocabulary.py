@@ -33,7 +33,7 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
+    "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative",
     "other",
@@ -51,7 +51,9 @@ REPOSITIONING = "move"
 SETTING = "setting"
 """Name of cues that leave open what is said where nothing else does."""
 
-_WORD_FILES = ("attributes", "devices", "findings", "places", "rules", "words")
+_WORD_FILES = (
+    "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
+)  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
     "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
     "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
@@ -217,6 +219,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    for spelling in word_file("no_findings")["no_findings", ""]:
+        vocabulary.add(spelling, Sense("other"))
     for cue in own_cues:
         _add_cue(vocabulary, cue)
     return vocabulary
@@ -243,6 +247,8 @@ def sense_of(cue: Cue) -> Sense:
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "partial":
+        kind = "partial before"
     return Sense(kind, cue=cue)
 
 
