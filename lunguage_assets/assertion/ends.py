@@ -47,7 +47,9 @@ def _settle_end(units: list[Unit], at: int) -> None:
         modifier.become(UNKNOWN)
     elif modifier.doubts:
         # "Not definitely resolved": it may still be there.
-        hedge = Sense("hedged" if end.leads else "hedged before", cue=modifier.cue)
+        hedge = Sense(
+            "hedged before" if end.looks("before") else "hedged", cue=modifier.cue
+        )
         _unite(modifier, end, hedge)
     else:
         _unite(modifier, end, _PERSISTS)
@@ -76,6 +78,6 @@ def _undo_end_before(units: list[Unit], at: int) -> None:
     for unit in reversed(units[:at]):
         if unit.kind == "break":
             return
-        if unit.kind == "ended" and unit.leads:
+        if unit.kind == "ended" and not unit.looks("before"):
             unit.become(_IMPROVED)
             return

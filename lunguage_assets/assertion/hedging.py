@@ -39,7 +39,7 @@ def mark_hedge(units: list[Unit], at: int) -> None:
     for unit in reached:
         if not (_is_called_known(units, unit) or _has_ended(unit)):
             unit.leave_open(hedge, "list behind")
-    if reached or not _is_predicate(units, at):
+    if reached or not (hedge.looks("before") and _is_predicate(units, at)):
         return
     before = list_before(units, at, of_hedge=True)
     for unit in before[:1] if hedge.form == "?" else before:

@@ -9,6 +9,7 @@ from lunguage_assets.assertion.reach import (
     OWN_WORDS,
     is_statement_behind,
     list_before,
+    list_behind,
     reaches_next,
 )
 from lunguage_assets.assertion.units import Unit, first_beyond
@@ -38,7 +39,11 @@ def _deny_behind(units: list[Unit]) -> None:
     denial: Unit | None = None
     is_any_denied = False
     for at, unit in enumerate(units):
-        if unit.aside or unit.kind in ("break", "ended"):
+        if (
+            unit.aside
+            or unit.kind in ("break", "ended")
+            or (denial is not None and denial.stops_at(unit))
+        ):
             denial = None
         elif unit.kind == "negated before" and denial is None:
             continue
@@ -66,7 +71,8 @@ def _deny(reached: Iterable[Unit], by: Unit, reason: str) -> None:
 
 def _dismisses(units: list[Unit], at: int) -> bool:
     """ "Atelectasis more likely, pneumonia less likely": a doubt behind its finding."""
-    if units[at].kind != "negated" or not units[at].doubts or at == 0:
+    cue = units[at]
+    if cue.kind != "negated" or not cue.doubts or not cue.looks("before") or at == 0:
         return False
     is_last = at + 1 == len(units) or units[at + 1].kind in ("break", "comma")
     return is_last and units[at - 1].kind in ("finding", "place")
@@ -74,7 +80,8 @@ def _dismisses(units: list[Unit], at: int) -> bool:
 
 def _is_answer(units: list[Unit], at: int) -> bool:
     """ "Effusion: no": a denial that is the whole answer to a heading."""
-    if units[at].kind != "negated" or at == 0:
+    cue = units[at]
+    if cue.kind != "negated" or not cue.looks("before") or at == 0:
         return False
     is_last = at + 1 == len(units) or units[at + 1].kind == "break"
     return is_last and units[at - 1].kind == "copula"
@@ -82,16 +89,17 @@ def _is_answer(units: list[Unit], at: int) -> bool:
 
 def _end(units: list[Unit], at: int) -> None:
     """Mark what has gone: what stands before, else what follows ("resolved edema")."""
-    gone = [] if units[at].leads else _with_sign(units, list_before(units, at))
+    cue = units[at]
+    gone = _with_sign(units, list_before(units, at)) if cue.looks("before") else []
     reason = "list before" if gone else "next behind"
-    if not gone:
+    if not gone and cue.looks("behind"):
         gone = _gone_behind(units, at)
     if _is_renewed(units, at, gone):
         return
     for unit in gone:
-        unit.negate(units[at], reason)
+        unit.negate(cue, reason)
         if unit.negation:
-            unit.past = units[at]
+            unit.past = cue
 
 
 def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
@@ -107,17 +115,33 @@ def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:
 
 def _gone_behind(units: list[Unit], at: int) -> list[Unit]:
     """Find what has gone behind "resolution of", with what explained it."""
-    gone: list[Unit] = []
+    gone = [] if reaches_next(units[at]) else _gone_list(units, at)
+    last = units.index(gone[-1]) if gone else at
     is_explained = False
-    for unit in units[at + 1 :]:
+    for unit in units[last + 1 :]:
         if unit.kind == "finding" and (is_explained or not gone):
             gone.append(unit)
             is_explained = False
         elif unit.kind in ("hedged", "link"):
             is_explained = bool(gone)
-        elif unit.kind in ("break", "comma", "copula", "finding"):
+        elif unit.kind in ("break", "comma", "copula", "finding") or units[at].stops_at(
+            unit
+        ):
             break
     return gone
+
+
+def _gone_list(units: list[Unit], at: int) -> list[Unit]:
+    """List what has gone together: "resolution of edema and effusion".
+
+    A comma alone may begin a statement: "resolution of edema, cardiomegaly is stable".
+    """
+    findings = [unit for unit in list_behind(units, at) if unit.kind == "finding"]
+    if not findings:
+        return []
+    between = units[units.index(findings[0]) : units.index(findings[-1])]
+    is_joined = any(unit.kind in ("and", "alternative") for unit in between)
+    return findings if is_joined else findings[:1]
 
 
 def _with_sign(units: list[Unit], reached: list[Unit]) -> list[Unit]:

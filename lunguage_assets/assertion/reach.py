@@ -33,6 +33,8 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
         unit = units[position]
         if unit.aside or unit.kind in ("break", "ended", "negated before"):
             break
+        if units[at].stops_at(unit):
+            break
         if reached and unit.kind in ("negated", "with", "copula", "hedged"):
             break
         if unit.kind in ("finding", "abnormal"):
@@ -90,7 +92,7 @@ def list_before(
     for position in range(at - 1, -1, -1):
         unit = units[position]
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
-        if unit.aside or unit.kind in ends:
+        if unit.aside or unit.kind in ends or units[at].stops_at(unit):
             break
         if unit.kind == "finding":
             # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
@@ -98,6 +100,8 @@ def list_before(
             if not is_joined or is_sign:
                 break
             reached.append(unit)
+            if reaches_next(units[at]):
+                break
             is_joined = False
         elif unit.form == "either" or (
             of_hedge and unit.kind == "and" and units[position - 1].kind == "comma"
@@ -154,7 +158,7 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
 
 def reaches_next(cue: Unit) -> bool:
     """Whether a cue is said of what follows directly only: "possible", "not"."""
-    return cue.cue is not None and cue.cue.reach == "next"
+    return cue.reaches("next")
 
 
 def _is_joint(unit: Unit) -> bool:

@@ -97,7 +97,6 @@ def _listed(
     first, last = tokens[at], tokens[end - 1]
     sense = _beside(sense, first, tokens[at - 1] if at else None, before, section)
     unit = Unit(sense, first.form, first.begin, last.end)
-    unit.leads = last.form == "of"
     unit.is_single_word = last is first
     if sense.kind in ("place", "anatomy") and last is not first:
         unit.noun = _noun_of_place(tokens[at:end])

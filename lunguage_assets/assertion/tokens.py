@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
+from pydantic import BaseModel, RootModel
+
 from lunguage_assets.assertion.plurals import Singulars
+from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
+from lunguage_assets.data_files import read_as, resource
 
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the masked finding of a judge's question
@@ -21,6 +26,7 @@ _WORD_OR_SIGN = re.compile(
     """,
     re.VERBOSE,
 )
+_PARTS_WORDS = " \t\n-–"
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")
 
 
@@ -117,6 +123,16 @@ class Tokenizer:
         tokens += self._tokens_between(text, end, len(text))
         return tokens
 
+    def unseen(self, text: str) -> str:
+        """Find a sign that no token has, and that parts no words; empty: there is none."""
+        begin = 0
+        for token in self.tokens(text):
+            between = text[begin : token.begin]
+            begin = max(begin, token.end)
+            if between.strip(_PARTS_WORDS):
+                return between.strip(_PARTS_WORDS)
+        return text[begin:].strip(_PARTS_WORDS)
+
     def _tokens_between(self, text: str, begin: int, end: int) -> Iterator[Token]:
         lower = text.lower()
         # A few letters have a longer lower case, which would shift all characters behind them.
@@ -130,3 +146,25 @@ class Tokenizer:
             return self._form_by_spelling[word]
         singular = self._singulars.of_word(word)
         return self._form_by_spelling.get(singular, singular)
+
+
+class _Forms(BaseModel):
+    """The part of `resources/terms.yaml` about plurals; its header says more."""
+
+    plurals: dict[str, list[str]]
+    invariable: list[str]
+
+
+class _Shorthand(RootModel[dict[str, str]]):
+    """Abbreviation -> the words that it stands for."""
+
+
+@cache
+def bundled_tokenizer() -> Tokenizer:
+    """Build the tokenizer of the bundled words."""
+    remedy = "The header of the file explains its form."
+    forms = read_as(resource("terms.yaml"), _Forms, remedy)
+    spellings = {form: listed for (_, form), listed in word_file("words").items()}
+    file = resource("assertion", "shorthand.yaml")
+    shorthand = read_as(file, _Shorthand, remedy).root
+    return Tokenizer(Singulars(forms.plurals, forms.invariable), spellings, shorthand)

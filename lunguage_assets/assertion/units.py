@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
+from lunguage_assets.assertion.categories import Direction, Reach
 from lunguage_assets.assertion.vocabulary import Kind, Sense
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -50,14 +51,13 @@ class Unit:
         past: the unit that says that it is past.
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
-        leads: whether it governs what follows ("resolution of").
         is_single_word: of a place, whether it is one word.
         noun: of a place of several words, the last one ("zone").
     """
 
     __slots__ = (
         "aside", "begin", "code", "cue", "doubted_by", "edges", "end", "form", "is_hedged",
-        "is_single_word", "kind", "leads", "name", "negation", "noun", "past", "sense",
+        "is_single_word", "kind", "name", "negation", "noun", "past", "sense",
         "undecided_by",
     )  # fmt: skip
 
@@ -73,7 +73,6 @@ class Unit:
         self.undecided_by: Unit | None = None
         self.aside = ""
         self.edges: list[Edge] = []
-        self.leads = False
         self.is_single_word = True
         self.noun: Unit | None = None
 
@@ -87,6 +86,18 @@ class Unit:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
         is_doubt = self.cue is not None and self.cue.category == "doubted"
         return is_doubt or self.doubted_by is not None
+
+    def looks(self, direction: Direction) -> bool:
+        """Whether, as a cue, it looks for what it is said of on this side of it."""
+        return self.cue is not None and self.cue.direction in (direction, "both")
+
+    def reaches(self, reach: Reach) -> bool:
+        """Whether, as a cue, it reaches so far, and no farther."""
+        return self.cue is not None and self.cue.reach == reach
+
+    def stops_at(self, unit: Unit) -> bool:
+        """Whether, as a cue, its reach ends at a word that its entry names."""
+        return self.cue is not None and unit.form in self.cue.ends_at
 
     def negate(self, by: Unit, reason: str) -> None:
         """Deny it, unless something nearer has done so."""
