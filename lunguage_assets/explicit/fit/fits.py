@@ -210,7 +210,7 @@ class FitPanel:
     """Asks a panel about distinct masked sentences.
 
     Every draw follows from (seed, sentence, step, judge) and nothing else. For a judge that is a scorer the
-    sentence is left out: what it says of a sentence is one number, so that chance between two sentences of one
+    sentence is left out: it says one number of a sentence, so that chance between two sentences of one
     number would only tell apart words that mean nothing (explicit.md section 5).
     """
 
@@ -229,7 +229,7 @@ class FitPanel:
 
     @cached_property
     def _draws_by_step(self) -> bool:
-        """Whether nobody on the panel is a language model: then who plays alone follows from the step, too."""
+        """Whether no judge is a language model: then who plays alone follows from the step, too."""
         return all(isinstance(judge, Scorer) for judge in self.panel)
 
     def ask(self, active: Integers, opponent: Integers, step: Integers, whole: NDArray[np.bool_]) -> Answers:
