@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.merging.beliefs import derive_belief
 from lunguage_assets.implicit.pathways.pathways import (
@@ -31,7 +32,6 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     tokens,
     united_cells,
-    word_forms,
     write_rows,
 )
 from lunguage_assets.implicit.statements.against import Statements, is_present, qualifier_of
@@ -282,7 +282,7 @@ def _gives_reason(row: Row, parent: Row) -> bool:
 
 def defines(stated: str, wanted: str) -> bool:
     """Whether a cell says all that a pathway's attribute says ("nodular" within "small nodular")."""
-    said = {form for token in tokens(stated) for form in word_forms(token)}
+    said = {form for token in tokens(stated) for form in possible_singulars(token)}
     return said.issuperset(tokens(wanted))
 
 
