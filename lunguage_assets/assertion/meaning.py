@@ -132,6 +132,14 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     return cause is not None and cause.kind in ("link", "hedged")
 
 
+def _is_range_of_states(units: list[Unit], at: int) -> bool:
+    """ "Normal to mildly enlarged": one of the two."""
+    if units[at].form != "to" or not at or units[at - 1].kind != "normal":
+        return False
+    behind = first_beyond(units[at + 1 :], ("word",))
+    return behind is not None and behind.kind == "abnormal"
+
+
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
@@ -139,6 +147,7 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
+    (_is_range_of_states, lambda: sense_of(cue_named("alternative.open_alternatives"))),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""

@@ -188,7 +188,7 @@ def _holds(
 def content_hash(*more: bytes) -> str:
     """Hash the bundled words, and what widens them; no vocabulary is built for it."""
     paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
-    paths += [cue_path(name) for name in (*CUE_FILES, "grammar", "shorthand")]
+    paths += [cue_path(name) for name in (*CUE_FILES, "axes", "grammar", "shorthand")]
     paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
     content = [path.read_bytes() for path in paths]
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
