@@ -154,6 +154,14 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     return cause is not None and cause.kind in ("link", "hedged")
 
 
+def _is_range_of_states(units: list[Unit], at: int) -> bool:
+    """ "Normal to mildly enlarged": one of the two."""
+    if units[at].form != "to" or not at or units[at - 1].kind != "normal":
+        return False
+    behind = first_beyond(units[at + 1 :], ("word",))
+    return behind is not None and behind.kind == "abnormal"
+
+
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
     (_is_plain_copula, lambda: Sense("copula")),
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
@@ -163,6 +171,7 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
     (_names_a_service, lambda: UNKNOWN),
+    (_is_range_of_states, lambda: sense_of(cue_named("alternative.or"))),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""

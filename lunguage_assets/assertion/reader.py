@@ -16,6 +16,7 @@ from lunguage_assets.assertion.hedging import (
 )
 from lunguage_assets.assertion.meaning import settle
 from lunguage_assets.assertion.negation import mark_denials
+from lunguage_assets.assertion.parts import restore_parts
 from lunguage_assets.assertion.times import mark_examination, mark_history
 from lunguage_assets.assertion.units import Unit
 from lunguage_assets.assertion.vocabulary import Vocabulary
@@ -34,6 +35,7 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
     """
     divide_run_ons(units)
     settle_ends(units)
+    restore_parts(units, text)
     restore_ellipsis(units)
     settle(units, text, vocabulary)
     mark_asides(units)

@@ -194,7 +194,7 @@ def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
         own_cues: a home's cue file.
     """
     paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
-    paths += [cue_path(name) for name in (*CUE_FILES, "grammar", "shorthand")]
+    paths += [cue_path(name) for name in (*CUE_FILES, "axes", "grammar", "shorthand")]
     paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
     if own_cues is not None:
         paths.append(own_cues)

@@ -94,6 +94,9 @@ class Phrases:
             self._role = "place"
         elif "finding" in named:
             self._finding(chunk, kinds)
+        elif self._is_where_judged(step, kinds, after):
+            if between[-1].form not in WORDS["beside"]:  # "displaced to the left" tells no place
+                self._described[-1].places = [*self._described[-1].places, *chunk]
         elif "anatomy" in named or ("place" in named and not self._is_said(chunk, kinds)):
             near = bool(between) and between[-1].form in WORDS["beside"]
             levels = [unit for unit in between if unit.form in WORDS["levels"]]
@@ -116,6 +119,13 @@ class Phrases:
         found = [unit for unit in step.chunk if unit.kind == "finding"]
         broken = bool(self._last) and self._last[-1].unit.name == "fracture"
         return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
+
+    def _is_where_judged(self, step: Step, kinds: set[Kind], after: Step) -> bool:
+        """Whether a place is that of the judgement before it ("narrowed at the level of the arch")."""
+        leads = "preposition" in kinds and step.between[-1].form != "of"
+        are_places = all(unit.kind in ("anatomy", "place") for unit in step.chunk)
+        is_behind = bool(self._described) and self._role in ("subject", "words")
+        return leads and are_places and is_behind and not after.is_predicate
 
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
         held, self._held = self._held, []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import LIMITATION, Unit, first_kind
@@ -29,6 +30,7 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.structuring.rules import back
 from lunguage_assets.structuring.rules.drafts import Draft, span_of
+from lunguage_assets.structuring.rules.judgements import divide_by_axis, is_wrong
 from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
@@ -102,7 +104,7 @@ class RuleStructurer:
         if section != "hist":
             back.point_back(units)
         mark_assertions(units, text, self._lexicon)
-        found = Phrases(units).drafts
+        found = divide_by_axis(Phrases(units).drafts, text)
         named = (draft for draft in found if draft.unit.sense not in back.POINTERS)
         drafts = [draft for draft in named if not _said_otherwise(draft, found)]
         pointer = next((draft for draft in found if draft.unit.sense in back.POINTERS), None)
@@ -200,7 +202,7 @@ def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:
     unit = draft.unit
     attributes: dict[str, list[Span]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
-        if word.code and _is_told(draft, word):
+        if word.code and _is_told(draft, word, text):
             earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
             span = span_of(word) if earlier is None else Span(earlier.end(), word.end)
             attributes.setdefault(word.code, []).append(span)
@@ -231,7 +233,7 @@ def _name(unit: Unit, places: list[Unit]) -> str:
     return _ELSEWHERE.get(name, name) if any(place.name == ELSEWHERE for place in places) else name
 
 
-def _is_told(draft: Draft, word: Unit) -> bool:
+def _is_told(draft: Draft, word: Unit, text: str) -> bool:
     """Whether a word is an attribute: no "normal" beside "enlarged", no distance of a finding."""
     if word.code == "placement":
         return draft.is_device
@@ -239,7 +241,16 @@ def _is_told(draft: Draft, word: Unit) -> bool:
         return True
     if draft.is_finding:
         return word.form in WORDS["of_a_fracture"]
-    return draft.unit.name in WORDS["sized"] and _status(draft)[1] == "n"
+    if _status(draft)[1] == "p":
+        return False
+    if draft.unit.name in WORDS["sized"]:
+        return True
+    words = text[word.begin : word.end]
+    if not has_axes(draft.unit.name) or not axes_of(words):
+        return False
+    # "Midline" says along which axis it is normal; "clear" does so beside another axis alone.
+    is_of_whole = not WORDS["as_a_whole"].isdisjoint(words.lower().replace("-", " ").split())
+    return draft.is_divided or not is_of_whole
 
 
 def _status(draft: Draft) -> str:
@@ -250,9 +261,9 @@ def _status(draft: Draft) -> str:
         if unit.negation:
             return ("t" if unit.negation == "doubtful" or unit.is_hedged else "d") + "n"
         return "tp" if unit.is_hedged else "dp"
-    wrong = [w for w in draft.words if w.kind == "abnormal" and not w.negation]
-    wrong += [w for w in draft.words if w.kind == "normal" and w.negation]
-    decisive = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    judgements = [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    wrong = [w for w in judgements if is_wrong(w)]
+    decisive = wrong or judgements
     worse = any(w.code == "worsened" for w in draft.words)
     certainty = "t" if any(w.is_hedged or w.negation == "doubtful" for w in decisive) else "d"
     return certainty + ("p" if wrong or (worse and not decisive) else "n")
