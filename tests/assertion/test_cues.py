@@ -36,9 +36,7 @@ def phrases_that_are_read() -> list[Cue]:
 def meant_in(text: str, word: str) -> Meant:
     """How the first mention on a word is meant."""
     begin = text.index(word)
-    found = (
-        one.meant for one in read_assertions(text, "find", VOCABULARY) if one.begin <= begin < one.end
-    )
+    found = (one.meant for one in read_assertions(text, "find", VOCABULARY) if one.begin <= begin < one.end)
     return next(found)
 
 

@@ -129,12 +129,19 @@ REFUSED = [
     (("category: negated", "category: negated\n  reach: clause"), "negated.nix", "'clause'", "list or next"),
     (("category: negated", "category: examined\n  reach: next"), "negated.nix", "'next'", "no such field"),
     (("category: negated", "category: negated\n  ends_at: [so far]"), "negated.nix", "'so far'", "one word"),
-    (("category: negated", "category: negated\n  ends: [so]"), "line 4", "not known", "Did you mean 'ends_at'"),
+    (
+        ("category: negated", "category: negated\n  ends: [so]"),
+        "line 4",
+        "not known",
+        "Did you mean 'ends_at'",
+    ),
     (("examples:", "samples:"), "line 6", "not known", "Did you mean 'examples'"),
 ]
 
 
-@pytest.mark.parametrize(("change", "entry", "found", "expected", "more"), [(*row, "")[:5] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("change", "entry", "found", "expected", "more"), [(*row, "")[:5] for row in REFUSED]
+)
 def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
     file: Path, change: tuple[str, str], entry: str, found: str, expected: str, more: str
 ) -> None:

@@ -44,9 +44,7 @@ def build_lexicon(terms: pd.DataFrame | None = None, own_cues: Path | None = Non
 
 
 @lru_cache(maxsize=2)
-def _build(
-    terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str
-) -> Vocabulary:
+def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None, _content: str) -> Vocabulary:
     vocabulary = build_vocabulary(read_own_cues(own_cues) if own_cues is not None else ())
     column_by_title = {published: column for column, published in ATTRIBUTES.items()}
     for category, spelling, name in terms:
