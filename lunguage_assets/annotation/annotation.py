@@ -123,7 +123,8 @@ def annotate(
     if isinstance(frame, str | bytes):
         remedy = "Use `read` for one report."
         raise InputError("frame", f"a {type(frame).__name__}", "a frame, or a list of texts", remedy)
-    if not isinstance(frame, Iterable):
+    if not isinstance(frame, Iterable) or isinstance(frame, Mapping):
+        # Of a mapping the ids would be read as if they were the texts.
         found, expected = f"a {type(frame).__name__}", "a frame, or a list of texts"
         raise InputError("frame", found, expected, "Give one report per row, or texts alone.")
     if not isinstance(frame, pd.DataFrame):
@@ -137,6 +138,9 @@ def annotate(
             found = f"the columns {shown_names([*map(str, frame.columns)], known)}"
             remedy = "Name the column that holds it: annotate(frame, text=..., study_id=..., views=...)."
             raise InputError("frame", found, "one report per row", remedy, column=column)
+        if isinstance(frame[column], pd.DataFrame):
+            remedy = "Give every column a name of its own."
+            raise InputError("frame", "columns of one name", "each column once", remedy, column=column)
     said = frame[views].tolist() if views else [""] * len(frame)
     cells = zip(range(len(frame)), frame[study_id].tolist(), frame[text].tolist(), said, strict=True)
     return _annotated(_of_rows("frame", cells, (study_id, text, views)), cues)

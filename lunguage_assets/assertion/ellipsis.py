@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from lunguage_assets.assertion.cues import cue_named
-from lunguage_assets.assertion.units import UNKNOWN, Unit, first_beyond
+from lunguage_assets.assertion.units import UNKNOWN, Unit, first_beyond, is_adjective
 from lunguage_assets.assertion.vocabulary import Kind, Sense, sense_of
 from lunguage_assets.assertion.word_files import WORDS
 
@@ -89,6 +89,12 @@ def _restore_predicates(units: list[Unit]) -> None:
             predicate = unit
         elif unit.kind == "anatomy":
             judged = unit
+        elif unit.kind == "finding" and not is_adjective(unit):
+            judged = None
+        elif judged is not None and _is_side_judged(units, at):
+            # "The left angle is blunted, the right is sharp"
+            units.insert(at + 1, _copy(judged))
+            at += 1
         elif predicate is not None and _is_left_out(units, at):
             units.insert(at + 1, _copy(predicate))
             statement = _begin_of_statement(units, at)
@@ -100,6 +106,16 @@ def _restore_predicates(units: list[Unit]) -> None:
                 at += 1
             at += 1
         at += 1
+
+
+def _is_side_judged(units: list[Unit], at: int) -> bool:
+    """Whether a side alone, behind a joint, is the subject of a judgement."""
+    if not _is_side(units[at]) or not at:
+        return False
+    if units[at - 1].kind not in _JOINTS_OF_STATEMENTS:
+        return False
+    kinds = [unit.kind for unit in _statement_at(units, at)[1:]]
+    return kinds[:1] == ["copula"] and bool({"normal", "abnormal"} & {*kinds[1:3]})
 
 
 def _is_left_out(units: list[Unit], at: int) -> bool:
@@ -141,6 +157,15 @@ def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
     if any(unit.kind in ("finding", "anatomy") for unit in statement):
         return
     first = units[at]
+    if first.kind == "preposition" and _is_none_there(units, at):
+        # "... on the left, on the right there is none"
+        units[at + 2].become(UNKNOWN)
+        units.insert(at + 2, _copy(subject))
+        return
+    if first.doubts and _cannot_be_excluded(units, at):
+        # "Cannot be excluded but is unlikely" is said of one finding.
+        units[at - 1].become(UNKNOWN)
+        return
     pronoun = _described_pronoun(statement)
     if pronoun is not None:
         # "No effusion on the left, but a small one on the right"
@@ -164,6 +189,23 @@ def _restore_at(units: list[Unit], at: int, subject: Unit) -> None:
     if first.kind == "negated before" and is_told:
         # "Present on the right and absent on the left"
         units.insert(at, _copy(subject))
+
+
+def _is_none_there(units: list[Unit], at: int) -> bool:
+    """Whether a side and "there is none" follow."""
+    if at + 3 >= len(units) or not _is_side(units[at + 1]):
+        return False
+    none = units[at + 3]
+    return units[at + 2].form == "there" and none.form in WORDS["none"]
+
+
+def _cannot_be_excluded(units: list[Unit], at: int) -> bool:
+    """Whether the predicate before a break is a hedge: "cannot be excluded, but"."""
+    return (
+        at > 1
+        and units[at - 1].kind == "break"
+        and units[at - 2].kind == "hedged before"
+    )
 
 
 def _speaks_of_side(units: list[Unit], at: int, statement: list[Unit]) -> bool:

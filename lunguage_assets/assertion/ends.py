@@ -26,8 +26,12 @@ def settle_ends(units: list[Unit]) -> None:
     for at, unit in enumerate(units):
         if unit.kind == "ended":
             _settle_end(units, at)
+        elif unit.code == _IMPROVED.code:
+            _settle_improvement(units, at)
         elif unit.kind == "partial before":
             _undo_end_before(units, at)
+        elif unit.kind == "hedged before":
+            _open_end_before(units, at)
     for unit in units:
         # "Largely unchanged", "partially calcified": no end is near.
         if unit.kind in ("partial", "partial before"):
@@ -55,6 +59,13 @@ def _settle_end(units: list[Unit], at: int) -> None:
         _unite(modifier, end, _PERSISTS)
 
 
+def _settle_improvement(units: list[Unit], at: int) -> None:
+    """ "No evidence of improvement of the edema": the edema is there, unchanged."""
+    modifier = _modifier_of(units, at)
+    if modifier is not None and modifier.kind == "negated":
+        _unite(modifier, units[at], _PERSISTS)
+
+
 def _modifier_of(units: list[Unit], at: int) -> Unit | None:
     """Find the denial, hedge or "nearly" that is said of an end, if there is one."""
     for unit in reversed(units[max(0, at - _MAX_PASSED_OVER - 1) : at]):
@@ -80,4 +91,14 @@ def _undo_end_before(units: list[Unit], at: int) -> None:
             return
         if unit.kind == "ended" and not unit.looks("before"):
             unit.become(_IMPROVED)
+            return
+
+
+def _open_end_before(units: list[Unit], at: int) -> None:
+    """ "Resolution of the effusion cannot be confirmed": nobody knows whether it has."""
+    for unit in reversed(units[:at]):
+        if unit.kind == "break":
+            return
+        if unit.kind == "ended" and not unit.looks("before"):
+            unit.become(UNKNOWN)
             return

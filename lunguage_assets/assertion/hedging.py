@@ -20,13 +20,18 @@ from lunguage_assets.assertion.word_files import WORDS
 
 
 def mark_undecided_clause(units: list[Unit], at: int) -> None:
-    """Leave open all that "it is unclear whether" governs, denials in it included."""
+    """Leave open all that "it is unclear whether" governs, denials in it included.
+
+    "Whether the edema has cleared is unclear" turns it round.
+    """
     hedge = units[at]
-    if hedge.cue is None or hedge.cue.reach != "clause":
+    if not hedge.reaches("clause"):
         return
-    for unit in units[at + 1 :]:
-        if unit.kind == "break":
-            return
+    if hedge.looks("behind"):
+        governed = takewhile(lambda unit: unit.kind != "break", units[at + 1 :])
+    else:
+        governed = takewhile(lambda unit: unit.form != "whether", reversed(units[:at]))
+    for unit in governed:
         unit.undecided_by = hedge
 
 
@@ -35,7 +40,7 @@ def mark_hedge(units: list[Unit], at: int) -> None:
     hedge = units[at]
     if hedge.negation or _is_of_place(units, at):
         return
-    reached = list_behind(units, at)
+    reached = [] if _is_glued(units, at) else list_behind(units, at)
     for unit in reached:
         if not (_is_called_known(units, unit) or _has_ended(unit)):
             unit.leave_open(hedge, "list behind")
@@ -44,6 +49,11 @@ def mark_hedge(units: list[Unit], at: int) -> None:
     before = list_before(units, at, of_hedge=True)
     for unit in before[:1] if hedge.form == "?" else before:
         unit.leave_open(hedge, "list before")
+
+
+def _is_glued(units: list[Unit], at: int) -> bool:
+    """ "Atelectasis? Pneumonia?": a sign right behind its finding is said of it."""
+    return units[at].form == "?" and at > 0 and units[at - 1].end == units[at].begin
 
 
 def _is_called_known(units: list[Unit], finding: Unit) -> bool:
@@ -60,6 +70,8 @@ def _has_ended(unit: Unit) -> bool:
 
 def _is_predicate(units: list[Unit], at: int) -> bool:
     """Whether a hedge is said of what stands before it: "edema is possible"."""
+    if _is_glued(units, at):
+        return True
     following = units[at + 1] if at + 1 < len(units) else None
     if following is None or following.aside:
         return True

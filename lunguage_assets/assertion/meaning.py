@@ -48,6 +48,8 @@ def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
                 break
         if unit.kind == "hedged":
             _settle_hedge(units, at)
+        elif unit.kind == "hedged before" and unit.reaches("clause"):
+            _settle_whether(units, at)
         elif unit.kind in ("examination", "examined"):
             _forget_examined_parts(units, at)
 
@@ -210,6 +212,15 @@ def _settle_hedge(units: list[Unit], at: int) -> None:
         units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
     if units[at].form == "differential":
         _settle_differential(units, at)
+
+
+def _settle_whether(units: list[Unit], at: int) -> None:
+    """ "Whether it has cleared is unclear"; "the cause is unclear" opens nothing."""
+    for unit in reversed(units[:at]):
+        if unit.form == "whether":
+            unit.become(UNKNOWN)
+            return
+    units[at].become(UNKNOWN)
 
 
 def _settle_differential(units: list[Unit], at: int) -> None:

@@ -56,12 +56,20 @@ def _deny_behind(units: list[Unit]) -> None:
                 is_any_denied |= unit.kind == "finding" or reaches_next(denial)
             elif unit.kind in ("hedged", "hedged before", "link"):
                 unit.negate(denial, "list behind")
+                if unit is units[at] and units[at - 1] is denial:
+                    _deny_belief(denial, unit)
             elif (
                 is_any_denied
                 and unit.kind in ("comma", "and", "with")
                 and is_statement_behind(units, at, denial)
             ):
                 denial = None
+
+
+def _deny_belief(denial: Unit, hedge: Unit) -> None:
+    """ "Not suspicious for cancer" denies with doubt; "not consistent with" does not."""
+    if hedge.form in WORDS["beliefs"] and reaches_next(denial):
+        denial.doubted_by = hedge
 
 
 def _deny(reached: Iterable[Unit], by: Unit, reason: str) -> None:
@@ -90,7 +98,8 @@ def _is_answer(units: list[Unit], at: int) -> bool:
 def _end(units: list[Unit], at: int) -> None:
     """Mark what has gone: what stands before, else what follows ("resolved edema")."""
     cue = units[at]
-    gone = _with_sign(units, list_before(units, at)) if cue.looks("before") else []
+    is_said_before = cue.looks("before") and not _is_adjective(units, at)
+    gone = _with_sign(units, list_before(units, at)) if is_said_before else []
     reason = "list before" if gone else "next behind"
     if not gone and cue.looks("behind"):
         gone = _gone_behind(units, at)
@@ -100,6 +109,14 @@ def _end(units: list[Unit], at: int) -> None:
         unit.negate(cue, reason)
         if unit.negation:
             unit.past = cue
+
+
+def _is_adjective(units: list[Unit], at: int) -> bool:
+    """ "Lung cancer, now resolved pneumonia": it stands before its finding."""
+    before = first_beyond(reversed(units[:at]), ("other", "seen"))
+    behind = first_beyond(units[at + 1 :], OWN_WORDS)
+    is_first = before is None or before.kind in ("break", "comma")
+    return is_first and behind is not None and behind.kind == "finding"
 
 
 def _is_renewed(units: list[Unit], at: int, gone: list[Unit]) -> bool:

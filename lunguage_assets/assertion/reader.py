@@ -40,7 +40,7 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
     settle(units, text, vocabulary)
     mark_asides(units)
     for at, unit in enumerate(units):
-        if unit.kind == "hedged":
+        if unit.kind in ("hedged", "hedged before"):
             mark_undecided_clause(units, at)
     mark_denials(units)
     for at, unit in enumerate(units):

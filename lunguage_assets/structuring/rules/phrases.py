@@ -75,8 +75,11 @@ class Phrases:
         topic = self._topic if unsaid or unit.form == "but" else []
         labelled = self._labelled
         last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
+        described = self._described if unit.form == "but" else []
         self._begin_clause()
         self._topic, self._last, self._labelled = topic, last, labelled
+        self._described = described  # "the heart is enlarged but stable"
+        self._role = "words" if described else ""
 
     def _take(self, step: Step, after: Step) -> None:
         between, chunk = step
