@@ -224,7 +224,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         taken: set[int] = set()
         where, words = ", ".join((location, *parts)), (name, ent, measurement, *refining)
         for meaning in listed.held(meanings, where, words, causes.get(own, frozenset())):
-            reading = listed.read_as(meaning, status, f"{measurement}, {refining[0]}")
+            reading = listed.read_as(meaning, status, name, measurement, refining[0])
             if meaning.label in taken or reading is None:
                 continue
             taken.add(meaning.label)
