@@ -27,15 +27,15 @@ def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(mode: str
 def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
     mode: str, prob: float, low: float, high: float
 ) -> None:
-    """Consolidation with p 0.6, at least 0.3, denies volume loss: P(volume loss) is at most 1 - 0.8 * 0.3,
-    and the paper stores 0.6.
+    """Pneumothorax with p 0.6, at least 0.3, denies markings: P(markings) is at most 1 - 0.8 * 0.3, and the
+    paper stores 0.6.
     """
-    outcome = in_mode([said("consolidation", "tp", p=0.6)], mode)
-    loss = outcome.row(identity(0) + "/1")
-    assert (loss["name"], loss["status"]) == ("volume loss", "tn")
-    np.testing.assert_allclose([loss["prob"], loss["p_low"], loss["p_high"]], [prob, low, high])
-    assert loss["support"] == pytest.approx(0.6)
-    assert loss["prob_is_bound"]
+    outcome = in_mode([said("pneumothorax", "tp", p=0.6)], mode)
+    marking = outcome.row(identity(0) + "/1")
+    assert (marking["name"], marking["status"]) == ("marking", "tn")
+    np.testing.assert_allclose([marking["prob"], marking["p_low"], marking["p_high"]], [prob, low, high])
+    assert marking["support"] == pytest.approx(0.6)
+    assert marking["prob_is_bound"]
 
 
 def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -> None:

@@ -168,7 +168,7 @@ class _StudyExpander:
             return "already stated", first.finding_id
         if child.mode == PAPER:
             return "generated", None
-        if edge.is_symptom or edge.unless_said.in_any(self._cells(parent)):
+        if edge.is_symptom or edge.is_paper_only or edge.unless_said.in_any(self._cells(parent)):
             return None
         against = self._statements.against(child) or self._excluding(child, edge)
         return ("generated", None) if against is None else ("spoken against", against.finding_id)
