@@ -132,13 +132,13 @@ RECIPES: Mapping[str, Recipe] = {
         ("deduplicated_findings",),
         _inputs("findings", "terms", "fitted_probabilities"),
         ("merge settings", "encoder", "blacklist", "statements", "labels"),
-        code="6",
+        code="7",
     ),
     "expansions": Recipe(
         ("expansions", "pathway_matches"),
         _inputs("terms", "deduplicated_findings"),
         ("pathways", "labels", "statements"),
-        code="5",
+        code="6",
     ),
     RESULT: Recipe(
         _RESULT,
