@@ -85,7 +85,7 @@ RECIPES: Mapping[str, Recipe] = {
     "report_texts": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
         reads=("delivery", "text rules"),
-        code="4",
+        code="5",
     ),
     "structured_findings": Recipe(
         ("structured_findings", "sentence_accounts", "refused_values"),
@@ -181,7 +181,7 @@ RECIPES: Mapping[str, Recipe] = {
             *_inputs(*_ANALYSES, optional=True),
         ),
         ("labels", "statements", "release settings"),
-        code="11",
+        code="12",
         by_query=True,
     ),
 }

@@ -18,7 +18,7 @@ import pandas as pd
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.asker import Asker
-from lunguage_assets.judges.configuration import RADGRAPH, RULES, JudgesConfiguration
+from lunguage_assets.judges.configuration import OFFLINE_STRUCTURERS, RULES, JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import model_identity, request_key
 from lunguage_assets.judges.model_judge import read_templates
 from lunguage_assets.judges.opening import Surroundings, open_asker
@@ -61,8 +61,10 @@ def open_structurer(
 
 def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
     """Identity of the structurer with the bundled words or these prompts; errors as in `open_structurer`."""
-    if key in (RULES, RADGRAPH):
-        return (identity_of if key == RULES else radgraph_identity)(content_hash())
+    if key == RULES:
+        return identity_of(content_hash())
+    if key in OFFLINE_STRUCTURERS:
+        return radgraph_identity(content_hash(), key)
     slot = _model_slot(key, configuration)
     return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
 
