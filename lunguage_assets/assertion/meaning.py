@@ -62,6 +62,33 @@ def _is_less_favored(units: list[Unit], at: int) -> bool:
     return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
 
 
+def _is_compared_in_likelihood(units: list[Unit], at: int) -> bool:
+    """ "Edema is suspected more than infection", "likelier than infiltrate".
+
+    "An effusion larger than the other" compares sizes.
+    """
+    if units[at].form != "than" or not at or units[at - 1].form not in WORDS["more"]:
+        return False
+    is_left_open = any(unit.kind == "hedged" for unit in units[:at])
+    return is_left_open and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
+
+
+def _is_low_likelihood(units: list[Unit], at: int) -> bool:
+    """ "The likelihood of a fracture is low": the predicate tells how likely."""
+    if units[at].kind != "hedged" or units[at].form not in WORDS["likelihoods"]:
+        return False
+    for position in range(at + 1, len(units) - 1):
+        if units[position].kind == "break":
+            return False
+        if units[position].kind == "copula":
+            degree = units[position + 1]
+            is_low = degree.form in WORDS["low_degrees"]
+            if is_low:
+                degree.become(UNKNOWN)
+            return is_low
+    return False
+
+
 def _is_for_of_worry(units: list[Unit], at: int) -> bool:
     """ "Concerning findings for pneumonia" is as open as "concerning for pneumonia"."""
     if units[at].kind != "preposition" or units[at].form != "for":
@@ -134,6 +161,8 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
 
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
+    (_is_compared_in_likelihood, lambda: sense_of(cue_named("doubted.than"))),
+    (_is_low_likelihood, lambda: sense_of(cue_named("doubted.likelihood_is_low"))),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),

@@ -33,13 +33,15 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
         unit = units[position]
         if unit.aside or unit.kind in ("break", "ended", "negated before"):
             break
-        if reached and unit.kind in ("negated", "with", "copula", "hedged"):
+        if unit.kind == "negated" and (reached or unit.doubts):
+            break  # "is favored over edema"
+        if reached and unit.kind in ("with", "copula", "hedged"):
             break
         if unit.kind in ("finding", "abnormal"):
             reached.append(unit)
         elif unit.kind in ("comma", "and"):
             if not reached:
-                if _joins_words(units, position):
+                if _joins_words(units, position) or _is_said_on(units, position):
                     continue
                 break
             if units[position - 1].kind in JOINTS:
@@ -71,6 +73,29 @@ def _joins_words(units: list[Unit], at: int) -> bool:
     return units[at].kind == "and" and around in ({"place"}, {"word"})
 
 
+def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
+    """Find where the aside begins that a comma closes.
+
+    "Edema, as opposed to infection, is suspected" suspects edema.
+
+    Returns:
+        The position of its first comma; that behind the last one where there is none.
+    """
+    for position in range(at - 1, 0, -1):
+        if units[position].kind == "comma":
+            first = units[position + 1]
+            is_doubt = first.kind == "negated" and first.doubts
+            return position if is_doubt else at + 1
+        if units[position].kind in ("break", "copula"):
+            return at + 1
+    return at + 1
+
+
+def _is_said_on(units: list[Unit], at: int) -> bool:
+    """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
+    return units[at].kind == "comma" and units[at - 1].leads
+
+
 def list_before(
     units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
 ) -> list[Unit]:
@@ -87,8 +112,13 @@ def list_before(
     reached: list[Unit] = []
     is_joined = True
     is_list = of_alternatives and units[at].form == "or"
+    begin_of_parenthesis = at
     for position in range(at - 1, -1, -1):
         unit = units[position]
+        if unit.kind == "comma" and not reached:
+            begin_of_parenthesis = _begin_of_parenthesis(units, position)
+        if position >= begin_of_parenthesis:
+            continue
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
         if unit.aside or unit.kind in ends:
             break
