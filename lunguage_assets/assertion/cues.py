@@ -33,6 +33,8 @@ Category = Literal[
     "condition",       # "if", "unless": not said of now
     "relative",        # "mother had": somebody else
     "device_part",     # "tip", "side port": when it is not seen, the device is there
+    "limitation",      # "cannot be assessed": neither there nor absent
+    "reservation",     # "a small one could be missed": what was denied is not certain
 ]  # fmt: skip
 """What a cue does to what it reaches."""
 

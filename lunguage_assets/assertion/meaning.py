@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from lunguage_assets.assertion.cues import cue_named
 from lunguage_assets.assertion.units import (
@@ -23,6 +24,8 @@ from lunguage_assets.assertion.vocabulary import (
 )
 from lunguage_assets.assertion.word_files import WORDS
 
+_TIMES = frozenset({"onset", "no_change", "improved", "worsened"})
+"""Columns of words that say since when, or in which course."""
 _NEAREST_BREAKS = ("break", "comma", "copula", "with", "and", "finding")
 
 
@@ -87,6 +90,43 @@ def _is_low_likelihood(units: list[Unit], at: int) -> bool:
                 degree.become(UNKNOWN)
             return is_low
     return False
+
+
+def _is_limited_assessment(units: list[Unit], at: int) -> bool:
+    """ "Evaluation for pneumothorax is limited": it is not assessed.
+
+    "Evaluation of the effusion is limited" knows that it is there: `limitations`.
+    """
+    if units[at].form not in WORDS["assessments"] or units[at].kind == "limitation":
+        return False
+    if units[at].kind not in ("aim", "recommendation", "examined", "hedged", "other"):
+        return False
+    clause = takewhile(lambda one: one.kind != "break", units[at + 1 :])
+    is_verb_before = False
+    for unit in clause:
+        if is_verb_before and unit.form in WORDS["limited"]:
+            if unit.kind == "other":
+                unit.become(LIMITATION)
+            return True
+        is_verb_before = unit.kind == "copula" or (
+            is_verb_before and unit.kind in ("other", "word")
+        )
+    return False
+
+
+def _is_course_unclear(units: list[Unit], at: int) -> bool:
+    """ "It is unclear whether the mass is new": the mass is there."""
+    cue = units[at].cue
+    if cue is None or cue.id != "hedged.unclear_whether_behind":
+        return False
+    clause = list(takewhile(lambda one: one.kind != "break", units[at + 1 :]))
+    verbs = [n for n, unit in enumerate(clause) if unit.kind == "copula"]
+    if not verbs or not any(unit.kind == "finding" for unit in clause[: verbs[0]]):
+        return False
+    said = [unit for unit in clause[verbs[0] + 1 :] if unit.code in _TIMES]
+    for unit in said:
+        unit.become(UNKNOWN)
+    return bool(said)
 
 
 def _is_for_of_worry(units: list[Unit], at: int) -> bool:
@@ -163,6 +203,8 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
     (_is_compared_in_likelihood, lambda: sense_of(cue_named("doubted.than"))),
     (_is_low_likelihood, lambda: sense_of(cue_named("doubted.likelihood_is_low"))),
+    (_is_limited_assessment, lambda: sense_of(cue_named("limitation.assessment"))),
+    (_is_course_unclear, lambda: UNKNOWN),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),

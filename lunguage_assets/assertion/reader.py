@@ -12,6 +12,10 @@ from lunguage_assets.assertion.hedging import (
     mark_hedge_behind,
     mark_undecided,
 )
+from lunguage_assets.assertion.limitations import (
+    mark_limitations,
+    mark_reservations,
+)
 from lunguage_assets.assertion.meaning import settle
 from lunguage_assets.assertion.negation import mark_denials
 from lunguage_assets.assertion.times import mark_examination, mark_history
@@ -34,7 +38,9 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
     restore_ellipsis(units)
     settle(units, text, vocabulary)
     mark_asides(units)
+    mark_limitations(units)
     mark_denials(units)
+    mark_reservations(units)
     for at, unit in enumerate(units):
         if unit.aside:
             continue

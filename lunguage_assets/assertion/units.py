@@ -46,13 +46,14 @@ class Unit:
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
         leads: whether it governs what follows ("resolution of").
+        is_definite: whether "the" or "this" stands right before it.
         is_single_word: of a place, whether it is one word.
         noun: of a place of several words, the last one ("zone").
     """
 
     __slots__ = (
-        "aside", "begin", "code", "cue", "edges", "end", "form", "is_hedged",
-        "is_single_word", "kind", "leads", "name", "negation", "noun", "past", "sense",
+        "aside", "begin", "code", "cue", "edges", "end", "form", "is_definite",
+        "is_hedged", "is_single_word", "kind", "leads", "name", "negation", "noun", "past", "sense",
     )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
@@ -66,6 +67,7 @@ class Unit:
         self.aside = ""
         self.edges: list[Edge] = []
         self.leads = False
+        self.is_definite = False
         self.is_single_word = True
         self.noun: Unit | None = None
 
@@ -84,6 +86,12 @@ class Unit:
         if not self.negation:
             self.negation = "doubtful" if by.doubts else "definite"
             self._reached(by, reason)
+
+    def doubt_denial(self, by: Unit) -> None:
+        """Make its denial doubtful, unless it has gone."""
+        if self.negation == "definite" and self.past is None:
+            self.negation = "doubtful"
+            self._reached(by, "denial before")
 
     def leave_open(self, by: Unit, reason: str) -> None:
         """Leave it open, unless it is denied: a hedge in a denial changes nothing."""

@@ -32,7 +32,7 @@ Kind = Literal[
     # cues, by category; doubt is a negation, and a setting a hedge
     "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
-    "relative",
+    "relative", "limitation", "limitation before", "reservation",
     "other",
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
@@ -250,6 +250,8 @@ def sense_of(cue: Cue) -> Sense:
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "limitation":
+        kind = "limitation before"
     return Sense(kind, cue=cue)
 
 

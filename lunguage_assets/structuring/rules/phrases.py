@@ -53,7 +53,9 @@ class Phrases:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
         found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
         if found is not None:
-            found.words = [*found.words, *(word for word in self._held if word.code == LIMITATION.code)]
+            # "..., and the left base cannot be assessed" is said of the base
+            limits = (word for word in self._held if word.code == LIMITATION.code and word.cue is None)
+            found.words = [*found.words, *limits]
 
     def _begin_clause(self) -> None:
         self._limit()
@@ -188,7 +190,8 @@ class Phrases:
                 target.groups.append(with_side(places, before))
             return
         held, self._held = self._held, []
-        if not heads and "and" in kinds and self._joined and words and self._is_other_side(places, after):
+        describes = any(word.code != LIMITATION.code for word in words)
+        if not heads and "and" in kinds and self._joined and describes and self._is_other_side(places, after):
             other = Draft(self._last[-1].unit, places, held + words)
             self.drafts.append(other)
             self._last = [*self._last, other]
