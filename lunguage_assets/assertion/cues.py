@@ -34,6 +34,7 @@ Category = Literal[
     "relative",        # "mother had": somebody else
     "device_part",     # "tip", "side port": when it is not seen, the device is there
     "limitation",      # "cannot be assessed": neither there nor absent
+    "mimic",           # "simulates", "due to projection": it only looks like that
     "reservation",     # "a small one could be missed": what was denied is not certain
 ]  # fmt: skip
 """What a cue does to what it reaches."""

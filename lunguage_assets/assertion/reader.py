@@ -17,6 +17,7 @@ from lunguage_assets.assertion.limitations import (
     mark_reservations,
 )
 from lunguage_assets.assertion.meaning import settle
+from lunguage_assets.assertion.mimics import mark_mimics
 from lunguage_assets.assertion.negation import mark_denials
 from lunguage_assets.assertion.times import mark_examination, mark_history
 from lunguage_assets.assertion.units import Unit
@@ -39,6 +40,7 @@ def mark_assertions(units: list[Unit], text: str, vocabulary: Vocabulary) -> Non
     settle(units, text, vocabulary)
     mark_asides(units)
     mark_limitations(units)
+    mark_mimics(units)
     mark_denials(units)
     mark_reservations(units)
     for at, unit in enumerate(units):

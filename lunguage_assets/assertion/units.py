@@ -79,7 +79,12 @@ class Unit:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        return self.cue is not None and self.cue.category == "doubted"
+        return self.cue is not None and self.cue.category in ("doubted", "mimic")
+
+    @property
+    def is_mimicry(self) -> bool:
+        """Whether it says that something only looks like a finding."""
+        return self.cue is not None and self.cue.category == "mimic"
 
     def negate(self, by: Unit, reason: str) -> None:
         """Deny it, unless something nearer has done so."""

@@ -33,6 +33,7 @@ Kind = Literal[
     "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative", "limitation", "limitation before", "reservation",
+    "mimic before",
     "other",
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
@@ -245,6 +246,8 @@ def sense_of(cue: Cue) -> Sense:
         return Sense("recommendation", REPOSITIONING, cue=cue)
     if cue.category == "setting":
         return Sense("hedged before", SETTING, cue=cue)
+    if cue.category == "mimic":
+        return Sense("negated" if cue.direction == "behind" else "mimic before", cue=cue)
     kind: Kind = "negated" if cue.category == "doubted" else cue.category
     if cue.direction == "before" and kind == "negated":
         kind = "negated before"

@@ -54,7 +54,7 @@ class Phrases:
         found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
         if found is not None:
             # "..., and the left base cannot be assessed" is said of the base
-            limits = (word for word in self._held if word.code == LIMITATION.code and word.cue is None)
+            limits = (word for word in self._held if word.code == LIMITATION.code and not _limits_alone(word))
             found.words = [*found.words, *limits]
 
     def _begin_clause(self) -> None:
@@ -89,6 +89,10 @@ class Phrases:
             kinds.discard("and")  # "an opacity is seen and may represent pneumonia"
         if "alternative" in kinds and all(unit.doubts for unit in between if unit.kind == "negated"):
             kinds.discard("negated")  # "atelectasis or, less likely, pneumonia"
+        if any(unit.is_mimicry for unit in between):
+            kinds = (kinds - {"negated"}) | {"link"}  # "a skin fold simulates a pneumothorax"
+        elif self._is_identified(step):
+            kinds = {"link"}
         self._joined = bool(kinds) and kinds <= JOINTS
         self._tightly = any(unit.form == "/" for unit in between)
         if self._is_what_broke(step):
@@ -119,6 +123,13 @@ class Phrases:
         broken = bool(self._last) and self._last[-1].unit.name == "fracture"
         return of and broken and bool(found) and all(unit.code == DEVICE for unit in found)
 
+    def _is_identified(self, step: Step) -> bool:
+        """Whether a verb says what a sign is ("the opacity is a granuloma")."""
+        if not self._last or not step.between or any(unit.kind != "copula" for unit in step.between):
+            return False
+        is_named = any(unit.kind == "finding" and unit.code != DEVICE for unit in step.chunk)
+        return is_named and self._last[-1].unit.name in WORDS["identified"]
+
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
         held, self._held = self._held, []
         if "negated" in kinds:
@@ -138,7 +149,7 @@ class Phrases:
             first.places = [*first.places, *last.places, last.unit]  # "the wire is fractured"
         links: list[Draft] = []
         if kinds & {"link", "hedged"} and not kinds & {"and", "alternative", "with"}:
-            links = [one for one in self._last if one.unit.code not in ("PATIENT INFO.", DEVICE)]
+            links = [one for one in self._last if _explains(one.unit)]
         elif last and self._joined:
             links = last.links
         for draft in drafts:
@@ -303,6 +314,16 @@ class Phrases:
                     word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = [*draft.places, *places]
+
+
+def _explains(unit: Unit) -> bool:
+    """Whether a finding may support what stands behind it; devices and complaints don't."""
+    return unit.code not in ("PATIENT INFO.", DEVICE) or unit.name in WORDS["harmless"]
+
+
+def _limits_alone(word: Unit) -> bool:
+    """Whether it says of something else that it is not assessed."""
+    return word.cue is not None and word.cue.category == "limitation"
 
 
 def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
