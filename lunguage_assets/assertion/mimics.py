@@ -38,7 +38,10 @@ def mark_mimics(units: list[Unit]) -> None:
                 target.negate(unit, "predicate before")
             # The technique is named in the row that it explains.
             unit.become(Sense(LIMITATION.kind, code=LIMITATION.code, cue=unit.cue))
-        elif unit.kind in ("copula", "link") and _is_harmless_behind(units, at):
+        elif unit.cue is not None and unit.cue.id == "hedged.by_technique":
+            for target in _technical_targets(units, at):
+                target.leave_open(unit, "predicate before")
+        elif unit.kind in ("copula", "link", "hedged") and _is_harmless_behind(units, at):
             _doubt_what_is_harmless(units, at)
         at += 1
 
@@ -91,18 +94,20 @@ def _technical_targets(units: list[Unit], at: int) -> list[Unit]:
 
 
 def _is_harmless_behind(units: list[Unit], at: int) -> bool:
-    behind = first_beyond(units[at + 1 :], ("word", "place", "other", "anatomy"))
-    return (
-        behind is not None and behind.kind == "finding" and behind.name in WORDS["harmless"]
-    )
+    between = ("word", "place", "other", "anatomy", "hedged")
+    behind = first_beyond(units[at + 1 :], between)
+    is_finding = behind is not None and behind.kind == "finding"
+    return is_finding and behind is not None and behind.name in WORDS["harmless"]
 
 
 def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
     """ "The apparent nodule is a nipple shadow": there is none.
 
-    A sign is what is seen, whatever explains it: "the opacity is due to a skin fold".
+    "The nodule is probably a nipple shadow" leaves it open. A sign is what is seen,
+    whatever explains it: "the opacity is due to a skin fold".
     """
     verb = units[at]
+    is_left_open = any(unit.kind == "hedged" for unit in units[at : at + 2])
     for position in range(at - 1, -1, -1):
         unit = units[position]
         if unit.kind == "finding":
@@ -110,7 +115,11 @@ def _doubt_what_is_harmless(units: list[Unit], at: int) -> None:
             is_apparent = any(one.form in WORDS["apparent"] for one in words_before)
             if is_apparent or unit.name not in WORDS["seen_signs"]:
                 cue = sense_of(cue_named("mimic.is_harmless"))
-                unit.negate(Unit(cue, verb.form, verb.begin, verb.end), "subject")
+                by = Unit(cue, verb.form, verb.begin, verb.end)
+                if is_left_open:
+                    unit.leave_open(by, "subject")
+                else:
+                    unit.negate(by, "subject")
             return
         if unit.kind not in _SUBJECT_WORDS and unit.kind != "copula":
             return
