@@ -129,6 +129,16 @@ def _is_course_unclear(units: list[Unit], at: int) -> bool:
     return bool(said)
 
 
+def _is_new_since(units: list[Unit], at: int) -> bool:
+    """ "The prior film did not show the opacity": it is there now."""
+    if units[at].kind != "negated" or units[at].form != "did" or not at:
+        return False
+    if units[at - 1].kind != "examination":
+        return False
+    shown = first_beyond(units[at + 1 :], ("copula", "other"))
+    return shown is not None and shown.is_definite
+
+
 def _is_for_of_worry(units: list[Unit], at: int) -> bool:
     """ "Concerning findings for pneumonia" is as open as "concerning for pneumonia"."""
     if units[at].kind != "preposition" or units[at].form != "for":
@@ -205,6 +215,7 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_low_likelihood, lambda: sense_of(cue_named("doubted.likelihood_is_low"))),
     (_is_limited_assessment, lambda: sense_of(cue_named("limitation.assessment"))),
     (_is_course_unclear, lambda: UNKNOWN),
+    (_is_new_since, lambda: UNKNOWN),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),

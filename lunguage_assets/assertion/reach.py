@@ -73,6 +73,17 @@ def _joins_words(units: list[Unit], at: int) -> bool:
     return units[at].kind == "and" and around in ({"place"}, {"word"})
 
 
+def _is_relative(units: list[Unit], at: int, cue: int) -> bool:
+    """Whether "which" or "that" stands here, with nothing but a verb before the cue."""
+    if units[at].kind != "break" or units[at].form not in ("which", "that"):
+        return False
+    if units[cue].kind not in ("ended", "negated before"):
+        return False
+    if any(unit.form in WORDS["one_view"] for unit in units[cue + 1 : cue + 3]):
+        return False  # "which is not evident on the lateral view"
+    return all(unit.kind in ("copula", "other", "seen") for unit in units[at + 1 : cue])
+
+
 def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
     """Find where the aside begins that a comma closes.
 
@@ -119,6 +130,8 @@ def list_before(
             begin_of_parenthesis = _begin_of_parenthesis(units, position)
         if position >= begin_of_parenthesis:
             continue
+        if not reached and _is_relative(units, position, at):
+            continue  # "consolidation, which is no longer visible"
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
         if unit.aside or unit.kind in ends:
             break
