@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import takewhile
 
 from lunguage_assets.assertion.cues import cue_named
+from lunguage_assets.assertion.reach import OWN_WORDS
 from lunguage_assets.assertion.units import (
     DEVICE,
     JOINTS,
@@ -129,6 +130,45 @@ def _is_course_unclear(units: list[Unit], at: int) -> bool:
     return bool(said)
 
 
+def _is_inverted_condition(units: list[Unit], at: int) -> bool:
+    """ "Should fever persist, ...", "were an effusion to develop": a condition.
+
+    "Should be noted that" leaves out its subject.
+    """
+    if units[at].form not in WORDS["inverted"] or units[at].kind not in ("other", "copula"):
+        return False
+    if at and units[at - 1].kind != "break":
+        return False
+    if units[at].form in WORDS["then"]:
+        clause = takewhile(lambda one: one.kind != "comma", units[at + 1 :])
+        return any(unit.form == "to" for unit in clause)
+    return at + 1 < len(units) and units[at + 1].form != "be"
+
+
+def _is_supposition(units: list[Unit], at: int) -> bool:
+    """ "When tuberculosis is suspected, ...", but "when compared to the prior film"."""
+    if units[at].form != "when" or units[at].kind != "other":
+        return False
+    clause = takewhile(lambda one: one.kind not in ("comma", "break"), units[at + 1 :])
+    return any(unit.form in WORDS["supposed"] for unit in clause)
+
+
+def _is_aim_of_examination(units: list[Unit], at: int) -> bool:
+    """ "CT for abscess", "views for occult fracture": what is looked for."""
+    if units[at].kind != "preposition" or units[at].form != "for" or not at:
+        return False
+    examination = first_beyond(reversed(units[:at]), ("other", "word"))
+    if examination is None or examination.kind not in ("examined", "examination"):
+        begins = at == 1 or units[at - 2].kind in ("comma", "break")
+        if units[at - 1].form not in WORDS["procedures"] or not begins:
+            return False
+    aimed_at = first_beyond(units[at + 1 :], {*OWN_WORDS, *JOINTS, "preposition"})
+    if aimed_at is None or aimed_at.kind not in ("finding", "hedged"):
+        return False
+    # "Film for vomiting", "before surgery": why it was taken, and true.
+    return aimed_at.code not in ("PATIENT INFO.", DEVICE)
+
+
 def _is_new_since(units: list[Unit], at: int) -> bool:
     """ "The prior film did not show the opacity": it is there now."""
     if units[at].kind != "negated" or units[at].form != "did" or not at:
@@ -216,6 +256,9 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_limited_assessment, lambda: sense_of(cue_named("limitation.assessment"))),
     (_is_course_unclear, lambda: UNKNOWN),
     (_is_new_since, lambda: UNKNOWN),
+    (_is_inverted_condition, lambda: sense_of(cue_named("condition.inverted"))),
+    (_is_supposition, lambda: sense_of(cue_named("condition.when"))),
+    (_is_aim_of_examination, lambda: sense_of(cue_named("aim.of_examination"))),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
