@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import takewhile
 
@@ -25,6 +26,8 @@ from lunguage_assets.assertion.vocabulary import (
 )
 from lunguage_assets.assertion.word_files import WORDS
 
+_GAP = re.compile("x{3,}|_+")
+"""What de-identification leaves of a word."""
 _TIMES = frozenset({"onset", "no_change", "improved", "worsened"})
 """Columns of words that say since when, or in which course."""
 _NEAREST_BREAKS = ("break", "comma", "copula", "with", "and", "finding")
@@ -135,7 +138,10 @@ def _is_inverted_condition(units: list[Unit], at: int) -> bool:
 
     "Should be noted that" leaves out its subject.
     """
-    if units[at].form not in WORDS["inverted"] or units[at].kind not in ("other", "copula"):
+    if units[at].form not in WORDS["inverted"] or units[at].kind not in (
+        "other",
+        "copula",
+    ):
         return False
     if at and units[at - 1].kind != "break":
         return False
@@ -167,6 +173,22 @@ def _is_aim_of_examination(units: list[Unit], at: int) -> bool:
         return False
     # "Film for vomiting", "before surgery": why it was taken, and true.
     return aimed_at.code not in ("PATIENT INFO.", DEVICE)
+
+
+def _is_calcified_gap(units: list[Unit], at: int) -> bool:
+    """ "Calcified hilar ___": what is calcified is blacked out, the calcification not."""
+    if units[at].form != "calcified" or units[at].kind not in ("word", "abnormal"):
+        return False
+    if at and units[at - 1].kind in ("copula", "anatomy"):
+        return False  # "the aorta is calcified"
+    for position in range(at + 1, len(units)):
+        unit = units[position]
+        if _GAP.fullmatch(unit.form):
+            following = units[position + 1].kind if position + 1 < len(units) else ""
+            return following not in ("finding", "anatomy", "other", "place", "word")
+        if unit.kind not in ("place", "word", "and"):
+            return False
+    return False
 
 
 def _is_new_since(units: list[Unit], at: int) -> bool:
@@ -243,7 +265,9 @@ def _is_view(units: list[Unit], at: int) -> bool:
 def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
-    if unit.code != LIMITATION.code or unit.form not in WORDS["overlap"]:
+    is_monitor = unit.cue is not None and unit.cue.id == "examined.monitor_leads"
+    is_overlap = unit.code == LIMITATION.code and unit.form in WORDS["overlap"]
+    if not (is_overlap or is_monitor):
         return False
     cause = first_beyond(reversed(units[:at]), ("other", "word"))
     return cause is not None and cause.kind in ("link", "hedged")
@@ -259,6 +283,7 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_inverted_condition, lambda: sense_of(cue_named("condition.inverted"))),
     (_is_supposition, lambda: sense_of(cue_named("condition.when"))),
     (_is_aim_of_examination, lambda: sense_of(cue_named("aim.of_examination"))),
+    (_is_calcified_gap, lambda: Sense("finding", "calcification", "PF")),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),

@@ -41,7 +41,9 @@ def mark_mimics(units: list[Unit]) -> None:
         elif unit.cue is not None and unit.cue.id == "hedged.by_technique":
             for target in _technical_targets(units, at):
                 target.leave_open(unit, "predicate before")
-        elif unit.kind in ("copula", "link", "hedged") and _is_harmless_behind(units, at):
+        elif unit.kind in ("copula", "link", "hedged") and _is_harmless_behind(
+            units, at
+        ):
             _doubt_what_is_harmless(units, at)
         at += 1
 
@@ -69,11 +71,16 @@ def _name_mimic(units: list[Unit], at: int) -> int:
         The new position of the cue.
     """
     begin = at
-    while begin and units[begin - 1].kind in _SUBJECT_WORDS and not units[begin - 1].aside:
+    while (
+        begin and units[begin - 1].kind in _SUBJECT_WORDS and not units[begin - 1].aside
+    ):
         begin -= 1
     if begin and units[begin - 1].kind == "finding":
         return at
-    if not any(unit.kind != "other" or unit.form in WORDS["harmless"] for unit in units[begin:at]):
+    if not any(
+        unit.kind != "other" or unit.form in WORDS["harmless"]
+        for unit in units[begin:at]
+    ):
         return at
     first = units[begin]
     units[begin:at] = [Unit(LIMITATION, first.form, first.begin, units[at - 1].end)]

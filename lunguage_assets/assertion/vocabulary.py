@@ -247,7 +247,9 @@ def sense_of(cue: Cue) -> Sense:
     if cue.category == "setting":
         return Sense("hedged before", SETTING, cue=cue)
     if cue.category == "mimic":
-        return Sense("negated" if cue.direction == "behind" else "mimic before", cue=cue)
+        return Sense(
+            "negated" if cue.direction == "behind" else "mimic before", cue=cue
+        )
     kind: Kind = "negated" if cue.category == "doubted" else cue.category
     if cue.direction == "before" and kind == "negated":
         kind = "negated before"

@@ -46,8 +46,21 @@ class Phrases:
                 self._take(step, after)
         self._limit()
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.judged]
+        self._explain_signs()
         for draft in self.drafts:
             draft.complete()
+
+    def _explain_signs(self) -> None:
+        """Link what is left open to the sign before it ("opacity in the base, pneumonia cannot be excluded")."""
+        sign: Draft | None = None
+        for draft in self.drafts:
+            explains = draft.unit.is_hedged and draft.unit.name in WORDS["causes_of_signs"]
+            if sign is not None and explains and not (draft.links or draft.unit.negation or draft.all_places):
+                draft.links = [sign]
+            elif draft.unit.name in WORDS["explained_signs"]:
+                sign = None if draft.unit.negation or draft.unit.past else draft
+            elif not explains and draft.unit.code != "PATIENT INFO.":
+                sign = None  # something else is spoken of
 
     def _limit(self) -> None:
         """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
@@ -127,7 +140,7 @@ class Phrases:
         """Whether a verb says what a sign is ("the opacity is a granuloma")."""
         if not self._last or not step.between or any(unit.kind != "copula" for unit in step.between):
             return False
-        is_named = any(unit.kind == "finding" and unit.code != DEVICE for unit in step.chunk)
+        is_named = any(unit.kind == "finding" and _explains(unit) for unit in step.chunk)
         return is_named and self._last[-1].unit.name in WORDS["identified"]
 
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
