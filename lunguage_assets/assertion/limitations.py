@@ -74,7 +74,7 @@ def _is_known(units: list[Unit], finding: Unit) -> bool:
 
 
 def mark_reservations(units: list[Unit]) -> None:
-    """Make the denial before a reservation doubtful: "though a small one may be missed".
+    """Make a denial with a reservation doubtful: "a small one may be missed".
 
     Args:
         units: of the sentence; changed in place.

@@ -15,7 +15,10 @@ _SUBJECT_WORDS: frozenset[Kind] = frozenset(
     {"other", "word", "place", "anatomy", "preposition", "abnormal", "examined"}
 )
 _BEFORE_TECHNIQUE: frozenset[Kind] = frozenset(
-    {"other", "word", "place", "anatomy", "preposition", "copula", "seen", "hedged", "comma"}
+    {
+        "other", "word", "place", "anatomy", "preposition", "copula", "seen", "hedged",
+        "comma",
+    }
 )  # fmt: skip
 """What stands between a finding and "is due to the projection"."""
 

@@ -26,7 +26,8 @@ def mark_history(units: list[Unit], at: int) -> None:
 def mark_examination(units: list[Unit], at: int) -> None:
     """Mark what an earlier examination showed: "was seen on the prior film"."""
     verb = _verb_of_examination(units, at)
-    tells_time = units[at].cue is not None and units[at].cue.id == "examination.then"
+    cue = units[at].cue
+    tells_time = cue is not None and cue.id == "examination.then"
     if verb is None and (units[at].form == "on" or tells_time):
         verb = _begin_of_past_clause(units, at)
     clause = clause_around(units, at if verb is None else verb)

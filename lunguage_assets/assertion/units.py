@@ -53,7 +53,8 @@ class Unit:
 
     __slots__ = (
         "aside", "begin", "code", "cue", "edges", "end", "form", "is_definite",
-        "is_hedged", "is_single_word", "kind", "leads", "name", "negation", "noun", "past", "sense",
+        "is_hedged", "is_single_word", "kind", "leads", "name", "negation", "noun",
+        "past", "sense",
     )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:

@@ -51,7 +51,7 @@ class Phrases:
             draft.complete()
 
     def _explain_signs(self) -> None:
-        """Link what is left open to the sign before it ("opacity in the base, pneumonia cannot be excluded")."""
+        """Link what is left open to the sign before it ("basal opacity, pneumonia cannot be excluded")."""
         sign: Draft | None = None
         for draft in self.drafts:
             explains = draft.unit.is_hedged and draft.unit.name in WORDS["causes_of_signs"]
