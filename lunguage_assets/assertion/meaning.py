@@ -16,6 +16,7 @@ from lunguage_assets.assertion.units import (
     Unit,
     first_beyond,
     first_kind,
+    is_adjective,
 )
 from lunguage_assets.assertion.vocabulary import (
     DEVICE_PART,
@@ -54,6 +55,8 @@ def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
                 break
         if unit.kind == "hedged":
             _settle_hedge(units, at)
+        elif unit.kind == "hedged before" and unit.reaches("clause"):
+            _settle_whether(units, at)
         elif unit.kind in ("examination", "examined"):
             _forget_examined_parts(units, at)
 
@@ -63,7 +66,9 @@ def _is_less_favored(units: list[Unit], at: int) -> bool:
 
     "Edema over the left base" is a place.
     """
-    if units[at].kind != "preposition" or units[at].form != "over":
+    is_preferred = at > 0 and units[at - 1].form == "preferred"
+    is_over = units[at].form == "over" or (units[at].form == "to" and is_preferred)
+    if units[at].kind != "preposition" or not is_over:
         return False
     favors = any(u.kind == "hedged" and u.form in WORDS["favored"] for u in units[:at])
     return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
@@ -121,7 +126,7 @@ def _is_limited_assessment(units: list[Unit], at: int) -> bool:
 def _is_course_unclear(units: list[Unit], at: int) -> bool:
     """ "It is unclear whether the mass is new": the mass is there."""
     cue = units[at].cue
-    if cue is None or cue.id != "hedged.unclear_whether_behind":
+    if cue is None or cue.id != "hedged.unclear_whether_there_is":
         return False
     clause = list(takewhile(lambda one: one.kind != "break", units[at + 1 :]))
     verbs = [n for n, unit in enumerate(clause) if unit.kind == "copula"]
@@ -176,7 +181,7 @@ def _is_aim_of_examination(units: list[Unit], at: int) -> bool:
 
 
 def _is_calcified_gap(units: list[Unit], at: int) -> bool:
-    """ "Calcified hilar ___": what is calcified is blacked out, the calcification not."""
+    """ "Calcified hilar ___": the noun is blacked out, the calcification is not."""
     if units[at].form != "calcified" or units[at].kind not in ("word", "abnormal"):
         return False
     if at and units[at - 1].kind in ("copula", "anatomy"):
@@ -262,6 +267,27 @@ def _is_view(units: list[Unit], at: int) -> bool:
     )
 
 
+def _is_plain_copula(units: list[Unit], at: int) -> bool:
+    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
+    if units[at].kind != "hedged" or units[at].form not in WORDS["appearances"]:
+        return False
+    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
+    if predicate is None:
+        return False
+    if predicate.kind == "normal":
+        return True
+    is_described = predicate.kind == "abnormal" or is_adjective(predicate)
+    subject = first_beyond(reversed(units[:at]), ("word", "other"))
+    return is_described and subject is not None and subject.kind in ("anatomy", "place")
+
+
+def _names_a_service(units: list[Unit], at: int) -> bool:
+    """ "The stroke protocol", "the sarcoid clinic": no finding."""
+    if units[at].kind != "finding" or at + 1 == len(units):
+        return False
+    return units[at + 1].form in WORDS["services"]
+
+
 def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
@@ -273,7 +299,16 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     return cause is not None and cause.kind in ("link", "hedged")
 
 
+def _is_range_of_states(units: list[Unit], at: int) -> bool:
+    """ "Normal to mildly enlarged": one of the two."""
+    if units[at].form != "to" or not at or units[at - 1].kind != "normal":
+        return False
+    behind = first_beyond(units[at + 1 :], ("word",))
+    return behind is not None and behind.kind == "abnormal"
+
+
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
+    (_is_plain_copula, lambda: Sense("copula")),
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
     (_is_compared_in_likelihood, lambda: sense_of(cue_named("doubted.than"))),
     (_is_low_likelihood, lambda: sense_of(cue_named("doubted.likelihood_is_low"))),
@@ -289,6 +324,8 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
+    (_names_a_service, lambda: UNKNOWN),
+    (_is_range_of_states, lambda: sense_of(cue_named("alternative.or"))),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""
@@ -327,6 +364,15 @@ def _settle_hedge(units: list[Unit], at: int) -> None:
         units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
     if units[at].form == "differential":
         _settle_differential(units, at)
+
+
+def _settle_whether(units: list[Unit], at: int) -> None:
+    """ "Whether it has cleared is unclear"; "the cause is unclear" opens nothing."""
+    for unit in reversed(units[:at]):
+        if unit.form == "whether":
+            unit.become(UNKNOWN)
+            return
+    units[at].become(UNKNOWN)
 
 
 def _settle_differential(units: list[Unit], at: int) -> None:

@@ -33,6 +33,8 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
         unit = units[position]
         if unit.aside or unit.kind in ("break", "ended", "negated before"):
             break
+        if units[at].stops_at(unit):
+            break
         if unit.kind == "negated" and (reached or unit.doubts):
             break  # "is favored over edema"
         if reached and unit.kind in ("with", "copula", "hedged"):
@@ -44,8 +46,8 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
                 if _joins_words(units, position) or _is_said_on(units, position):
                     continue
                 break
-            if units[position - 1].kind in JOINTS:
-                continue
+            if units[position - 1].kind in JOINTS or unit.form == "/":
+                continue  # "questionable airspace disease/atelectasis" is one doubt
             if reaches_next(units[at]) and not _has_alternative_ahead(
                 units[position + 1 :]
             ):
@@ -104,7 +106,7 @@ def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
 
 def _is_said_on(units: list[Unit], at: int) -> bool:
     """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
-    return units[at].kind == "comma" and units[at - 1].leads
+    return units[at].kind == "comma" and units[at - 1].kind == "hedged"
 
 
 def list_before(
@@ -133,7 +135,7 @@ def list_before(
         if not reached and _is_relative(units, position, at):
             continue  # "consolidation, which is no longer visible"
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
-        if unit.aside or unit.kind in ends:
+        if unit.aside or unit.kind in ends or units[at].stops_at(unit):
             break
         if unit.kind == "finding":
             # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
@@ -141,6 +143,8 @@ def list_before(
             if not is_joined or is_sign:
                 break
             reached.append(unit)
+            if reaches_next(units[at]):
+                break
             is_joined = False
         elif unit.form == "either" or (
             of_hedge and unit.kind == "and" and units[position - 1].kind == "comma"
@@ -176,6 +180,9 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
+    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
+        # "No effusion is seen (blunting may be scarring)": its verb has closed the list.
+        return True
     if _describes_anatomy(behind):
         return True
     is_hedge = cue.kind == "hedged"
@@ -184,15 +191,17 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     if is_hedge and units[at].kind == "and":
         return False
     columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place",)) or behind[-1]
-    if first.kind not in ("word", "abnormal") or first.code not in columns:
+    first = first_beyond(behind, ("place", "other")) or behind[-1]
+    is_stated = first.form in WORDS["stated"] and not is_hedge
+    is_description = first.kind in ("word", "abnormal") and first.code in columns
+    if not is_stated and not is_description:
         return False
     return not _has_alternative_ahead(behind[behind.index(first) :])
 
 
 def reaches_next(cue: Unit) -> bool:
     """Whether a cue is said of what follows directly only: "possible", "not"."""
-    return cue.cue is not None and cue.cue.reach == "next"
+    return cue.reaches("next")
 
 
 def _is_joint(unit: Unit) -> bool:

@@ -119,7 +119,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("fitted_probabilities", "fit_log"),
         (*_inputs("findings", "reference_ranking"), Input("hedge_phrases", "extractor"), _VOCABULARY),
         ("fit settings", "anchors", "members", SCORER),
-        code="3",
+        code="4",
         asks_judges=True,
     ),
     "distilled_scorer": Recipe(("distilled_scorer",), _LEARNT_FROM),

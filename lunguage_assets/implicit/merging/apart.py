@@ -18,6 +18,7 @@ from typing import NamedTuple, Self
 
 from pydantic import BaseModel, model_validator
 
+from lunguage_assets.assertion.plurals import possible_singulars
 from lunguage_assets.caches import ENTRIES, remembered
 from lunguage_assets.data_files import read_as, resource, wrong_at
 from lunguage_assets.errors import ConfigurationError
@@ -29,7 +30,6 @@ from lunguage_assets.implicit.rows import (
     collapsed,
     tokens,
     united_cells,
-    word_forms,
 )
 from lunguage_assets.implicit.statements.places import says_resolved
 
@@ -87,7 +87,7 @@ class Blacklist:
             self._opposites.setdefault(a, set()).add(b)
             self._opposites.setdefault(b, set()).add(a)
         self._listed = remembered(
-            lambda token: [form for form in word_forms(token) if form in self._opposites]
+            lambda token: [form for form in possible_singulars(token) if form in self._opposites]
         )
         self.marks = remembered(self._marks)
 

@@ -28,7 +28,7 @@ def _cases(group: str) -> list[tuple[str, str]]:
     ]
 
 
-def _check(sentence: str, expected: str, section: SectionCode = "find") -> None:
+def check(sentence: str, expected: str, section: SectionCode = "find") -> None:
     reading = STRUCTURER.read_sentence(sentence, section)
     _check_rows(sentence, reading.mentions, expected)
     assert (reading.account == "findings") == bool(reading.mentions)
@@ -68,7 +68,23 @@ GROUPS = (
     ("group", "sentence", "expected"), [(group, *case) for group in GROUPS for case in _cases(group)]
 )
 def test_a_sentence_states_its_rows(group, sentence, expected):
-    _check(sentence, expected, {"history": "hist", "conclusions": "impr"}.get(group, "find"))
+    check(sentence, expected, {"history": "hist", "conclusions": "impr"}.get(group, "find"))
+
+
+def _families() -> list[tuple[str, str, str]]:
+    """Name, sentence and expected rows of every line of the files in families/."""
+    cases = []
+    for file in sorted((Path(__file__).parent / "families").glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            sentence, arrow, rows = line.partition("->")
+            if arrow and not line.startswith("#"):
+                cases.append((file.stem, sentence.strip(), rows.strip()))
+    return cases
+
+
+@pytest.mark.parametrize(("family", "sentence", "expected"), _families())
+def test_a_hard_sentence_states_its_rows(family, sentence, expected):
+    check(sentence, expected)
 
 
 @pytest.mark.parametrize(("sentences", "expected"), _cases("across_sentences"))
