@@ -106,7 +106,7 @@ def _begin_of_parenthesis(units: list[Unit], at: int) -> int:
 
 def _is_said_on(units: list[Unit], at: int) -> bool:
     """ "Is not diagnostic of, but suggestive of, edema": the comma ends no hedge."""
-    return units[at].kind == "comma" and units[at - 1].kind == "hedged"
+    return units[at].kind == "comma" and units[at - 1].form in WORDS["said_on"]
 
 
 def list_before(
