@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.analysis.agreement import wilson
-from lunguage_assets.explicit.fit.anchors import AnchorSet, reader_range
+from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import calibrate, probability
+from lunguage_assets.explicit.fit.readers import reader_range
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
