@@ -181,7 +181,7 @@ RECIPES: Mapping[str, Recipe] = {
             *_inputs(*_ANALYSES, optional=True),
         ),
         ("labels", "statements", "release settings"),
-        code="11",
+        code="12",
         by_query=True,
     ),
 }

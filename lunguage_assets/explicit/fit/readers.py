@@ -1,8 +1,10 @@
-"""How far another reader's p would lie from ours for the same words (explicit.md section 6).
+"""How far another reader's p would lie from ours for the same words (explicit.md
+section 6).
 
-Readers agree about "likely" and differ about "may", so the spread depends on the position on the scale. It
-comes from ratings per rater, from a stated number of points, or from the numbers that many people gave for
-phrases. Which of them is in use belongs to the anchors (`anchors.py`).
+Readers agree about "likely" and differ about "may", so the spread depends on the
+position on the scale. It comes from ratings per rater, from a stated number of points,
+or from the numbers that many people gave for phrases. Which of them is in use belongs
+to the anchors (`anchors.py`).
 """
 
 from __future__ import annotations
@@ -23,15 +25,28 @@ from lunguage_assets.explicit.fit.probability import Z95
 from lunguage_assets.files import edited_rows
 
 NEAREST = 0.005
-"""Numbers of 0 and 100 count as this far from the end: no reader's certainty is infinite."""
-
-NEIGHBOURHOOD = 0.5
-"""Logits over which the spread of neighbouring phrases is pooled, as the deviation of a normal weight. With
-each of people's phrases left out in turn, 0.4 to 0.8 predict its spread equally well; less follows single
-phrases, more loses the difference between "may" and "likely" (benchmarks/people.py).
+"""Numbers of 0 and 100 count as this far from the end: no reader's certainty is
+infinite.
 """
 
-NUMBER_COLUMNS = ("phrase", "people", "mean", "sd", "p10", "p25", "median", "p75", "p90")
+NEIGHBOURHOOD = 0.5
+"""Logits over which the spread of neighbouring phrases is pooled, as the deviation of a
+normal weight. With each of people's phrases left out in turn, 0.4 to 0.8 predict its
+spread equally well; less follows single phrases, more loses the difference between
+"may" and "likely" (benchmarks/people.py).
+"""
+
+NUMBER_COLUMNS = (
+    "phrase",
+    "people",
+    "mean",
+    "sd",
+    "p10",
+    "p25",
+    "median",
+    "p75",
+    "p90",
+)
 _SHARES = NUMBER_COLUMNS[2:]
 _QUANTILES = ("p10", "p25", "median", "p75", "p90")
 _Z80 = float(ndtri(0.9))
@@ -42,9 +57,11 @@ class ReaderSpread(NamedTuple):
 
     Attributes:
         positions: logits of p at which the spread is known.
-        below: deviation of the readers below p there, in logits; as many as `positions`.
+        below: deviation of the readers below p there, in logits; as many as
+            `positions`.
         above: the same of the readers above p.
-        df: degrees of freedom of the deviations; infinite where they are taken as given.
+        df: degrees of freedom of the deviations; infinite where they are taken as
+            given.
         source: where they come from.
     """
 
@@ -68,8 +85,8 @@ class ReaderSpread(NamedTuple):
     def deviations(self, position: ArrayLike) -> tuple[Floats, Floats]:
         """Deviations of readers below and above p at logits `position`, of its shape.
 
-        The variances of neighbouring positions are pooled. Beyond the outermost ones nothing is known, and
-        the spread stays what it is there.
+        The variances of neighbouring positions are pooled. Beyond the outermost ones
+        nothing is known, and the spread stays what it is there.
         """
         known = np.array(self.positions)
         nearest = np.clip(np.asarray(position, dtype=np.float64), known.min(), known.max())
@@ -88,11 +105,12 @@ def people_numbers(path: Path) -> pd.DataFrame:
         path: CSV with `NUMBER_COLUMNS`; numbers are percentages from 0 to 100.
 
     Returns:
-        `phrase` in lower case, `people` (how many gave a number), and mean, deviation and quantiles as shares
-        from 0 to 1.
+        `phrase` in lower case, `people` (how many gave a number), and mean, deviation
+        and quantiles as shares from 0 to 1.
 
     Raises:
-        InputError: a missing column, a phrase twice, a number that is none, or quantiles that fall.
+        InputError: a missing column, a phrase twice, a number that is none, or
+            quantiles that fall.
     """
     rows = []
     for row_number, cells in edited_rows(path, NUMBER_COLUMNS):
@@ -103,7 +121,8 @@ def people_numbers(path: Path) -> pd.DataFrame:
         }
         quantiles = [shares[column] for column in _QUANTILES]
         if quantiles != sorted(quantiles):
-            found, expected = "quantiles that fall", "p10 <= p25 <= median <= p75 <= p90"
+            found = "quantiles that fall"
+            expected = "p10 <= p25 <= median <= p75 <= p90"
             raise InputError(path.name, found, expected, "Fix the row.", row=row_number)
         rows.append({"phrase": phrase, "people": int(people), **shares})
     if not rows:
@@ -112,12 +131,26 @@ def people_numbers(path: Path) -> pd.DataFrame:
     numbers = pd.DataFrame(rows, columns=list(NUMBER_COLUMNS))
     if numbers["phrase"].duplicated().any():
         repeated = int(numbers["phrase"].duplicated().to_numpy().argmax()) + 1
-        found, expected = "a phrase for the second time", "each phrase once"
-        raise InputError(path.name, found, expected, "Delete one.", row=repeated, column="phrase")
+        found = "a phrase for the second time"
+        expected = "each phrase once"
+        raise InputError(
+            path.name,
+            found,
+            expected,
+            "Delete one.",
+            row=repeated,
+            column="phrase",
+        )
     return numbers
 
 
-def _number(cells: dict[str, str], column: str, path: Path, row_number: int, highest: float) -> float:
+def _number(
+    cells: dict[str, str],
+    column: str,
+    path: Path,
+    row_number: int,
+    highest: float,
+) -> float:
     """The number in a cell, from 0 to `highest`."""
     try:
         number = float(cells[column])
@@ -126,16 +159,28 @@ def _number(cells: dict[str, str], column: str, path: Path, row_number: int, hig
     if not 0.0 <= number <= highest:
         expected = "a number from 0 to 100" if highest == 100.0 else "a count"
         remedy = "Fix the cell."
-        raise InputError(path.name, "no such number", expected, remedy, row=row_number, column=column)
+        raise InputError(
+            path.name,
+            "no such number",
+            expected,
+            remedy,
+            row=row_number,
+            column=column,
+        )
     return number
 
 
-def spread_of_numbers(numbers: pd.DataFrame, left_out: Collection[str], source: str) -> ReaderSpread:
+def spread_of_numbers(
+    numbers: pd.DataFrame,
+    left_out: Collection[str],
+    source: str,
+) -> ReaderSpread:
     """The spread by position, from the middle 80% of the people who gave numbers.
 
     Args:
         numbers: as `people_numbers` returns them.
-        left_out: phrases that name their number ("about even"), about which there is no doubt.
+        left_out: phrases that name their number ("about even"), about which there is no
+            doubt.
         source: who the people are.
 
     Raises:
@@ -149,8 +194,8 @@ def spread_of_numbers(numbers: pd.DataFrame, left_out: Collection[str], source: 
         )
     shares = hedges[["p10", "mean", "p90"]].clip(NEAREST, 1.0 - NEAREST)
     lowest_tenth, position, highest_tenth = logit(shares.to_numpy(dtype=np.float64)).T
-    # Both sides count from the mean, because p is one: people who take "improbable" for nearly impossible
-    # are further below it than anybody is above.
+    # Both sides count from the mean, because p is one: people who take "improbable" for
+    # nearly impossible are further below it than anybody is above.
     below = np.maximum(position - lowest_tenth, 0.0) / _Z80
     above = np.maximum(highest_tenth - position, 0.0) / _Z80
     return ReaderSpread(
@@ -163,14 +208,17 @@ def spread_of_numbers(numbers: pd.DataFrame, left_out: Collection[str], source: 
 
 
 def spread_of_points(points: float, source: str) -> ReaderSpread:
-    """The spread of readers whose middle 80% span so many points of a hundred around one half."""
+    """The spread of readers whose middle 80% span so many points of a hundred around
+    one half.
+    """
     half = float(logit(0.5 + points / 200.0))
     return ReaderSpread.everywhere(half / _Z80, math.inf, source)
 
 
 def spread_between(means: Iterable[ArrayLike], source: str) -> ReaderSpread | None:
-    """The spread pooled over phrases: the squared deviations of raters from their phrase's mean, by the
-    degrees of freedom that they have together. None when no phrase has two raters.
+    """The spread pooled over phrases: the squared deviations of raters from their
+    phrase's mean, by the degrees of freedom that they have together. None when no
+    phrase has two raters.
 
     `means` has the raters' mean logits of each phrase.
     """
