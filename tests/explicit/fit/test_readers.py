@@ -1,4 +1,6 @@
-"""How far readers differ, by position on the scale, and the range in which another reader's p would lie."""
+"""How far readers differ, by position on the scale, and the range in which another
+reader's p would lie.
+"""
 
 from __future__ import annotations
 
@@ -68,10 +70,16 @@ def test_without_raters_the_spread_is_that_of_people() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p", "people"), [(0.729, (60, 85)), (0.717, (60, 85)), (0.400, (15, 60)), (0.187, (5, 30))]
+    ("p", "people"),
+    [(0.729, (60, 85)), (0.717, (60, 85)), (0.400, (15, 60)), (0.187, (5, 30))],
 )
-def test_the_middle_80_percent_are_where_people_have_them(p: float, people: tuple[int, int]) -> None:
-    """Likely, probable, might, unlikely; neighbouring phrases are pooled, so not to the point."""
+def test_the_middle_80_percent_are_where_people_have_them(
+    p: float,
+    people: tuple[int, int],
+) -> None:
+    """Likely, probable, might, unlikely; neighbouring phrases are pooled, so not to the
+    point.
+    """
     assert middle_80(p, chosen_anchors("published").spread) == pytest.approx(people, abs=5.5)
 
 
@@ -136,7 +144,11 @@ def test_leaving_every_phrase_out_is_refused(tmp_path: Path) -> None:
         (HEADER + LIKELY.replace("60", "70"), "row 1: found quantiles that fall"),
     ],
 )
-def test_wrong_numbers_are_refused_with_their_place(tmp_path: Path, text: str, problem: str) -> None:
+def test_wrong_numbers_are_refused_with_their_place(
+    tmp_path: Path,
+    text: str,
+    problem: str,
+) -> None:
     with pytest.raises(InputError, match=problem):
         people_numbers(written(tmp_path / "numbers.csv", text))
 
