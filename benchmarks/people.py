@@ -63,7 +63,8 @@ ANCHORS = ("unlikely", "likely")
 points).
 """
 
-NAMES_ITS_NUMBER = ("about even", "better than even")
+READERS = tomllib.loads(resource("anchors.toml").read_text("utf-8"))["readers"]
+NAMES_ITS_NUMBER = tuple(READERS["left_out"])
 SIZES = (300, 1_000, 3_000, 10_000)
 DRAWS = 10
 """Random subsets of the comparisons for each size."""
@@ -404,7 +405,13 @@ def report(
     result: ChainResult,
     ranking: pd.DataFrame,
 ) -> Iterator[str]:
-    """All figures of the whole set, part by part."""
+    """All figures of the whole set, part by part.
+
+    Args:
+        people: the whole set.
+        result: what the chain says of every phrase.
+        ranking: from which it says so.
+    """
     number_count = int(people.numbers["people"].sum())
     yield f"{len(people.matches):,} comparisons, {number_count:,} numbers"
     yield (
