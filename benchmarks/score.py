@@ -11,7 +11,8 @@ table has the score of the findings by the Brier and the logarithmic score, what
 which kind, the score of the labels, and beside them the F1 of the 14 CheXpert labels,
 counted over all reports, with hedged labels as positive, as it is usual.
 
-With `--speed FILE` (the Open-i collection) it prints pairs a CPU second instead.
+With `--ladders FILE` (tests/fixtures/score_ladders.csv) it prints the first ladder of every
+behaviour, with scores; with `--speed FILE` (the Open-i collection) pairs a CPU second.
 """
 
 from __future__ import annotations
@@ -168,13 +169,18 @@ def markdown(found: pd.DataFrame) -> str:
 
 
 def speed(file: Path) -> str:
-    """Pairs a CPU second: of texts that were never read, and with references that were."""
+    """Pairs a CPU second: of texts that were never read, with references that were, and with both."""
     read = pd.read_csv(file, dtype="str").fillna("")
     texts = list(dict.fromkeys("FINDINGS: " + read["findings"] + "\nIMPRESSION: " + read["impression"]))
     lunguage_assets.rewards(texts[:50], texts[:50])
     parts = [texts[50:550], texts[550:1050], texts[1050:1550]]
     lines = []
-    for what, pairs in (("both new", parts[:2]), ("references known", [parts[0], parts[2]])):
+    pairs_by_name = {
+        "both new": parts[:2],
+        "references known": [parts[0], parts[2]],
+        "both known": [parts[0], parts[1]],
+    }
+    for what, pairs in pairs_by_name.items():
         begin = time.process_time()
         lunguage_assets.rewards(*pairs)
         lines.append(f"{what}: {len(pairs[0]) / (time.process_time() - begin):.0f} pairs a CPU second")
@@ -247,6 +253,22 @@ def read_rated(file: Path, reference: str, candidate: str, rating: str) -> pd.Da
     return pd.DataFrame({"reference": table[reference], "candidate": table[candidate], "rating": ratings})
 
 
+def behaviours(file: Path) -> str:
+    """The first ladder of every behaviour, from the best generated report to the worst, with its scores."""
+    ladders = pd.read_csv(file)
+    first_ladders = ladders.drop_duplicates("behaviour")["ladder"]
+    shown = ladders[ladders["ladder"].isin(first_ladders)]
+    scores = lunguage_assets.rewards(shown["reference"].tolist(), shown["candidate"].tolist())
+    lines = ["| behaviour | reference | generated | score |", "|---|---|---|---|"]
+    previous_ladder = ""
+    for row, value in zip(shown.itertuples(index=False), scores, strict=True):
+        is_first = row.ladder != previous_ladder
+        previous_ladder = row.ladder
+        start = f"{row.behaviour} | {row.reference}" if is_first else " | "
+        lines.append(f"| {start} | {row.candidate} | {value:.2f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print what the options ask for."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -256,10 +278,13 @@ def main() -> None:
     options.add_argument("--rating", default="rating", help="column of the ratings")
     options.add_argument("--lower-is-better", action="store_true", help="the ratings count errors")
     options.add_argument("--reports", type=int, default=40, help="how many are changed on purpose")
+    options.add_argument("--ladders", type=Path, default=None, help="invented reports by behaviour")
     options.add_argument("--speed", type=Path, default=None, help="the Open-i collection")
     chosen = options.parse_args()
     if chosen.speed:
         print(speed(chosen.speed))
+    elif chosen.ladders:
+        print(behaviours(chosen.ladders))
     elif chosen.file:
         try:
             rated = read_rated(chosen.file, chosen.reference, chosen.candidate, chosen.rating)

@@ -94,6 +94,8 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
     concept, present = _concept(finding, significance)
     is_placeless = significance.is_placeless(concept)
     place = anatomy().place(() if is_placeless else row.location_parts)
+    # "In the left lung" is no narrower than "on the left".
+    narrow_parts = anatomy().without_wholes(place)
     extent = significance.extent(f"{row.measurement}, {row.severity}, {row.distribution}")
     if row.cat == _DEVICE:
         is_misplaced = concept.startswith(_MISPLACED)
@@ -107,7 +109,7 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
         p=finding.p(present),
         weight=weight,
         side="",
-        regions=place.regions,
+        regions=place.regions.intersection(narrow_parts),
         details=place.details,
         place=() if is_placeless else row.location_parts,
         extent=extent,
