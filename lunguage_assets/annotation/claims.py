@@ -36,7 +36,6 @@ class Claim(NamedTuple):
         side: "left", "right", or empty: the text names none.
         regions: parts of the body, as `Anatomy` names them.
         details: further words of the place.
-        place: the parts of the location as they were written.
         extent: how much there is of it; None: unsaid.
         size_mm: its measured size; None: none.
         courses: what it did since before.
@@ -50,7 +49,6 @@ class Claim(NamedTuple):
     side: str
     regions: frozenset[str]
     details: frozenset[str]
-    place: tuple[str, ...]
     extent: float | None
     size_mm: float | None
     courses: frozenset[Course]
@@ -92,26 +90,19 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
     row = finding.row
     description = ", ".join((row.morphology, row.distribution, row.severity, row.onset))
     concept, present = _concept(finding, significance)
-    is_placeless = significance.is_placeless(concept)
-    place = anatomy().place(() if is_placeless else row.location_parts)
+    place = anatomy().place(() if significance.is_placeless(concept) else row.location_parts)
     # "In the left lung" is no narrower than "on the left".
     narrow_parts = anatomy().without_wholes(place)
     extent = significance.extent(f"{row.measurement}, {row.severity}, {row.distribution}")
-    if row.cat == _DEVICE:
-        is_misplaced = concept.startswith(_MISPLACED)
-        weight = significance.misplaced_weight if is_misplaced else 0.0
-    else:
-        words = f"{row.ent}, {row.measurement}, {description}"
-        weight = significance.weight(concept, row.cat, words, extent)
+    words = f"{row.ent}, {row.measurement}, {description}"
     claim = Claim(
         concept=concept,
         present=present,
         p=finding.p(present),
-        weight=weight,
+        weight=_weight(finding, concept, words, extent, significance),
         side="",
         regions=place.regions.intersection(narrow_parts),
         details=place.details,
-        place=() if is_placeless else row.location_parts,
         extent=extent,
         size_mm=measured_mm(row.measurement),
         courses=_courses(finding, significance),
@@ -124,6 +115,23 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
     if not present:
         return [claim._replace(side=sides[0] if len(sides) == 1 else "")]
     return [claim._replace(side=side) for side in sides]
+
+
+def _weight(
+    finding: StatedFinding,
+    concept: str,
+    words: str,
+    extent: float | None,
+    significance: Significance,
+) -> float:
+    """How much a row matters: a device only where it is not in its place."""
+    row = finding.row
+    if row.cat == _DEVICE:
+        return significance.misplaced_weight if concept.startswith(_MISPLACED) else 0.0
+    # "The catheter has a fracture": the row is named after its device, and says nothing of the patient.
+    if finding.name != row.name:
+        return 0.0
+    return significance.weight(concept, row.cat, words, extent)
 
 
 def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, bool]:

@@ -23,10 +23,9 @@ import pandas as pd
 from lunguage_assets.annotation.annotation import REPORTS_AT_ONCE, is_missing, report_of
 from lunguage_assets.annotation.claims import Claim, claims_of, regions_cover
 from lunguage_assets.annotation.method import StatedLabel, bundled_method
-from lunguage_assets.annotation.significance import Significance, packaged_significance
+from lunguage_assets.annotation.significance import LARGE, Significance, packaged_significance
 from lunguage_assets.draws import Floats
 from lunguage_assets.errors import InputError
-from lunguage_assets.implicit.statements.places import anatomy
 
 LEAST_P = 0.01
 """What the logarithmic score takes for a p of 0, and 1 less it for 1: what is said without doubt may err."""
@@ -180,7 +179,7 @@ class _Tally:
         lost_log = lost - self.lost["certainty"] + self.certainty_log
         kept_log = agreement + self.kept_log
         parts = [self.lost[part] / whole for part in PARTS]
-        # The rest of the parts, so that they sum to 1 with it to the last digit.
+        # `findings` is what the parts leave of 1, so that rounding never makes them disagree.
         return 1.0 - sum(parts), kept_log / (kept_log + lost_log), *parts
 
 
@@ -278,7 +277,7 @@ def _extent_share(one: float | None, other: float | None, significance: Signific
         return 0.0
     if one is None or other is None:
         said = one if one is not None else other
-        is_large = said is not None and said >= 3
+        is_large = said is not None and said >= LARGE
         return shares.extent_unsaid_large if is_large else shares.extent_unsaid
     return min(shares.extent_step * abs(one - other), shares.extent_most)
 
@@ -290,10 +289,9 @@ def _size_share(one: Claim, other: Claim, significance: Significance) -> float:
     shares = significance.shares
     if one.size_mm == other.size_mm:
         return 0.0
+    is_absurd = _is_absurd(one, significance)
     # An absurd size beside a possible one is a mistake, whether or not the other report measures.
-    is_absurd = [claim.size_mm is not None and significance.is_absurd(claim.concept, claim.size_mm)
-                 for claim in (one, other)]  # fmt: skip
-    if is_absurd[0] != is_absurd[1]:
+    if is_absurd != _is_absurd(other, significance):
         return shares.size_absurd
     if not one.size_mm or not other.size_mm:
         return shares.size_unsaid
@@ -304,13 +302,17 @@ def _size_share(one: Claim, other: Claim, significance: Significance) -> float:
     return min(share, shares.size_most)
 
 
+def _is_absurd(claim: Claim, significance: Significance) -> bool:
+    return claim.size_mm is not None and significance.is_absurd(claim.concept, claim.size_mm)
+
+
 def _add_pair(
     tally: _Tally, one: Claim, other: Claim, shares: _PairShares, significance: Significance
 ) -> None:
     """Add what a pair kept and lost.
 
-    What its name, place and description lose is that part of what an omission and an invention would lose:
-    a pair never costs more than no pair. What is kept loses by the distance of the two p.
+    What its name, place and description lose is that part of what it would lose to leave the finding out and
+    to invent another. What is kept of it loses by the distance of the two p.
     """
     weight = (one.weight + other.weight) / 2.0
     alone = 2.0 * significance.unsaid * weight * one.p
@@ -338,13 +340,13 @@ def _add_alone(tally: _Tally, part: str, claim: Claim, other_text: _Read, signif
 
 def _denial_of(claim: Claim, denials: Sequence[Claim], significance: Significance) -> Claim | None:
     """The surest denial of a finding, or of a more general one, at a place that contains its own."""
-    covers = anatomy().covers
     speaking = [
         denial
         for denial in denials
         if significance.is_kind_of(claim.concept, denial.concept)
         and denial.side in ("", claim.side)
-        and covers(denial.place, claim.place)
+        and regions_cover(denial.regions, claim.regions)
+        and denial.details <= claim.details
     ]
     return min(speaking, key=lambda denial: denial.p, default=None)
 

@@ -23,8 +23,8 @@ Course = Literal["new", "worsened", "improved", "unchanged", "old", "acute"]
 UNSAID = "unsaid"
 """Beside the courses, in the list of what two courses cost: the report says none."""
 
-MODERATE = 2
-"""The extent that leaves a finding its weight: the middle of `factors`."""
+LARGE = 3
+"""The extent from which it is missed when a report leaves it out: "large", "severe"."""
 
 
 class Finding(BaseModel, frozen=True, extra="forbid"):
@@ -318,6 +318,7 @@ class Significance:
         """More general findings, each with the fewest steps up to it."""
         seen = {name}
         waiting = [(name, 0)]
+        # The list grows as it is walked: the nearest names come first.
         for below, steps in waiting:
             for general in self._findings[below].kind_of:
                 if general not in seen:
