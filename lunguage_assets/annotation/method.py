@@ -143,11 +143,15 @@ class Method:
         return stated
 
     def _stated_finding(self, row: Row, statements: Statements) -> StatedFinding:
-        by_name, *by_label = statements.of(row)
-        if not by_label:
-            return StatedFinding(row, str(by_name.subject), by_name.present, "", by_name.present)
-        label = self._labels.names[int(by_label[0].subject)]
-        return StatedFinding(row, str(by_name.subject), by_name.present, label, by_label[0].present)
+        """What a row says, by its name and by the first diagnosis that it means."""
+        assertions = statements.of(row)
+        by_name = assertions[0]
+        name = str(by_name.subject)
+        if len(assertions) == 1:
+            return StatedFinding(row, name, by_name.present, "", by_name.present)
+        by_label = assertions[1]
+        label = self._labels.names[int(by_label.subject)]
+        return StatedFinding(row, name, by_name.present, label, by_label.present)
 
     def _fitted(self, findings: pd.DataFrame, hedges: pd.DataFrame) -> pd.DataFrame:
         return fit_pairs(

@@ -63,7 +63,7 @@ class _PairShares(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """Scores of n pairs of texts; 1 is the same, 0 nothing in common.
+    """Scores of n pairs of texts; 1 says the same, 0 is a text from which nothing was read.
 
     Args:
         studies: a row per pair, in the given order: `findings`, by the Brier score, and
