@@ -101,7 +101,7 @@ def _by_side(finding: StatedFinding, significance: Significance) -> list[Claim]:
         p=finding.p(present),
         weight=_weight(finding, concept, words, extent, significance),
         side="",
-        regions=place.regions.intersection(narrow_parts),
+        regions=place.regions.intersection(narrow_parts) - significance.regions_of_name(concept),
         details=place.details,
         extent=extent,
         size_mm=measured_mm(row.measurement),
@@ -150,7 +150,7 @@ def _concept(finding: StatedFinding, significance: Significance) -> tuple[str, b
     if label is not None:
         return label, finding.label_present
     if finding.present:
-        words = ", ".join((row.measurement, row.morphology, row.placement, row.distribution))
+        words = ", ".join((row.measurement, row.morphology, row.distribution, row.location))
         structure = significance.of_structure(finding.name, words)
         if structure is not None:
             return structure, True

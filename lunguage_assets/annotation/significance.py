@@ -37,6 +37,7 @@ class Finding(BaseModel, frozen=True, extra="forbid"):
     near: list[str] = []
     diffuse: bool = False
     placeless: bool = False
+    at: list[str] = []
     largest_mm: float | None = Field(default=None, gt=0)
 
 
@@ -200,7 +201,7 @@ class Significance:
         return self._concept_by_name.get(name)
 
     def of_structure(self, name: str, words: str) -> str | None:
-        """The finding that an abnormal part of the body is, by the words said of it."""
+        """The finding that an abnormal part of the body is, by the words said of it and its place."""
         for listed, finding in self._structures.get(name, ()):
             if listed.in_text(words):
                 return finding
@@ -247,6 +248,11 @@ class Significance:
         """Whether a finding has one place."""
         finding = self._findings.get(concept)
         return finding is not None and finding.placeless
+
+    def regions_of_name(self, concept: str) -> frozenset[str]:
+        """Regions that the name of a finding says already."""
+        finding = self._findings.get(concept)
+        return frozenset(finding.at if finding else ())
 
     def is_absurd(self, concept: str, size_mm: float) -> bool:
         """Whether no such finding has this size."""

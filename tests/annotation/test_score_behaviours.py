@@ -109,6 +109,20 @@ def test_candidates_that_say_the_same_score_the_same() -> None:
     assert len(scores) == 1
 
 
+@pytest.mark.parametrize(
+    ("wording", "other_wording"),
+    [
+        ("The heart is enlarged.", "Cardiomegaly."),
+        ("Right hilar fullness.", "Prominent right hilum."),
+        ("Blunted left costophrenic angle.", "Blunting of the left costophrenic angle."),
+        ("Widened mediastinum.", "Mediastinal fullness."),
+        ("Low lung volumes.", "Lung volumes are low."),
+    ],
+)
+def test_an_abnormal_organ_is_the_finding_that_it_shows(wording: str, other_wording: str) -> None:
+    assert reward(wording, other_wording) == 1.0
+
+
 def test_one_measure_in_two_units_is_one_measure() -> None:
     assert reward("A 12 mm nodule in the left lung.", "A 1.2 cm nodule in the left lung.") == 1.0
 
