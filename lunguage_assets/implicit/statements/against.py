@@ -39,8 +39,8 @@ _ENDS = frozenset({"but", "except", "however", "although", "there", "which", "is
 _DEVICE = "OTH"
 
 Key = tuple[str, str, tuple[str, ...], str]
-"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial or the axes that it is
-said along; inside one study.
+"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial or its axes,
+inside one study.
 """
 
 
