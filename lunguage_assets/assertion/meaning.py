@@ -147,7 +147,10 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
-    (_is_range_of_states, lambda: sense_of(cue_named("alternative.open_alternatives"))),
+    (
+        _is_range_of_states,
+        lambda: sense_of(cue_named("alternative.open_alternatives")),
+    ),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""

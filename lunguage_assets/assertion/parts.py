@@ -23,7 +23,7 @@ _BEFORE_A_SUBJECT: frozenset[Kind] = frozenset({"place", "word", "normal", "abno
 _BEFORE_A_JUDGEMENT: frozenset[Kind] = frozenset(
     {"other", "copula", "word", "with", "preposition", "hedged", "negated"}
 )
-"""What may stand between a break and the judgement behind it: "; it is slightly ..."."""
+"""What may stand between a break and the judgement behind it: "; it is ..."."""
 _BETWEEN_NOUN_AND_JUDGEMENT: frozenset[Kind] = frozenset(
     {"other", "copula", "word", "hedged"}
 )
