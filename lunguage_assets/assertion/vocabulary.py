@@ -172,7 +172,8 @@ class Vocabulary:
             Its meaning and the position behind it; None and the next position where no
             spelling is known.
         """
-        branch, sense, end = self._tree, None, start + 1
+        branch = self._tree
+        known: list[tuple[list[Sense], int]] = []
         for position in range(start, len(tokens)):
             form = tokens[position].form
             following = branch.get(form)
@@ -181,11 +182,13 @@ class Vocabulary:
             if following is None:
                 break
             branch = following
-            for candidate in branch.get(None, ()):
-                if _holds(candidate.cue, tokens, start, position + 1, section):
-                    sense, end = candidate, position + 1
-                    break
-        return sense, end
+            if None in branch:
+                known.append((branch[None], position + 1))
+        for senses, end in reversed(known):
+            for sense in senses:
+                if _holds(sense.cue, tokens, start, end, section):
+                    return sense, end
+        return None, start + 1
 
 
 def _descend(branch: _Branch, forms: Sequence[str]) -> _Branch:
