@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
 
 from lunguage_assets.assertion.reach import (
@@ -9,6 +10,7 @@ from lunguage_assets.assertion.reach import (
     finding_beside,
     list_before,
     list_behind,
+    reaches_next,
 )
 from lunguage_assets.assertion.units import (
     Unit,
@@ -25,7 +27,10 @@ ADJECTIVE_ENDS = ("ed", "ous", "otic")
 def mark_hedge(units: list[Unit], at: int) -> None:
     """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
     hedge = units[at]
-    if hedge.negation or _is_of_place(units, at) or _is_plain_copula(units, at):
+    if hedge.negation:
+        _doubt_denial(units, at)
+        return
+    if _is_of_place(units, at) or _is_plain_copula(units, at):
         return
     reached = list_behind(units, at)
     for unit in reached:
@@ -36,6 +41,16 @@ def mark_hedge(units: list[Unit], at: int) -> None:
     before = list_before(units, at, of_hedge=True)
     for unit in before[:1] if hedge.form == "?" else before:
         unit.leave_open(hedge, "list before")
+
+
+def _doubt_denial(units: list[Unit], at: int) -> None:
+    """ "Not felt to represent edema" denies the hedge, and the edema with doubt."""
+    denial = units[at - 1] if at else units[at]
+    if denial.kind != "negated" or not reaches_next(denial):
+        return
+    finding = finding_beside(units, at, 1)
+    if finding is not None and finding.negation:
+        finding.doubt_denial(units[at], "next behind")
 
 
 def _is_called_known(units: list[Unit], finding: Unit) -> bool:
@@ -57,6 +72,8 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
         return True
     if following.kind in ("break", "comma", "seen", "preposition", "and"):
         return True
+    if following.kind == "negated before" or following.doubts:
+        return True  # "is probably not seen", "is more likely than edema"
     if units[at].form in WORDS["modals"]:
         return True
     is_behind_verb = at > 0 and units[at - 1].kind == "copula"
@@ -68,7 +85,8 @@ def mark_hedge_behind(units: list[Unit], at: int) -> None:
     reached = list_before(units, at, of_hedge=True)
     if not reached:
         # "Minimal, if any, edema"
-        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma"})
+        # "Another possibility is edema"
+        behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma", "copula"})
         reached = [behind] if behind is not None and behind.kind == "finding" else []
     for unit in reached:
         unit.leave_open(units[at], "list before")
@@ -124,6 +142,8 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
     """
     joint = units[at]
     if joint.form == "either":
+        for member in _members_of_either(units, at):
+            member.leave_open(joint, "list behind")
         return
     before, behind = finding_beside(units, at, -1), finding_beside(units, at, 1)
     if before is not None and behind is not None:
@@ -140,6 +160,22 @@ def mark_alternatives(units: list[Unit], at: int) -> None:
             known.leave_open(joint, "list around")
             return
     _mark_states(units, at)
+
+
+def _members_of_either(units: list[Unit], at: int) -> Iterator[Unit]:
+    """Yield the findings of "either A or B", up to the one behind the "or"."""
+    is_last = False
+    for unit in units[at + 1 :]:
+        if unit.kind == "finding":
+            yield unit
+            if is_last:
+                return
+        elif unit.kind == "alternative":
+            if unit.form == "either":
+                return
+            is_last = True
+        elif unit.kind in ("break", "copula", "negated", "hedged"):
+            return
 
 
 def _mark_states(units: list[Unit], at: int) -> None:

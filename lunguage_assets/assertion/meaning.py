@@ -62,6 +62,21 @@ def _is_less_favored(units: list[Unit], at: int) -> bool:
     return favors and first_kind(units[at + 1 :], _NEAREST_BREAKS) == "finding"
 
 
+def _is_low_likelihood(units: list[Unit], at: int) -> bool:
+    """ "The likelihood of edema is low" doubts the edema."""
+    if units[at].form not in WORDS["low"]:
+        return False
+    is_predicate = False
+    for unit in reversed(units[:at]):
+        if unit.kind == "hedged" and unit.form in WORDS["likelihoods"]:
+            return is_predicate
+        if unit.kind in ("copula", "hedged before"):
+            is_predicate = True
+        elif unit.kind == "break":
+            return False
+    return False
+
+
 def _is_for_of_worry(units: list[Unit], at: int) -> bool:
     """ "Concerning findings for pneumonia" is as open as "concerning for pneumonia"."""
     if units[at].kind != "preposition" or units[at].form != "for":
@@ -134,6 +149,7 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
 
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
+    (_is_low_likelihood, lambda: sense_of(cue_named("doubted.is_low"))),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
     (_is_of_a_device_end, lambda: LIMITATION),
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
@@ -182,13 +198,14 @@ def _settle_hedge(units: list[Unit], at: int) -> None:
 def _settle_differential(units: list[Unit], at: int) -> None:
     """ "The differential for the opacity includes edema": the opacity is there."""
     for position in range(at + 1, len(units)):
-        if units[position].kind == "break":
+        verb = units[position]
+        # "The differential for these nodules includes edema"
+        if verb.kind == "break" and verb.form not in WORDS["pronouns"]:
             return
-        if units[position].form in WORDS["include"]:
+        if verb.form in WORDS["include"]:
             if any(unit.kind == "finding" for unit in units[at:position]):
-                units[position].become(
-                    sense_of(cue_named("hedged.differential_includes"))
-                )
+                verb.become(sense_of(cue_named("hedged.differential_includes")))
+                verb.begin = units[at].begin
                 units[at].become(UNKNOWN)
             return
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from lunguage_assets.assertion.plurals import Singulars
 from lunguage_assets.caches import remembered
 
+MASK = "<finding>"
+"""Stands for the finding in a judge's question."""
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the masked finding of a judge's question
     | and/or | // | vs\b\.?

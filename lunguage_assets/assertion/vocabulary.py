@@ -18,7 +18,7 @@ from lunguage_assets.assertion.cues import FILES as CUE_FILES
 from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path, read_cues
 from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.plurals import Singulars
-from lunguage_assets.assertion.tokens import Token, Tokenizer, alternatives
+from lunguage_assets.assertion.tokens import MASK, Token, Tokenizer, alternatives
 from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables import ATTRIBUTES
@@ -78,6 +78,10 @@ class Sense(NamedTuple):
     name: str = ""
     code: str = ""
     cue: Cue | None = None
+
+
+NAMED = Sense("finding", MASK)
+"""The meaning of a finding that is named by whoever asks (`governing.py`)."""
 
 
 class _Forms(BaseModel):
@@ -145,20 +149,29 @@ class Vocabulary:
             Its meaning and the position behind it; None and the next position where no
             spelling is known.
         """
-        branch, sense, end = self._tree, None, start + 1
+        sense, end = None, start + 1
+        branches = [self._tree]
         for position in range(start, len(tokens)):
-            form = tokens[position].form
-            following = branch.get(form)
-            if following is None and form.endswith("ly"):
-                following = branch.get("adverb")
-            if following is None:
+            branches = _following(branches, tokens[position].form)
+            if not branches:
                 break
-            branch = following
-            for candidate in branch.get(None, ()):
+            for candidate in (sense for one in branches for sense in one.get(None, ())):
                 if _holds(candidate.cue, tokens, start, position + 1, section):
                     sense, end = candidate, position + 1
                     break
         return sense, end
+
+
+def _following(branches: list[dict[str | None, Any]], form: str) -> list[Any]:
+    """Go on by a word, and, where it is one, by "any adverb".
+
+    "Cannot be entirely excluded" is a spelling of its own; "cannot be entirely ruled
+    out" is not, and must not end there.
+    """
+    following = [branch[form] for branch in branches if form in branch]
+    if form.endswith("ly"):
+        following += [branch["adverb"] for branch in branches if "adverb" in branch]
+    return following
 
 
 def _is_conditional(cue: Cue) -> bool:
@@ -194,6 +207,12 @@ def content_hash(*more: bytes) -> str:
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
+@cache
+def bundled_vocabulary() -> Vocabulary:
+    """Build the bundled vocabulary once; nobody widens this one."""
+    return build_vocabulary()
+
+
 def build_vocabulary(own_cues: Path | None = None) -> Vocabulary:
     """Build the bundled vocabulary anew, so that a caller may widen it.
 
@@ -224,6 +243,8 @@ def _build(own_cues: Iterable[Cue]) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    # What a judge is asked about stands masked in its sentence.
+    vocabulary.add_literal(MASK, NAMED)
     for cue in own_cues:
         _add_cue(vocabulary, cue)
     return vocabulary
