@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lunguage_assets.assertion.cues import Category
+from lunguage_assets.assertion.categories import Category
 from lunguage_assets.assertion.reach import LONGEST_CHAIN, finding_beside
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag_tokens

@@ -13,6 +13,7 @@ from lunguage_assets.assertion.units import (
     Unit,
     first_beyond,
     first_kind,
+    is_adjective,
 )
 from lunguage_assets.assertion.vocabulary import (
     DEVICE_PART,
@@ -47,6 +48,8 @@ def settle(units: list[Unit], text: str, vocabulary: Vocabulary) -> None:
                 break
         if unit.kind == "hedged":
             _settle_hedge(units, at)
+        elif unit.kind == "hedged before" and unit.reaches("clause"):
+            _settle_whether(units, at)
         elif unit.kind in ("examination", "examined"):
             _forget_examined_parts(units, at)
 
@@ -138,6 +141,27 @@ def _is_view(units: list[Unit], at: int) -> bool:
     )
 
 
+def _is_plain_copula(units: list[Unit], at: int) -> bool:
+    """ "The lungs appear clear": the verb only joins an adjective to its subject."""
+    if units[at].kind != "hedged" or units[at].form not in WORDS["appearances"]:
+        return False
+    predicate = first_beyond(units[at + 1 :], ("word", "place", "other"))
+    if predicate is None:
+        return False
+    if predicate.kind == "normal":
+        return True
+    is_described = predicate.kind == "abnormal" or is_adjective(predicate)
+    subject = first_beyond(reversed(units[:at]), ("word", "other"))
+    return is_described and subject is not None and subject.kind in ("anatomy", "place")
+
+
+def _names_a_service(units: list[Unit], at: int) -> bool:
+    """ "The stroke protocol", "the sarcoid clinic": no finding."""
+    if units[at].kind != "finding" or at + 1 == len(units):
+        return False
+    return units[at + 1].form in WORDS["services"]
+
+
 def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     """ "Due to overlying soft tissues": what lies over the lung is the cause."""
     unit = units[at]
@@ -147,7 +171,16 @@ def _is_overlap_as_cause(units: list[Unit], at: int) -> bool:
     return cause is not None and cause.kind in ("link", "hedged")
 
 
+def _is_range_of_states(units: list[Unit], at: int) -> bool:
+    """ "Normal to mildly enlarged": one of the two."""
+    if units[at].form != "to" or not at or units[at - 1].kind != "normal":
+        return False
+    behind = first_beyond(units[at + 1 :], ("word",))
+    return behind is not None and behind.kind == "abnormal"
+
+
 _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], ...] = (
+    (_is_plain_copula, lambda: Sense("copula")),
     (_is_less_favored, lambda: sense_of(cue_named("doubted.favored_over"))),
     (_is_low_likelihood, lambda: sense_of(cue_named("doubted.is_low"))),
     (_is_for_of_worry, lambda: sense_of(cue_named("hedged.worry_for"))),
@@ -155,6 +188,8 @@ _READINGS: tuple[tuple[Callable[[list[Unit], int], bool], Callable[[], Sense]], 
     (_is_setting_of_a_hedge, lambda: UNKNOWN),
     (_is_end_at_a_place, lambda: Sense("preposition")),
     (_is_view, lambda: Sense("examined")),
+    (_names_a_service, lambda: UNKNOWN),
+    (_is_range_of_states, lambda: sense_of(cue_named("alternative.or"))),
     (_is_overlap_as_cause, lambda: Sense("finding", "artifact", "PF")),
 )
 """When a unit means something else in its sentence, and what."""
@@ -193,6 +228,15 @@ def _settle_hedge(units: list[Unit], at: int) -> None:
         units[at - 1].become(UNKNOWN)  # "mildly concerning for": no mild finding
     if units[at].form == "differential":
         _settle_differential(units, at)
+
+
+def _settle_whether(units: list[Unit], at: int) -> None:
+    """ "Whether it has cleared is unclear"; "the cause is unclear" opens nothing."""
+    for unit in reversed(units[:at]):
+        if unit.form == "whether":
+            unit.become(UNKNOWN)
+            return
+    units[at].become(UNKNOWN)
 
 
 def _settle_differential(units: list[Unit], at: int) -> None:

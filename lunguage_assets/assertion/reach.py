@@ -47,6 +47,8 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
             behind = finding_beside(units, position, 1)
             is_denied = behind is not None and bool(behind.negation)
             return [*reached, behind] if behind is not None and is_denied else reached
+        if units[at].stops_at(unit):
+            break
         if reached and unit.kind in ("negated", "with", "copula", "hedged"):
             break
         if unit.kind in ("finding", "abnormal"):
@@ -56,7 +58,9 @@ def list_behind(units: list[Unit], at: int) -> list[Unit]:
                 if _joins_words(units, position):
                     continue
                 break
-            if units[position - 1].kind in JOINTS or _is_before_not(units, position):
+            if units[position - 1].kind in JOINTS or unit.form == "/":
+                continue  # "questionable airspace disease/atelectasis" is one doubt
+            if _is_before_not(units, position):
                 continue
             if reaches_next(units[at]) and not _has_alternative_ahead(
                 units[position + 1 :]
@@ -114,7 +118,7 @@ def list_before(
         if unit.kind == "hedged" and position == chain - 1 >= at - LONGEST_CHAIN:
             chain = position
             continue  # "is probably not seen", "would be difficult to exclude"
-        if unit.aside or unit.kind in ends:
+        if unit.aside or unit.kind in ends or units[at].stops_at(unit):
             break
         if unit.kind == "finding":
             # "Opacity, atelectasis or pneumonia": the sign is there, causes are open.
@@ -122,6 +126,8 @@ def list_before(
             if not is_joined or is_sign:
                 break
             reached.append(unit)
+            if reaches_next(units[at]):
+                break
             is_joined = False
         elif unit.form == "either" or (
             of_hedge and unit.kind == "and" and units[position - 1].kind == "comma"
@@ -154,6 +160,9 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     behind = units[at + 1 + len(joint) :]
     if not behind or behind[0].kind in ("negated", "break", "hedged", "past"):
         return True
+    if units[at - 1].kind == "seen" and not _has_alternative_ahead(behind):
+        # "No effusion is seen (blunting may be scarring)": its verb has closed the list.
+        return True
     if _describes_anatomy(behind):
         return True
     is_hedge = cue.kind == "hedged"
@@ -162,15 +171,17 @@ def is_statement_behind(units: list[Unit], at: int, cue: Unit) -> bool:
     if is_hedge and units[at].kind == "and":
         return False
     columns = _BEGINS_BEHIND_HEDGE if is_hedge else STATEMENT_BEGINS
-    first = first_beyond(behind, ("place",)) or behind[-1]
-    if first.kind not in ("word", "abnormal") or first.code not in columns:
+    first = first_beyond(behind, ("place", "other")) or behind[-1]
+    is_stated = first.form in WORDS["stated"] and not is_hedge
+    is_description = first.kind in ("word", "abnormal") and first.code in columns
+    if not is_stated and not is_description:
         return False
     return not _has_alternative_ahead(behind[behind.index(first) :])
 
 
 def reaches_next(cue: Unit) -> bool:
     """Whether a cue is said of what follows directly only: "possible", "not"."""
-    return cue.cue is not None and cue.cue.reach == "next"
+    return cue.reaches("next")
 
 
 def _is_joint(unit: Unit) -> bool:

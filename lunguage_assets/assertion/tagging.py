@@ -20,6 +20,7 @@ _SIZE = Sense("word", code="measurement")
 _DISTANCE = Sense("word", code="placement")
 _AWAY = Sense("preposition")
 _NORMAL = Sense("normal", code="morphology")
+_AIRWAY = Sense("finding", "endotracheal tube", "OTH")
 
 
 def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
@@ -113,7 +114,6 @@ def _listed(
     first, last = tokens[at], tokens[end - 1]
     sense = _beside(sense, first, tokens[at - 1] if at else None, before, section)
     unit = Unit(sense, first.form, first.begin, last.end)
-    unit.leads = last.form == "of"
     unit.is_single_word = last is first
     if sense.kind in ("place", "anatomy") and last is not first:
         unit.noun = _noun_of_place(tokens[at:end])
@@ -160,6 +160,10 @@ def _beside(
     if first.form == "free" and sense.kind == "negated" and kind_before == "copula":
         # "The lungs are free of infiltrate" also says that the lungs are clear.
         before.append(Unit(_NORMAL, first.form, first.begin, first.end))
+        return sense
+    if sense.kind == "ended" and first.form in WORDS["extubated"]:
+        # It names what has gone itself.
+        before.append(Unit(_AIRWAY, first.form, first.begin, first.end))
         return sense
     is_behind_clear = unit_before is not None and unit_before.form in WORDS["clear"]
     if (

@@ -17,10 +17,14 @@ def mark_history(units: list[Unit], at: int) -> None:
     for position, unit in enumerate(units[at + 1 :]):
         if unit.kind in ("break", "copula", "with", "hedged", "negated"):
             break
+        if units[at].stops_at(unit):
+            break
         if unit.kind == "finding":
             if unit.code == _SYMPTOMS and position:
                 break  # what the patient feels is now: "history of asthma, cough"
             unit.make_past(units[at], "list behind")
+            if units[at].reaches("next"):
+                break
 
 
 def mark_examination(units: list[Unit], at: int) -> None:
@@ -35,6 +39,8 @@ def mark_examination(units: list[Unit], at: int) -> None:
     if verb is None and not is_told_in_past:
         return
     for unit in clause:
+        if unit.begin > units[at].begin and units[at].stops_at(unit):
+            break
         # "Was not seen on the prior film" is about now: it is new.
         is_denied_now = bool(unit.negation) and verb is None
         if (

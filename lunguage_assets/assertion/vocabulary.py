@@ -12,13 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, RootModel
+from pydantic import RootModel
 
 from lunguage_assets.assertion.cues import FILES as CUE_FILES
-from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path, read_cues
+from lunguage_assets.assertion.cues import Cue, bundled_cues, cue_path
 from lunguage_assets.assertion.hedges import hedge_cues
-from lunguage_assets.assertion.plurals import Singulars
-from lunguage_assets.assertion.tokens import MASK, Token, Tokenizer, alternatives
+from lunguage_assets.assertion.tokens import (
+    MASK,
+    Token,
+    Tokenizer,
+    alternatives,
+    bundled_tokenizer,
+)
 from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.tables import ATTRIBUTES
@@ -30,7 +35,7 @@ Kind = Literal[
     # grammar
     "break", "copula", "seen", "link", "preposition", "with", "article", "and", "comma",
     # cues, by category; doubt is a negation, and a setting a hedge
-    "negated", "negated before", "ended", "hedged", "hedged before", "alternative",
+    "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
     "relative",
     "other",
@@ -48,7 +53,9 @@ REPOSITIONING = "move"
 SETTING = "setting"
 """Name of cues that leave open what is said where nothing else does."""
 
-_WORD_FILES = ("attributes", "devices", "findings", "places", "rules", "words")
+_WORD_FILES = (
+    "attributes", "devices", "findings", "no_findings", "places", "rules", "words",
+)  # fmt: skip
 _GRAMMAR: Mapping[str, Kind] = {
     "prepositions": "preposition", "articles": "article", "seen": "seen", "links": "link",
     "with": "with", "copulas": "copula", "breaks": "break", "commas": "comma",
@@ -84,19 +91,8 @@ NAMED = Sense("finding", MASK)
 """The meaning of a finding that is named by whoever asks (`governing.py`)."""
 
 
-class _Forms(BaseModel):
-    """The part of `resources/terms.yaml` that is about plurals; its header says more."""
-
-    plurals: dict[str, list[str]]
-    invariable: list[str]
-
-
 class _Grammar(RootModel[dict[str, list[str]]]):
     """Groups of words that hold a sentence together."""
-
-
-class _Shorthand(RootModel[dict[str, str]]):
-    """Abbreviation -> the words that it stands for."""
 
 
 class Vocabulary:
@@ -105,6 +101,13 @@ class Vocabulary:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokens = tokenizer.tokens
         self._tree: dict[str | None, Any] = {}
+
+    @classmethod
+    def of_cue(cls, cue: Cue) -> Vocabulary:
+        """Make a vocabulary that has the words of one cue alone."""
+        vocabulary = cls(bundled_tokenizer())
+        _add_cue(vocabulary, cue)
+        return vocabulary
 
     def add(self, spelling: str, sense: Sense) -> None:
         """Add every alternative of a spelling, in the place of what it meant before."""
@@ -198,11 +201,18 @@ def _holds(
 # --- the words put together
 
 
-def content_hash(*more: bytes) -> str:
-    """Hash the bundled words, and what widens them; no vocabulary is built for it."""
+def content_hash(*more: bytes, own_cues: Path | None = None) -> str:
+    """Hash the bundled words, and what widens them; no vocabulary is built for it.
+
+    Args:
+        more: what else widens them.
+        own_cues: a home's cue file.
+    """
     paths = [word_path(name) for name in (*_WORD_FILES, "languages")]
-    paths += [cue_path(name) for name in (*CUE_FILES, "grammar", "shorthand")]
+    paths += [cue_path(name) for name in (*CUE_FILES, "axes", "grammar", "shorthand")]
     paths += [resource(name) for name in ("hedges.yaml", "terms.yaml")]
+    if own_cues is not None:
+        paths.append(own_cues)
     content = [path.read_bytes() for path in paths]
     return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
@@ -213,29 +223,16 @@ def bundled_vocabulary() -> Vocabulary:
     return build_vocabulary()
 
 
-def build_vocabulary(own_cues: Path | None = None) -> Vocabulary:
+def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
     """Build the bundled vocabulary anew, so that a caller may widen it.
 
     Args:
-        own_cues: a home's cue file, whose spellings replace the bundled ones.
+        own_cues: a home's cues (`own_cues.read_own_cues`), whose spellings lose the
+            meaning that they have in the bundled files.
 
     Raises:
         ConfigurationError: a word file that cannot be read; names file and field.
     """
-    return _build(read_cues(own_cues) if own_cues is not None else ())
-
-
-@cache
-def bundled_tokenizer() -> Tokenizer:
-    """Build the tokenizer of the bundled words."""
-    remedy = "The header of the file explains its form."
-    forms = read_as(resource("terms.yaml"), _Forms, remedy)
-    spellings = {form: listed for (_, form), listed in word_file("words").items()}
-    shorthand = read_as(cue_path("shorthand"), _Shorthand, remedy).root
-    return Tokenizer(Singulars(forms.plurals, forms.invariable), spellings, shorthand)
-
-
-def _build(own_cues: Iterable[Cue]) -> Vocabulary:
     vocabulary = Vocabulary(bundled_tokenizer())
     for spelling, sense in (*_words_of_grammar(), *_describing_words(), *_places()):
         vocabulary.add(spelling, sense)
@@ -243,6 +240,8 @@ def _build(own_cues: Iterable[Cue]) -> Vocabulary:
         _add_cue(vocabulary, cue)
     for spelling, sense in _findings():
         vocabulary.add(spelling, sense)
+    for spelling in word_file("no_findings")["no_findings", ""]:
+        vocabulary.add(spelling, Sense("other"))
     # What a judge is asked about stands masked in its sentence.
     vocabulary.add_literal(MASK, NAMED)
     for cue in own_cues:
@@ -271,6 +270,8 @@ def sense_of(cue: Cue) -> Sense:
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "partial":
+        kind = "partial before"
     return Sense(kind, cue=cue)
 
 

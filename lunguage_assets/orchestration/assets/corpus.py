@@ -67,7 +67,9 @@ def structured_findings(
     given = report_texts, report_sentences
     if key == RULES:
         at_once = home.processes_at_once
-        made = by_studies(structured_reports, given, rule_structurer, terms, processes=at_once)
+        made = by_studies(
+            structured_reports, given, rule_structurer, terms, home.home.assertion_file, processes=at_once
+        )
     else:  # others get all: its limits say how many are in flight
         made = [structured_reports(*given, structurer)]
     found, accounts, refused = (joined(frames) for frames in zip(*made, strict=True))

@@ -24,13 +24,15 @@ def span_of(unit: Unit) -> Span:
 class Draft:
     """A mention in the making: words, places, alternative groups of places, the sub-heading's organ."""
 
-    __slots__ = ("groups", "links", "organ", "places", "unit", "words")
+    __slots__ = ("groups", "is_divided", "links", "organ", "places", "unit", "words")
 
     def __init__(self, unit: Unit, places: list[Unit], words: list[Unit]) -> None:
         self.unit, self.places, self.words = unit, places, words
         self.groups: list[list[Unit]] = []
         self.links: list[Draft] = []
         self.organ: list[Unit] = []
+        self.is_divided = False
+        """Whether it has another row beside it, which judges it along another axis."""
 
     @property
     def is_finding(self) -> bool:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.assertion.cues import Cue
+from lunguage_assets.assertion.own_cues import read_own_cues
 from lunguage_assets.assertion.vocabulary import (
     Sense,
     Vocabulary,
@@ -29,17 +31,19 @@ def build_lexicon(terms: pd.DataFrame | None = None, own_cues: Path | None = Non
         own_cues: a home's cue file.
 
     Raises:
-        ConfigurationError: a word file that cannot be read; names file and field.
+        ConfigurationError: a word file or cue file that cannot be read; names file and field.
     """
     rows: tuple[tuple[str, str, str], ...] = ()
     if terms is not None:
         cells = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
         rows = tuple(sorted(set(zip(*cells, strict=True))))
-    return _build(rows, own_cues)
+    cues = () if own_cues is None else read_own_cues(own_cues)
+    more = [repr(list(rows)).encode("utf-8", "surrogatepass")] if rows else []
+    return _build(rows, cues), content_hash(*more, own_cues=own_cues)
 
 
 @lru_cache(maxsize=2)
-def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None) -> tuple[Vocabulary, str]:
+def _build(terms: tuple[tuple[str, str, str], ...], own_cues: tuple[Cue, ...]) -> Vocabulary:
     vocabulary = build_vocabulary(own_cues)
     column_by_title = {published: column for column, published in ATTRIBUTES.items()}
     for category, spelling, name in terms:
@@ -57,7 +61,4 @@ def _build(terms: tuple[tuple[str, str, str], ...], own_cues: Path | None) -> tu
         else:
             continue
         vocabulary.add_literal(spelling, sense, replace=False)
-    more = [] if own_cues is None else [own_cues.read_bytes()]
-    if terms:
-        more.append(repr(list(terms)).encode("utf-8", "surrogatepass"))
-    return vocabulary, content_hash(*more)
+    return vocabulary

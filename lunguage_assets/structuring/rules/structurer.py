@@ -6,9 +6,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
+from lunguage_assets.assertion.axes import axes_of, has_axes
 from lunguage_assets.assertion.reader import mark_assertions
 from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import LIMITATION, Unit, first_kind
@@ -28,6 +30,7 @@ from lunguage_assets.structuring.contract import (
 )
 from lunguage_assets.structuring.rules import back
 from lunguage_assets.structuring.rules.drafts import Draft, span_of
+from lunguage_assets.structuring.rules.judgements import divide_by_axis, is_wrong
 from lunguage_assets.structuring.rules.lexicon import VERSION, build_lexicon
 from lunguage_assets.structuring.rules.phrases import Phrases
 from lunguage_assets.structuring.text.languages import OTHER_LANGUAGE, foreign_sentences
@@ -53,14 +56,20 @@ def identity_of(content: str) -> str:
 
 
 class RuleStructurer:
-    """Deterministic and free, with the bundled words, widened by a delivered vocabulary (`tables.TERMS`);
-    sentences are remembered, because real reports repeat them. A word file may raise `ConfigurationError`.
+    """Deterministic and free; sentences are remembered, because real reports repeat them.
+
+    Args:
+        terms: a delivered vocabulary (`tables.TERMS`), which widens the bundled words.
+        own_cues: a home's cue file, which does so, too.
+
+    Raises:
+        ConfigurationError: a word file or cue file cannot be read.
     """
 
     key = RULES
 
-    def __init__(self, terms: pd.DataFrame | None = None) -> None:
-        self._lexicon, content = build_lexicon(terms)
+    def __init__(self, terms: pd.DataFrame | None = None, own_cues: Path | None = None) -> None:
+        self._lexicon, content = build_lexicon(terms, own_cues)
         self.identity = identity_of(content)
         self.read_sentence = remembered(self._read_sentence)
 
@@ -95,7 +104,7 @@ class RuleStructurer:
         if section != "hist":
             back.point_back(units)
         mark_assertions(units, text, self._lexicon)
-        found = Phrases(units).drafts
+        found = divide_by_axis(Phrases(units).drafts, text)
         named = (draft for draft in found if draft.unit.sense not in back.POINTERS)
         drafts = [draft for draft in named if not _said_otherwise(draft, found)]
         pointer = next((draft for draft in found if draft.unit.sense in back.POINTERS), None)
@@ -109,9 +118,9 @@ class RuleStructurer:
         return back.SentenceRead(account, reason or "no finding named", back=before)
 
 
-def rule_structurer(terms: pd.DataFrame | None) -> tuple[RuleStructurer]:
-    """The offline structurer with a delivered vocabulary, for `cores.by_studies`."""
-    return (RuleStructurer(terms),)
+def rule_structurer(terms: pd.DataFrame | None, own_cues: Path | None = None) -> tuple[RuleStructurer]:
+    """The offline structurer with a delivered vocabulary and a home's cues, for `cores.by_studies`."""
+    return (RuleStructurer(terms, own_cues),)
 
 
 def _of_before(drafts: list[Draft], pointer: Draft | None, units: list[Unit], text: str) -> back.Back | None:
@@ -193,7 +202,7 @@ def _mention(draft: Draft, places: list[Unit], text: str) -> Mention:
     unit = draft.unit
     attributes: dict[str, list[Span]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
-        if word.code and _is_told(draft, word):
+        if word.code and _is_told(draft, word, text):
             earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
             span = span_of(word) if earlier is None else Span(earlier.end(), word.end)
             attributes.setdefault(word.code, []).append(span)
@@ -224,7 +233,7 @@ def _name(unit: Unit, places: list[Unit]) -> str:
     return _ELSEWHERE.get(name, name) if any(place.name == ELSEWHERE for place in places) else name
 
 
-def _is_told(draft: Draft, word: Unit) -> bool:
+def _is_told(draft: Draft, word: Unit, text: str) -> bool:
     """Whether a word is an attribute: no "normal" beside "enlarged", no distance of a finding."""
     if word.code == "placement":
         return draft.is_device
@@ -232,7 +241,16 @@ def _is_told(draft: Draft, word: Unit) -> bool:
         return True
     if draft.is_finding:
         return word.form in WORDS["of_a_fracture"]
-    return draft.unit.name in WORDS["sized"] and _status(draft)[1] == "n"
+    if _status(draft)[1] == "p":
+        return False
+    if draft.unit.name in WORDS["sized"]:
+        return True
+    words = text[word.begin : word.end]
+    if not has_axes(draft.unit.name) or not axes_of(words):
+        return False
+    # "Midline" says along which axis it is normal; "clear" does so beside another axis alone.
+    is_of_whole = not WORDS["as_a_whole"].isdisjoint(words.lower().replace("-", " ").split())
+    return draft.is_divided or not is_of_whole
 
 
 def _status(draft: Draft) -> str:
@@ -243,9 +261,9 @@ def _status(draft: Draft) -> str:
         if unit.negation:
             return ("t" if unit.negation == "doubtful" or unit.is_hedged else "d") + "n"
         return "tp" if unit.is_hedged else "dp"
-    wrong = [w for w in draft.words if w.kind == "abnormal" and not w.negation]
-    wrong += [w for w in draft.words if w.kind == "normal" and w.negation]
-    decisive = wrong or [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    judgements = [w for w in draft.words if w.kind in ("normal", "abnormal")]
+    wrong = [w for w in judgements if is_wrong(w)]
+    decisive = wrong or judgements
     worse = any(w.code == "worsened" for w in draft.words)
     certainty = "t" if any(w.is_hedged or w.negation == "doubtful" for w in decisive) else "d"
     return certainty + ("p" if wrong or (worse and not decisive) else "n")

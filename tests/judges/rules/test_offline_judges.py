@@ -310,3 +310,10 @@ def test_words_that_mean_nothing_move_no_score(judge):
         "middle lobe", "periphery", "anterior segment",
     )  # fmt: skip
     assert len({judge.score(f"<finding> in the {place} is unlikely.") for place in places}) == 1
+
+
+@both
+def test_contrasts_that_are_far_from_every_finding_are_not_read_through(judge):
+    """To look at all words between each contrast and each mention would not come back from this."""
+    sentence = "Signs " + "rather than " * 1_000 + "a " * 20 + "<finding> or " * 1_000
+    assert judge.score(sentence) == judge.score(sentence.replace("rather than ", ""))

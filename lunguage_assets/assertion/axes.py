@@ -1,0 +1,89 @@
+"""Along which axis a part of the body is described: size, contour, position, density.
+
+Judgements along two axes do not contradict each other: "the heart is large; its contour
+is normal". Which words belong to which axis is data, `resources/assertion/axes.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from lunguage_assets.assertion.cues import cue_path
+from lunguage_assets.assertion.plurals import possible_singulars
+from lunguage_assets.caches import remembered
+from lunguage_assets.data_files import read_as, wrong_at
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class _AxesFile(BaseModel):
+    """The content of resources/assertion/axes.yaml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    parts: frozenset[str]
+    sizes: dict[str, str]
+    axes: dict[str, frozenset[str]]
+    nouns: frozenset[str]
+
+    @model_validator(mode="after")
+    def _names_what_is_listed(self) -> Self:
+        """Nouns are words of an axis, sizes are of a part."""
+        known = frozenset[str]().union(*self.axes.values())
+        for noun in sorted(self.nouns - known):
+            problem = (
+                f"found {noun!r}, expected a word of one of the axes: add it there"
+            )
+            raise wrong_at(("nouns",), problem)
+        for name in sorted(self.sizes):
+            if self.sizes[name] not in self.parts:
+                problem = f"found {self.sizes[name]!r}, expected one of the parts"
+                raise wrong_at(("sizes", name), problem)
+        return self
+
+
+@cache
+def _axes_file() -> _AxesFile:
+    remedy = "The header of the file explains its form."
+    return read_as(cue_path("axes"), _AxesFile, remedy)
+
+
+@cache
+def _axes_by_word() -> dict[str, frozenset[str]]:
+    axes_by_word: dict[str, frozenset[str]] = {}
+    for axis, words in _axes_file().axes.items():
+        for word in words:
+            axes_by_word[word] = axes_by_word.get(word, frozenset()) | {axis}
+    return axes_by_word
+
+
+@remembered
+def axes_of(words: str) -> frozenset[str]:
+    """Find the axes that words name: "not dilated" size, "normal" none.
+
+    Where a noun names the axis, it decides: "increased density" is no size.
+    """
+    axes_by_word = _axes_by_word()
+    forms = [possible_singulars(word) for word in _WORD.findall(words.lower())]
+    known = frozenset[str]().union(*forms) & axes_by_word.keys()
+    deciding = known & _axes_file().nouns or known
+    return frozenset[str]().union(*(axes_by_word[word] for word in deciding))
+
+
+def names_axis(form: str) -> bool:
+    """Whether a word only names an axis, and another one says how it is: "contour"."""
+    return form in _axes_file().nouns
+
+
+def has_axes(name: str) -> bool:
+    """Whether axes are told apart of what has this canonical name."""
+    return name in _axes_file().parts
+
+
+def part_of_size(name: str) -> str:
+    """Find the part of the body whose size has this name: "heart size"; empty: none."""
+    return _axes_file().sizes.get(name, "")
