@@ -10,7 +10,6 @@ from lunguage_assets.assertion.reach import (
     finding_beside,
     list_before,
     list_behind,
-    reaches_next,
 )
 from lunguage_assets.assertion.units import (
     Unit,
@@ -40,10 +39,7 @@ def mark_undecided_clause(units: list[Unit], at: int) -> None:
 def mark_hedge(units: list[Unit], at: int) -> None:
     """Leave open the list behind a hedge, or, at the end of its clause, the list before."""
     hedge = units[at]
-    if hedge.negation:
-        _doubt_denial(units, at)
-        return
-    if _is_of_place(units, at):
+    if hedge.negation or _is_of_place(units, at):
         return
     reached = [] if _is_glued(units, at) else list_behind(units, at)
     for unit in reached:
@@ -54,16 +50,6 @@ def mark_hedge(units: list[Unit], at: int) -> None:
     before = list_before(units, at, of_hedge=True)
     for unit in before[:1] if hedge.form == "?" else before:
         unit.leave_open(hedge, "list before")
-
-
-def _doubt_denial(units: list[Unit], at: int) -> None:
-    """ "Not felt to represent edema" denies the hedge, and the edema with doubt."""
-    denial = units[at - 1] if at else units[at]
-    if denial.kind != "negated" or not reaches_next(denial):
-        return
-    finding = finding_beside(units, at, 1)
-    if finding is not None and finding.negation:
-        finding.doubt_denial(units[at], "next behind")
 
 
 def _is_glued(units: list[Unit], at: int) -> bool:
@@ -102,7 +88,8 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
 
 def mark_hedge_behind(units: list[Unit], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
-    reached = list_before(units, at, of_hedge=True)
+    is_last_of_list = units[at].form == "or"  # "atelectasis, scarring, or both"
+    reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
         # "Minimal, if any, edema"
         # "Another possibility is edema"

@@ -155,7 +155,11 @@ def scope_of(masked_sentence: str, table: PhraseTable) -> Scope:
     ]
     joints = [_with_phrases(cue, phrases) for cue in named.cues if cue.category == "alternative"]
     denials = tuple(cue for cue in named.cues if cue.category in _DENYING)
-    if not (hedges or joints or is_preferred or denials):
+    # "Not suggestive of" is a denial for the engine, and a phrase with a place of its own.
+    denied_phrases = [_with_phrases(cue, phrases) for cue in denials]
+    hedges += [hedge for hedge in denied_phrases if hedge.phrases]
+    is_denied = any(cue.category == "negated" for cue in denials)
+    if not (hedges or joints or is_preferred or is_denied):
         hedges = _beside(named, phrases, masked_sentence)
     chain = _chain(masked_sentence, hedges)
     farther = tuple(hedge for hedge in hedges if hedge not in chain)

@@ -236,6 +236,7 @@ def test_an_exclusion_is_known_with_any_adverb_inside():
 @pytest.mark.parametrize("text", [
     "<finding> vs. ", "<finding> or ", "possible <finding> or ", "<finding>, ", "edema, ", "no <finding>, ",
     "either <finding> or ", "likely ", "more likely <finding> than ",
+    "rather than ",
 ])  # fmt: skip
 def test_a_list_is_read_in_steps_that_grow_with_its_length(judge, text):
     """Lists of 278 alternatives are in real reports. Lines that are run are counted, not seconds."""
@@ -310,10 +311,3 @@ def test_words_that_mean_nothing_move_no_score(judge):
         "middle lobe", "periphery", "anterior segment",
     )  # fmt: skip
     assert len({judge.score(f"<finding> in the {place} is unlikely.") for place in places}) == 1
-
-
-@both
-def test_contrasts_that_are_far_from_every_finding_are_not_read_through(judge):
-    """To look at all words between each contrast and each mention would not come back from this."""
-    sentence = "Signs " + "rather than " * 1_000 + "a " * 20 + "<finding> or " * 1_000
-    assert judge.score(sentence) == judge.score(sentence.replace("rather than ", ""))
