@@ -411,13 +411,14 @@ def _settle_whether(units: list[Unit], at: int) -> None:
 def _settle_differential(units: list[Unit], at: int) -> None:
     """ "The differential for the opacity includes edema": the opacity is there."""
     for position in range(at + 1, len(units)):
-        if units[position].kind == "break":
+        verb = units[position]
+        # "The differential for these nodules includes edema"
+        if verb.kind == "break" and verb.form not in WORDS["pronouns"]:
             return
-        if units[position].form in WORDS["include"]:
+        if verb.form in WORDS["include"]:
             if any(unit.kind == "finding" for unit in units[at:position]):
-                units[position].become(
-                    sense_of(cue_named("hedged.differential_includes"))
-                )
+                verb.become(sense_of(cue_named("hedged.differential_includes")))
+                verb.begin = units[at].begin
                 units[at].become(UNKNOWN)
             return
 

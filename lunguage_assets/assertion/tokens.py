@@ -14,6 +14,8 @@ from lunguage_assets.assertion.word_files import word_file
 from lunguage_assets.caches import remembered
 from lunguage_assets.data_files import read_as, resource
 
+MASK = "<finding>"
+"""Stands for the finding in a judge's question."""
 _WORD_OR_SIGN = re.compile(
     r"""<finding>                                   # the masked finding of a judge's question
     | and/or | // | vs\b\.?
