@@ -11,7 +11,6 @@ from lunguage_assets.assertion.tagging import tag
 from lunguage_assets.assertion.units import Edge, Unit
 from lunguage_assets.assertion.vocabulary import Kind, Vocabulary
 
-
 _MENTIONS: frozenset[Kind] = frozenset(
     {"finding", "anatomy", "place", "word", "abnormal", "normal"}
 )

@@ -60,7 +60,7 @@ def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
 
     def status(*options: str) -> str:
         document = json.loads(_read(str(report), "--json", *options).output)
-        return str(document["findings"][0]["status"])
+        return str(document["reports"][0]["findings"][0]["status"])
 
     def p_of_label(*options: str) -> float:
         arguments = ["annotate", str(reports), *options]
