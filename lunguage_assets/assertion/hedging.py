@@ -85,7 +85,8 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
 
 def mark_hedge_behind(units: list[Unit], at: int) -> None:
     """Leave open what stands before a hedge such as "cannot be excluded"."""
-    reached = list_before(units, at, of_hedge=True)
+    is_last_of_list = units[at].form == "or"  # "atelectasis, scarring, or both"
+    reached = list_before(units, at, of_hedge=True, of_alternatives=is_last_of_list)
     if not reached:
         # "Minimal, if any, edema"
         behind = first_beyond(units[at + 1 :], {*OWN_WORDS, "comma"})

@@ -88,7 +88,9 @@ def list_before(
     """
     reached: list[Unit] = []
     is_joined = True
-    is_list = of_alternatives and units[at].form == "or"
+    # "A, B, and C are considerations" is of all three.
+    is_plural = units[at].form in WORDS["plural_verbs"]
+    is_list = is_plural or (of_alternatives and units[at].form == "or")
     for position in range(at - 1, -1, -1):
         unit = units[position]
         ends = ("break", "negated", "negated before", "hedged", "ended", "with")
@@ -104,7 +106,10 @@ def list_before(
                 break
             is_joined = False
         elif unit.form == "either" or (
-            of_hedge and unit.kind == "and" and units[position - 1].kind == "comma"
+            of_hedge
+            and not is_plural
+            and unit.kind == "and"
+            and units[position - 1].kind == "comma"
         ):
             break
         elif of_alternatives and unit.kind == "and" and unit.form != "/":
