@@ -89,7 +89,7 @@ class Method:
 
     def read(self, given: Mapping[str, Given]) -> Frames:
         """Texts, sentences, structured rows and findings of reports, by study id ("s" and digits)."""
-        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": ""}
+        terms, unknown = TERMS.frame(), {"file": "", "line": 1, "taken_at": "", "sequence": 0}
         rows = []
         for study, one in given.items():
             ids = {"study_id": study, "subject_id": "p" + study[1:], "source_id": one.name}

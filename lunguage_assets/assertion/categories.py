@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 Category = Literal[
     "negated", "doubted", "ended", "partial", "hedged", "alternative", "setting",
     "question", "past", "examination", "examined", "recommendation", "repositioning",
-    "aim", "condition", "relative", "device_part",
+    "aim", "condition", "relative", "device_part", "limitation", "mimic", "reservation",
 ]  # fmt: skip
 """What a cue does to what it reaches; `CATEGORIES` says more."""
 
@@ -131,6 +131,22 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
     ),
     "device_part": CategoryRule(
         "", 'A part of a device; that it is not seen denies nothing: "tip not seen".'
+    ),
+    "limitation": CategoryRule(
+        "aside",
+        'It is neither there nor absent: "pneumothorax cannot be assessed".',
+        ("behind", "before"),
+        ("list",),
+    ),
+    "mimic": CategoryRule(
+        "doubted",
+        'Something only looks like it: "a skin fold simulates a pneumothorax".',
+        ("behind", "before"),
+        _LISTS,
+    ),
+    "reservation": CategoryRule(
+        "doubted",
+        'That it is denied is not certain: "though a small one could be missed".',
     ),
 }  # fmt: skip
 """The categories of cues; an entry of the data that says another thing is refused."""

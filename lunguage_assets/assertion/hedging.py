@@ -77,10 +77,18 @@ def _is_predicate(units: list[Unit], at: int) -> bool:
         return True
     if following.kind in ("break", "comma", "seen", "preposition", "and"):
         return True
+    if _is_preferred(units, at):
+        return True
     if units[at].form in WORDS["modals"]:
         return True
     is_behind_verb = at > 0 and units[at - 1].kind == "copula"
     return is_behind_verb and units[at].form in WORDS["predicates"]
+
+
+def _is_preferred(units: list[Unit], at: int) -> bool:
+    """ "Pneumonia is favored over edema", "... is suspected more than edema"."""
+    behind = first_beyond(units[at + 1 :], ("word", "other", "hedged"))
+    return behind is not None and behind.kind == "negated" and behind.doubts
 
 
 def mark_hedge_behind(units: list[Unit], at: int) -> None:

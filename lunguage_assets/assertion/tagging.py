@@ -34,6 +34,7 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
     tokens = vocabulary.tokens(text)
     units: list[Unit] = []
     position = 0
+    is_definite = False
     while position < len(tokens):
         sense, end = vocabulary.match(tokens, position, section)
         if sense is None:
@@ -41,7 +42,9 @@ def tag(text: str, vocabulary: Vocabulary, section: str) -> list[Unit]:
         else:
             unit = _listed(sense, tokens, position, end, units, section)
         if unit.kind != "article":
+            unit.is_definite = is_definite
             units.append(unit)
+        is_definite = unit.kind == "article" and unit.form in WORDS["definite"]
         position = end
     return units
 

@@ -51,14 +51,16 @@ class Unit:
         past: the unit that says that it is past.
         aside: why it is not said of the patient now; empty where it is.
         edges: the cues that reached it.
+        is_definite: whether "the" or "this" stands right before it.
         is_single_word: of a place, whether it is one word.
         noun: of a place of several words, the last one ("zone").
     """
 
     __slots__ = (
-        "aside", "begin", "code", "cue", "doubted_by", "edges", "end", "form", "is_hedged",
-        "is_single_word", "kind", "name", "negation", "noun", "past", "sense",
-        "undecided_by",
+        "aside", "begin", "code", "cue", "doubted_by",
+        "edges", "end", "form", "is_definite", "is_hedged",
+        "is_single_word", "kind", "name", "negation", "noun",
+        "past", "sense", "undecided_by",
     )  # fmt: skip
 
     def __init__(self, sense: Sense, form: str, begin: int, end: int) -> None:
@@ -73,6 +75,7 @@ class Unit:
         self.undecided_by: Unit | None = None
         self.aside = ""
         self.edges: list[Edge] = []
+        self.is_definite = False
         self.is_single_word = True
         self.noun: Unit | None = None
 
@@ -84,8 +87,13 @@ class Unit:
     @property
     def doubts(self) -> bool:
         """Whether, as a denial, it denies with doubt ("unlikely")."""
-        is_doubt = self.cue is not None and self.cue.category == "doubted"
+        is_doubt = self.cue is not None and self.cue.category in ("doubted", "mimic")
         return is_doubt or self.doubted_by is not None
+
+    @property
+    def is_mimicry(self) -> bool:
+        """Whether it says that something only looks like a finding."""
+        return self.cue is not None and self.cue.category == "mimic"
 
     def looks(self, direction: Direction) -> bool:
         """Whether, as a cue, it looks for what it is said of on this side of it."""
@@ -109,6 +117,12 @@ class Unit:
             self._reached(by, reason)
             if by.doubted_by is not None:
                 self._reached(by.doubted_by, reason)
+
+    def doubt_denial(self, by: Unit) -> None:
+        """Make its denial doubtful, unless it has gone."""
+        if self.negation == "definite" and self.past is None:
+            self.negation = "doubtful"
+            self._reached(by, "denial before")
 
     def leave_open(self, by: Unit, reason: str) -> None:
         """Leave it open, unless it is denied: a hedge in a denial changes nothing."""

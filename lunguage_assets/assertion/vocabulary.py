@@ -35,7 +35,8 @@ Kind = Literal[
     # cues, by category; doubt is a negation, and a setting a hedge
     "negated", "negated before", "ended", "partial", "partial before", "hedged", "hedged before", "alternative",
     "question", "past", "examination", "examined", "recommendation", "aim", "condition",
-    "relative",
+    "relative", "limitation", "limitation before", "reservation",
+    "mimic before",
     "other",
 ]  # fmt: skip
 """What a spelling is for the rules; `other` is an unknown word."""
@@ -242,11 +243,17 @@ def sense_of(cue: Cue) -> Sense:
         return Sense("recommendation", REPOSITIONING, cue=cue)
     if cue.category == "setting":
         return Sense("hedged before", SETTING, cue=cue)
+    if cue.category == "mimic":
+        return Sense(
+            "negated" if cue.direction == "behind" else "mimic before", cue=cue
+        )
     kind: Kind = "negated" if cue.category == "doubted" else cue.category
     if cue.direction == "before" and kind == "negated":
         kind = "negated before"
     elif cue.direction == "before" and kind == "hedged":
         kind = "hedged before"
+    elif cue.direction == "before" and kind == "limitation":
+        kind = "limitation before"
     elif cue.direction == "before" and kind == "partial":
         kind = "partial before"
     return Sense(kind, cue=cue)
