@@ -35,9 +35,7 @@ class _AxesFile(BaseModel):
         """Nouns are words of an axis, sizes are of a part."""
         known = frozenset[str]().union(*self.axes.values())
         for noun in sorted(self.nouns - known):
-            problem = (
-                f"found {noun!r}, expected a word of one of the axes: add it there"
-            )
+            problem = f"found {noun!r}, expected a word of an axis: add it"
             raise wrong_at(("nouns",), problem)
         for name in sorted(self.sizes):
             if self.parts.isdisjoint(possible_singulars(self.sizes[name])):

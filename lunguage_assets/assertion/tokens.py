@@ -49,6 +49,42 @@ def alternatives(spelling: str) -> Iterator[str]:
         yield from alternatives(before + choice + behind)
 
 
+def groups_of(spelling: str) -> list[list[str]]:
+    """Cut a spelling into its groups: "no (a|b|) c" is [["no"], ["a", "b", ""], ["c"]].
+
+    A bracket inside a bracket is written out; one without its other half is a sign.
+    """
+    if spelling.count("(") != spelling.count(")"):
+        return [[spelling]]
+    groups: list[list[str]] = []
+    begin = depth = 0
+    for at, sign in enumerate(spelling):
+        if sign == "(":
+            if depth == 0:
+                groups.append([spelling[begin:at]])
+                begin = at + 1
+            depth += 1
+        elif sign == ")":
+            depth -= 1
+            if depth == 0:
+                groups.append(_choices(spelling[begin:at]))
+                begin = at + 1
+    groups.append([spelling[begin:]])
+    return [group for group in groups if group != [""]]
+
+
+def _choices(inside: str) -> list[str]:
+    """List what a bracket offers, of which a choice may have brackets of its own."""
+    choices: list[str] = []
+    begin = depth = 0
+    for at, sign in enumerate(inside):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "|" and depth == 0:
+            choices += alternatives(inside[begin:at])
+            begin = at + 1
+    return [*choices, *alternatives(inside[begin:])]
+
+
 class Shorthand:
     """Finds abbreviations of the ward in a text, and what they stand for.
 

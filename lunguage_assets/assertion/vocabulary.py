@@ -19,8 +19,8 @@ from lunguage_assets.assertion.hedges import hedge_cues
 from lunguage_assets.assertion.tokens import (
     Token,
     Tokenizer,
-    alternatives,
     bundled_tokenizer,
+    groups_of,
 )
 from lunguage_assets.assertion.word_files import require, word_file, word_path
 from lunguage_assets.data_files import read_as, resource
@@ -90,12 +90,16 @@ class _Grammar(RootModel[dict[str, list[str]]]):
     """Groups of words that hold a sentence together."""
 
 
+_Branch = dict[str | None, Any]
+"""Word -> what may follow; None -> the senses of the spelling that ends here."""
+
+
 class Vocabulary:
     """All spellings as one tree of words, of which the longest wins."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokens = tokenizer.tokens
-        self._tree: dict[str | None, Any] = {}
+        self._tree: _Branch = {}
 
     @classmethod
     def of_cue(cls, cue: Cue) -> Vocabulary:
@@ -104,10 +108,32 @@ class Vocabulary:
         _add_cue(vocabulary, cue)
         return vocabulary
 
-    def add(self, spelling: str, sense: Sense) -> None:
-        """Add every alternative of a spelling, in the place of what it meant before."""
-        for wording in alternatives(spelling):
-            self.add_literal(wording, sense)
+    def add(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
+        """Add every alternative of a spelling.
+
+        Group by group, so that what the alternatives have in common is walked once:
+        some spellings have thousands.
+
+        Args:
+            spelling: words, with alternatives in brackets.
+            sense: their meaning.
+            replace: whether they lose the meaning that they had.
+        """
+        ends: list[_Branch] = [self._tree]
+        for group in groups_of(spelling):
+            choices = [self._forms(choice) for choice in group]
+            reached: dict[int, _Branch] = {}
+            for branch in ends:
+                for forms in choices:
+                    end = _descend(branch, forms)
+                    reached[id(end)] = end
+            ends = list(reached.values())
+        for branch in ends:
+            self._note(branch, sense, replace=replace)
+
+    def _forms(self, words: str) -> tuple[str, ...]:
+        # Blanks around tell a dash between words from a hyphen inside one.
+        return tuple(token.form for token in self.tokens(f" {words} "))
 
     def add_literal(self, spelling: str, sense: Sense, *, replace: bool = True) -> None:
         """Add a spelling in which brackets mean nothing; one without words is left out.
@@ -117,16 +143,15 @@ class Vocabulary:
             sense: their meaning.
             replace: whether they lose the meaning that they had.
         """
-        branch = self._tree
-        for token in self.tokens(spelling):
-            branch = branch.setdefault(token.form, {})
+        self._note(_descend(self._tree, self._forms(spelling)), sense, replace=replace)
+
+    def _note(self, branch: _Branch, sense: Sense, *, replace: bool) -> None:
         if branch is self._tree:
-            return
+            return  # a spelling without words
         senses = branch.setdefault(None, [])
         if sense.cue is not None and _is_conditional(sense.cue):
-            senses.insert(
-                0, sense
-            )  # asked first; where it does not hold, the others count
+            # Asked first; where it does not hold, the others count.
+            senses.insert(0, sense)
         elif replace:
             senses[:] = [known for known in senses if _is_conditional_sense(known)]
             senses.append(sense)
@@ -161,6 +186,13 @@ class Vocabulary:
                     sense, end = candidate, position + 1
                     break
         return sense, end
+
+
+def _descend(branch: _Branch, forms: Sequence[str]) -> _Branch:
+    """Follow words through the tree, which grows where it has them not."""
+    for form in forms:
+        branch = branch.setdefault(form, {})
+    return branch
 
 
 def _is_conditional(cue: Cue) -> bool:
@@ -230,9 +262,8 @@ def build_vocabulary(own_cues: Iterable[Cue] = ()) -> Vocabulary:
 def _add_cue(vocabulary: Vocabulary, cue: Cue) -> None:
     sense = sense_of(cue)
     for pattern in cue.patterns:
-        for wording in alternatives(pattern):
-            # Words of a request count as one only where they mean nothing else.
-            vocabulary.add_literal(wording, sense, replace=cue.category != "question")
+        # Words of a request count as one only where they mean nothing else.
+        vocabulary.add(pattern, sense, replace=cue.category != "question")
 
 
 def sense_of(cue: Cue) -> Sense:

@@ -140,7 +140,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     fitted = fitted_of(place, ranker, set(released.labels["finding_id"].dropna()))
     found = label_outcomes(released.labels, fitted, given)
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
-    table = calibration(found, used.spread.sd, rated_by_readers(used))
+    table = calibration(found, used.spread, rated_by_readers(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(out, found, table, anchors)
     click.echo(

@@ -153,7 +153,9 @@ PHRASE_SCALE = table(
     *ends("p", "its 95% interval, the mean's", nullable=True),
     *ends("reader", "the range in which another reader's p would lie, 95%", nullable=True),
     flag("is_anchor", "The scale goes through this phrase"),
-    text("published", "What published scales say of the phrase, in hundredths, with the scale's name"),
+    probability("people", "Mean of the numbers that 5,174 people gave for the phrase", nullable=True),
+    *ends("people", "the middle 80% of these people", nullable=True),
+    text("published", "What other published scales say of it, in hundredths, with the scale's name"),
     key=("number",),
     ordered=(("reader_low", "p_low", "p", "p_high", "reader_high"),),
 )

@@ -17,11 +17,13 @@ from PIL import Image
 
 from lunguage_assets.explicit.analysis.agreement import judge_agreement, ranking_correlations
 from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.hedging import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.pictures import plots
+from lunguage_assets.release.report.phrase_scales import phrase_scale, published_scales, rated_phrases
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 from lunguage_assets.tables.analyses import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS
@@ -36,6 +38,8 @@ VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
 PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
 ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
 CALIBRATION = calibrate(PUBLISHED, ANCHORS)
+SCALE = phrase_scale(PUBLISHED, chosen_anchors("published"))
+MEANS = {scale.name: scale.means_by_phrase for scale in published_scales()}
 
 
 EXPERTS = pd.DataFrame(
@@ -78,6 +82,8 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "no ranking": lambda: plots.ranking_plot(REFERENCE_RANKING.frame()),
     "no findings": lambda: probabilities([]),
     "no fits": lambda: calibrated(fitted(0)),
+    "phrase scale": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), MEANS),
+    "phrase scale without people": lambda: plots.phrase_scale_plot(rated_phrases(SCALE), {}),
     "no curves": lambda: plots.validation_curves(FIT_VALIDATION.frame(), 5, 10),
     "no spread": lambda: plots.validation_spread(FIT_VALIDATION.frame(), 5, 10),
     "one judge": lambda: plots.validation_curves(VALIDATION[VALIDATION["judges"] == "one"], 5, 10),

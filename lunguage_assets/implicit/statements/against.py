@@ -42,8 +42,8 @@ COURSE = "course"
 """Axis of what is only called unchanged: it contradicts no judgement."""
 
 Key = tuple[str, str, tuple[str, ...], str]
-"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial or the axes that it is
-said along; inside one study.
+"""Currency, canonical finding (never the diagnosis), place, and what restricts a denial or its axes,
+inside one study.
 """
 
 

@@ -19,7 +19,8 @@ from lunguage_assets.explicit.analysis.experts import FEWEST, OCCUPATION, number
 from lunguage_assets.pictures.plots import P_EDGES, POINTS
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, provenance
-from lunguage_assets.release.report.paper_tables import label_table, paper_tables, phrase_scale
+from lunguage_assets.release.report.paper_tables import label_table, paper_tables
+from lunguage_assets.release.report.phrase_scales import phrase_scale
 from lunguage_assets.tables import ACCOUNTING, TABLES
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION

@@ -1,5 +1,4 @@
-"""The paper's tables for any corpus, as tidy frames (implicit.md sections 5, 7, explicit.md sections 5, 6),
-and the scale of hedging phrases beside published human scales.
+"""The paper's tables for any corpus, as tidy frames (implicit.md sections 5, 7, explicit.md sections 5, 6).
 
 Everything is counted from the stored tables (`resources/paper_tables.sql`). Each count says in its name
 what it counts, because the paper's own differ among themselves.
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,8 +21,6 @@ from numpy.typing import NDArray
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.analysis.agreement import wilson
 from lunguage_assets.explicit.analysis.experts import OCCUPATION
-from lunguage_assets.explicit.fit.anchors import AnchorSet, reader_range
-from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES
@@ -37,7 +34,6 @@ from lunguage_assets.tables.released import (
     FIT_MEASURES,
     FIT_TABLE,
     LABEL_TABLE,
-    PHRASE_SCALE,
     PUBLISHED_CERTAINTY,
     SPREAD,
     STATUS_COLUMNS,
@@ -344,41 +340,3 @@ def _spread(parts: Sequence[NDArray[Any]]) -> tuple[float | None, ...]:
     values = np.sort(np.concatenate([np.empty(0), *map(np.asarray, parts)]))  # equal sums, to the last bit
     known = pd.Series(values, dtype="float64")
     return (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4
-
-
-def published_scales() -> list[dict[str, Any]]:
-    """The scales of `resources/published_scales.toml`: name, source, and phrases with their middle, low and
-    high in hundredths, or the spread between readers in points.
-    """
-    scales = tomllib.loads(resource("published_scales.toml").read_text("utf-8"))["scales"]
-    return list(scales)
-
-
-def phrase_scale(ranking: pd.DataFrame, chosen: AnchorSet) -> pd.DataFrame:
-    """A `PHRASE_SCALE` frame of a `REFERENCE_RANKING`: the ranked phrases from the most certain, then
-    published ones that are not ranked. Raises `MethodError` when the anchors give no line on it.
-    """
-    anchors = chosen.of(set(ranking["phrase"]))
-    mu = ranking["mu"].to_numpy(dtype=np.float64)
-    p, low, high = probability(mu, np.zeros_like(mu), calibrate(ranking, anchors))
-    reader_low, reader_high = reader_range(p, low, high, chosen.spread)
-    numbers = {"p": p, "p_low": low, "p_high": high, "reader_low": reader_low, "reader_high": reader_high}
-    ranked = ranking[["phrase", "mu"]].assign(**numbers).sort_values("mu", ascending=False, kind="stable")
-    told = defaultdict(list)
-    for scale in published_scales():
-        for entry in scale["phrases"]:
-            told[entry["phrase"]].append(f"{scale['name']}: {_told(entry)}")
-    others = pd.DataFrame({"phrase": [phrase for phrase in told if phrase not in set(ranking["phrase"])]})
-    listed = pd.concat([ranked, others], ignore_index=True)
-    listed["number"] = range(len(listed))
-    listed["is_anchor"] = listed["phrase"].isin([anchor.phrase for anchor in anchors])
-    listed["published"] = ["; ".join(told.get(phrase, ())) for phrase in listed["phrase"]]
-    return PHRASE_SCALE.frame({name: listed[name].tolist() for name in PHRASE_SCALE.names})
-
-
-def _told(entry: dict[str, Any]) -> str:
-    """What a scale says of a phrase, as a reader sees it."""
-    if "spread" in entry:
-        return f"readers differ by {entry['spread']} points"
-    between = f"{entry['low']:g} to {entry['high']:g}"
-    return f"{entry['middle']:g} ({between})" if "middle" in entry else between

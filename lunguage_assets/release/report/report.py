@@ -21,6 +21,7 @@ from lunguage_assets.pictures.plots import (
     correlation_heat_map,
     distilled_errors,
     expert_heat_map,
+    phrase_scale_plot,
     probability_bars,
     ranking_plot,
     validation_curves,
@@ -33,8 +34,13 @@ from lunguage_assets.release.report.paper_tables import (
     printed_agreement,
     printed_agreement_of_groups,
     published_experts,
-    published_scales,
     published_values,
+)
+from lunguage_assets.release.report.phrase_scales import (
+    people_distance,
+    published_scales,
+    rated_phrases,
+    widest_gap,
 )
 from lunguage_assets.tables import PATHWAY_AUDIT
 from lunguage_assets.tables.explicit import DISTILLED_EVALUATION
@@ -61,6 +67,12 @@ def report_figures(context: ReportContext) -> dict[str, bytes]:
         drawn["calibration"] = calibration_plot(context.points, calibrate(ranking, anchors), anchors)
     except MethodError:
         pass  # the anchors give no line
+    means_by_scale = {
+        scale.name: scale.means_by_phrase for scale in published_scales() if scale.means_by_phrase
+    }
+    rated = rated_phrases(context.scale)
+    if len(rated):
+        drawn["scale"] = phrase_scale_plot(rated, means_by_scale)
     limits = settings.opponent_limit, settings.panel_steps
     of_analyses: tuple[tuple[str, str, Callable[[pd.DataFrame], bytes]], ...] = (
         ("agreement", "judge_agreement", agreement_heat_map),
@@ -88,6 +100,9 @@ def report_page(context: ReportContext, figures: Mapping[str, bytes]) -> str:
         about={name: table.description for name, table in (PAPER_TABLES | _OTHERS).items()},
         published=published_values(),
         scales=published_scales(),
+        rated=rated_phrases(context.scale),
+        distance=people_distance(context.scale),
+        gap=widest_gap(context.scale),
         pathway_tree=pathway_tree,
         size=lambda png: struct.unpack(">II", png[16:24]),  # a PNG's header
         inline=lambda png: f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}",

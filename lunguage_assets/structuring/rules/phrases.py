@@ -153,7 +153,8 @@ class Phrases:
         """Whether a place is that of the judgement before it ("narrowed at the level of the arch")."""
         leads = "preposition" in kinds and step.between[-1].form != "of"
         are_places = all(unit.kind in ("anatomy", "place") for unit in step.chunk)
-        is_behind = bool(self._described) and self._role in ("subject", "words")
+        is_judged = bool(self._described) and says_state(self._described[-1].words)
+        is_behind = is_judged and self._role in ("subject", "words")
         return leads and are_places and is_behind and not after.is_predicate
 
     def _finding(self, chunk: list[Unit], kinds: set[Kind]) -> None:
@@ -409,6 +410,10 @@ def _drafts_of(chunk: list[Unit], held: list[Unit]) -> list[Draft]:
             unit.code = _COURSE_OF.get(unit.form, unit.code) if drafts else unit.code
             words.append(unit)
             continue
+        if unit.name in WORDS["changing"]:  # "increased effusion" has grown
+            for word in words:
+                if word.code == "measurement":
+                    word.code = _COURSE_OF.get(word.form, word.code)
         if drafts and drafts[-1].is_device != (unit.code == DEVICE):
             device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != DEVICE)
             if broken.name == "fracture":  # "the pacemaker lead fracture"
