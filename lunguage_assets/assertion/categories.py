@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 Category = Literal[
     "negated", "doubted", "ended", "partial", "hedged", "alternative", "setting",
-    "question", "past", "examination", "examined", "recommendation", "repositioning", "aim",
-    "condition", "relative", "device_part", "limitation", "mimic", "reservation",
+    "question", "past", "examination", "examined", "recommendation", "repositioning",
+    "aim", "condition", "relative", "device_part", "limitation", "mimic", "reservation",
 ]  # fmt: skip
 """What a cue does to what it reaches; `CATEGORIES` says more."""
 
@@ -44,7 +44,8 @@ class CategoryRule(NamedTuple):
         makes: how a mention is meant that they reach; empty: they reach none by
             themselves.
         says: the same in a sentence, with an example.
-        directions: that a cue may have, the usual one first; empty: it has no such field.
+        directions: that a cue may have, the usual one first; empty: it has no such
+            field.
         reaches: the same of its reach.
     """
 
@@ -76,8 +77,8 @@ CATEGORIES: Mapping[Category, CategoryRule] = {
     ),
     "hedged": CategoryRule(
         "hedged",
-        'It is left open: "possible effusion"; what is denied or ends in the clause, too: '
-        '"unclear whether it has resolved".',
+        'It is left open: "possible effusion". With the reach `clause` also what is '
+        'denied or ends there: "unclear whether it has resolved".',
         _AROUND,
         ("list", "next", "clause"),
     ),

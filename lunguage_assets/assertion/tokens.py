@@ -165,7 +165,7 @@ class Tokenizer:
         return tokens
 
     def unseen(self, text: str) -> str:
-        """Find a sign that no token has, and that parts no words; empty: there is none."""
+        """Find a sign that no token has and that parts no words, if there is one."""
         begin = 0
         for token in self.tokens(text):
             between = text[begin : token.begin]

@@ -157,7 +157,7 @@ def test_a_wrong_entry_is_refused_with_file_entry_found_expected(
 
 def test_two_own_cues_may_not_share_an_id(file: Path) -> None:
     file.write_text(DEVOID * 2)
-    with pytest.raises(ConfigurationError, match="found the id 'negated.nix' twice"):
+    with pytest.raises(ConfigurationError, match=r"negated\.nix"):
         read_own_cues(file)
 
 

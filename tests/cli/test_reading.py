@@ -56,11 +56,11 @@ def test_cues_of_a_file_are_read_with_the_bundled_ones(tmp_path: Path) -> None:
     entry = 'examples: [{text: "Nix edema.", edema: negated}]'
     cues.write_text(f"- {{id: negated.nix, category: negated, patterns: [nix], {entry}}}\n")
     report.write_text("Nix pneumothorax.")
-    reports.write_text("report\nNix pneumothorax.\n")
+    reports.write_text("study_id,report\na,Nix pneumothorax.\n")
 
     def status(*options: str) -> str:
         document = json.loads(_read(str(report), "--json", *options).output)
-        return str(document["findings"][0]["status"])
+        return str(document["reports"][0]["findings"][0]["status"])
 
     def p_of_label(*options: str) -> float:
         arguments = ["annotate", str(reports), *options]
